@@ -1,0 +1,3 @@
+"""oragent discovers heuristics for operations-research problems."""
+
+__version__ = "0.1.0"

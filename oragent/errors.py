@@ -1,0 +1,68 @@
+"""The exceptions of oragent.
+
+::
+
+    OragentError              one clear line: what was wrong, what was expected, what to do
+    ├── ConfigError           a configuration file, or a setting on the command line
+    ├── ProblemError          a problem folder, or a problem that nobody knows
+    ├── CandidateError        a candidate did wrong: carries a status, becomes data at the border
+    ├── ReplyError            nothing usable in a model's reply: told to the model once
+    ├── ModelError            the model's endpoint: no key, refused, unreachable
+    ├── StoreError            a run's folder: missing, corrupted, disk full
+    └── BudgetExhausted       a budget is used up: the one clean way in which a run ends
+
+A candidate's failure never crosses the sandbox as an exception: there it is data.
+"""
+
+__all__ = [
+    "BudgetExhausted",
+    "CandidateError",
+    "ConfigError",
+    "ModelError",
+    "OragentError",
+    "ProblemError",
+    "ReplyError",
+    "StoreError",
+]
+
+
+class OragentError(Exception):
+    """Base of every exception that oragent raises on purpose; its text is one line for a person."""
+
+
+class ConfigError(OragentError):
+    """A setting is unknown, has the wrong type, or contradicts another one."""
+
+
+class ProblemError(OragentError):
+    """A problem is unknown, or its folder breaks the contract."""
+
+
+class CandidateError(OragentError):
+    """A candidate returned something wrong, raised, or died.
+
+    Attributes:
+        status: how the evaluation ended, a value of ``oragent.protocol.Status``.
+        traceback: the candidate's own traceback, empty where there is none.
+    """
+
+    def __init__(self, message: str, status: str = "invalid", traceback: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.traceback = traceback
+
+
+class ReplyError(OragentError):
+    """A model's reply holds no usable program; the text tells the model what to mend."""
+
+
+class ModelError(OragentError):
+    """The model's endpoint cannot be used: no key, refused, unknown model, or unreachable."""
+
+
+class StoreError(OragentError):
+    """A run's folder cannot be read or written."""
+
+
+class BudgetExhausted(OragentError):
+    """A budget of the run is used up."""

@@ -1,0 +1,175 @@
+"""The marked result block that every ``eval.py`` prints: write it, parse it.
+
+::
+
+    __SANDBOX_RESULT__
+    __METRICS_START__
+    {'length_20': 3.85}
+    __METRICS_END__
+    __FEATURES_START__
+    (2, 0, 1)
+    __FEATURES_END__
+    __SCORE_START__
+    12.34
+    __SCORE_END__
+    __SANDBOX_SUCCESS__
+
+or, when the candidate failed, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``.
+Values are Python literals; nothing of a block is ever evaluated. Standard library only.
+"""
+
+import ast
+import json
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Failure", "Result", "Status", "format_failure", "format_result", "parse"]
+
+RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
+
+
+class Status(StrEnum):
+    """How an evaluation ended."""
+
+    OK = "ok"  # scored
+    INVALID = "invalid"  # the candidate returned something that is no solution
+    ERROR = "error"  # the candidate raised
+    TIMEOUT = "timeout"  # out of wall or CPU time
+    MEMORY = "memory"  # out of memory
+    CRASHED = "crashed"  # a process died, or the evaluator said nothing
+    REJECTED = "rejected"  # not a program of the wanted form, or caught at cheating
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an evaluation found.
+
+    Attributes:
+        metrics: figures for people and models to read.
+        features: the archive cell, or None where the problem keeps a plain ranked population.
+        score: natural units; ``problem.yaml`` says in which direction it is good.
+    """
+
+    metrics: dict[str, Any]
+    features: tuple[int, ...] | None
+    score: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation has no score."""
+
+    status: Status
+    message: str
+    traceback: str = ""
+
+
+def format_result(result: Result) -> str:
+    """Render ``result`` as the block that ends an evaluation's standard output."""
+    parts = [("METRICS", _plain(result.metrics)), ("FEATURES", _plain(result.features)), ("SCORE", float(result.score))]
+    body = "\n".join(f"__{name}_START__\n{value!r}\n__{name}_END__" for name, value in parts)
+    return f"{RESULT}\n{body}\n{SUCCESS}"
+
+
+def format_failure(failure: Failure) -> str:
+    """Render ``failure`` as the marker and its line of JSON."""
+    fields = {"status": str(failure.status), "message": failure.message, "traceback": failure.traceback}
+    return f"{ERROR}\n{json.dumps(fields)}"
+
+
+def parse(output: str) -> Result | Failure:
+    """Read the one result or error block out of an evaluation's standard output.
+
+    Args:
+        output: all of the standard output; lines around and blank lines inside the block do not matter.
+
+    Returns:
+        The result; or a failure: the one that was printed, ``crashed`` where there is no block, ``rejected`` where
+        there are several (one of them is forged) or its contents break the contract.
+    """
+    lines = [line.strip() for line in output.splitlines()]
+    found = [number for number, line in enumerate(lines) if line in (RESULT, ERROR)]
+    if not found:
+        return Failure(Status.CRASHED, f"the evaluation printed no result block (no line {RESULT} or {ERROR})")
+    if len(found) > 1:
+        return Failure(Status.REJECTED, f"the evaluation printed {len(found)} result blocks where one was expected")
+    block = [line for line in lines[found[0] :] if line]
+    return _parse_failure(block) if block[0] == ERROR else _parse_result(block)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's scalars and arrays, which this module does not know, into numbers and lists."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _parse_failure(block: list[str]) -> Failure:
+    try:
+        fields = json.loads(block[1])
+        failure = Failure(Status(fields["status"]), str(fields["message"]), str(fields.get("traceback", "")))
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
+        return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
+    return _broken(f"status 'ok' after {ERROR}") if failure.status is Status.OK else failure
+
+
+def _parse_result(block: list[str]) -> Result | Failure:
+    if block[-1] != SUCCESS:
+        return _broken(f"the output must end with {SUCCESS}")
+    try:
+        metrics, features, score = (_literal(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
+    except ValueError as problem:
+        return _broken(str(problem))
+    if not isinstance(metrics, dict):
+        return _broken(f"metrics must be a dict, not {_shown(metrics)}")
+    if isinstance(features, list):
+        features = tuple(features)
+    if features is not None and not (isinstance(features, tuple) and all(type(value) is int for value in features)):
+        return _broken(f"features must be a tuple of ints or None, not {_shown(features)}")
+    if type(score) not in (int, float) or not _finite(score):
+        return _broken(f"the score must be a finite number, not {_shown(score)}")
+    return Result(metrics, features, float(score))
+
+
+def _literal(block: list[str], part: str) -> Any:
+    start, end = f"__{part}_START__", f"__{part}_END__"
+    try:
+        first = block.index(start) + 1
+        text = "\n".join(block[first : block.index(end, first)])
+    except ValueError:
+        raise ValueError(f"the block has no {start} ... {end}") from None
+    try:
+        return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval")))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise ValueError(f"{part.lower()} must be a Python literal, not {_shown(text)}") from None
+
+
+class _Plain(ast.NodeTransformer):
+    """Makes literals of what numbers print as: ``nan``, ``inf``, ``np.float64(3.85)``."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        wrapper = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id
+        return self.visit(node.args[0]) if wrapper in ("np", "numpy") and len(node.args) == 1 else node
+
+
+def _finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # an int beyond the range of floats
+        return False
+
+
+def _shown(value: object, width: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _broken(what: str) -> Failure:
+    return Failure(Status.REJECTED, f"broken result block: {what}")
