@@ -1,0 +1,13 @@
+"""What a problem's ``eval.py`` imports: its arguments, the candidate in a guarded process, the result block.
+
+Import it before numpy: it pins numerical libraries to one thread, as one evaluation uses one core.
+"""
+
+from oragent.harness import threads  # noqa: F401  isort: split
+from oragent.harness.arguments import Arguments
+from oragent.harness.figures import figures, matrix
+from oragent.harness.guest import Guest
+from oragent.harness.main import run
+from oragent.protocol import Result
+
+__all__ = ["Arguments", "Guest", "Result", "figures", "matrix", "run"]

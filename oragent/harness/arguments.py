@@ -1,0 +1,60 @@
+"""The command line of an ``eval.py``."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["MODES", "Arguments", "parse_arguments"]
+
+MODES = ("train", "val", "test")
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """What an evaluation was asked to do.
+
+    Attributes:
+        root_dir: project root; data and checkpoints are found from here, never from the script's own path.
+        file_output_prefix: prefix, not only a folder, of any file that the evaluation saves.
+        mode: ``train`` (small and fast), ``val`` (what a search optimises) or ``test`` (which no search reads).
+        sizes: the problem sizes to run: all of the mode, or the one that was asked for.
+        candidate: the file with the heuristic to score.
+    """
+
+    root_dir: Path
+    file_output_prefix: str
+    mode: str
+    sizes: tuple[int, ...]
+    candidate: Path
+
+
+def parse_arguments(sizes: Mapping[str, Sequence[int]], argv: Sequence[str] | None = None) -> Arguments:
+    """Read the arguments of the contract.
+
+    Args:
+        sizes: the problem sizes of each mode.
+        argv: the command line without the program's name; default: the process's own.
+
+    Raises:
+        SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
+    """
+    parser = argparse.ArgumentParser(description="Score a candidate heuristic and print a marked result block.")
+    parser.add_argument("--root_dir", type=Path, default=Path(), help="project root (default: current directory)")
+    parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
+    parser.add_argument("--mode", default="val", help=f"{', '.join(sizes)} (default: val)")
+    parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
+    parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
+    given = parser.parse_args(argv)
+    if given.mode not in sizes:
+        parser.error(f"unknown mode {given.mode!r}: choose one of {', '.join(sizes)}")
+    known = tuple(sizes[given.mode])
+    if given.problem_size is not None and given.problem_size not in known:
+        valid = ", ".join(map(str, known))
+        parser.error(f"unknown problem_size {given.problem_size} in mode {given.mode}: choose one of {valid}")
+    candidate = given.candidate or Path(sys.argv[0]).resolve().parent / "heuristic.py"
+    if not candidate.is_file():
+        parser.error(f"no candidate at {candidate}: name a Python file with --candidate FILE")
+    chosen = known if given.problem_size is None else (given.problem_size,)
+    return Arguments(given.root_dir.resolve(), given.file_output_prefix, given.mode, chosen, candidate.resolve())

@@ -1,0 +1,72 @@
+"""Figures of an evaluation: checked matrices in, metrics with a confidence interval out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oragent.errors import CandidateError
+
+__all__ = ["figures", "matrix"]
+
+RESAMPLES = 1000
+
+
+def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False) -> NDArray[np.float64]:
+    """Check what a heuristic returned.
+
+    Args:
+        value: what came back across the wire.
+        shape: the shape that the problem expects.
+        allow_inf: whether infinite entries have a meaning for the problem.
+
+    Returns:
+        A float64 array of that shape, free of NaN.
+
+    Raises:
+        CandidateError: ``invalid``, saying what came and what was expected.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise CandidateError(f"returned a ragged list; expected an array of shape {shape}") from None
+    if array.dtype.kind not in "biuf":
+        raise CandidateError(f"returned {_kind(value, array)}; expected real numbers of shape {shape}")
+    if array.shape != shape:
+        raise CandidateError(f"returned shape {array.shape}; expected {shape}")
+    array = array.astype(np.float64)
+    bad = np.isnan(array) if allow_inf else ~np.isfinite(array)
+    if bad.any():
+        place = ", ".join(str(int(axis)) for axis in np.argwhere(bad)[0])
+        count = f"{int(bad.sum())} such entries"
+        raise CandidateError(f"returned {array[bad][0]} at [{place}] ({count}); expected finite numbers")
+    return array
+
+
+def _kind(value: object, array: NDArray[Any]) -> str:
+    return f"an array of dtype {array.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+
+
+def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str, Any], float]:
+    """Sum up what was measured on every instance.
+
+    Args:
+        name: what was measured, such as ``length``; metrics are called ``length_20``.
+        values: for each problem size one value an instance.
+
+    Returns:
+        The metrics (the mean of every size, and ``ci95``: a bootstrap interval of the score over instances, drawn
+        with a fixed seed) and the score: the mean over sizes of the mean over instances.
+    """
+    rng = np.random.default_rng(0)
+    metrics: dict[str, Any] = {}
+    resampled = np.zeros(RESAMPLES)
+    for size, measured in values.items():
+        sample = np.asarray(measured, dtype=float)
+        metrics[f"{name}_{size}"] = round(float(sample.mean()), 6)
+        drawn = rng.integers(len(sample), size=(RESAMPLES, len(sample)))
+        resampled += sample[drawn].mean(axis=1) / len(values)
+    low, high = np.quantile(resampled, (0.025, 0.975))
+    metrics["ci95"] = (round(float(low), 6), round(float(high), 6))
+    return metrics, float(np.mean([np.mean(measured) for measured in values.values()]))

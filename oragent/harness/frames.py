@@ -1,0 +1,127 @@
+"""The wire between scorer and guest: a JSON header and raw array bytes, never pickle.
+
+A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
+which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
+``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are what they say. Whatever comes from a
+guest is checked as data from a stranger: lengths, depth, dtypes and shapes are bounded before a byte is believed.
+"""
+
+import json
+import math
+import struct
+from typing import Any
+
+import numpy as np
+
+__all__ = ["HEAD", "FrameError", "check_lengths", "decode", "encode"]
+
+HEAD = struct.Struct("<QQ")
+MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
+KINDS = "biufc"  # bool, signed, unsigned, float, complex: plain numbers, no objects
+
+
+class FrameError(ValueError):
+    """A value cannot travel, or a frame is not well formed."""
+
+
+def encode(value: Any) -> bytes:
+    """Turn a value into a frame.
+
+    Args:
+        value: None, bool, int, float, str, list, tuple, set, dict, numeric array or numpy scalar, nested at will.
+
+    Raises:
+        FrameError: naming the type that cannot travel.
+    """
+    arrays: list[np.ndarray[Any, Any]] = []
+    try:
+        tree = _pack(value, arrays)
+        specs = [[array.dtype.str, list(array.shape)] for array in arrays]
+        header = json.dumps([tree, specs]).encode()
+    except FrameError:
+        raise
+    except RecursionError:
+        raise FrameError("a value nested too deeply, or within itself") from None
+    except ValueError as problem:
+        raise FrameError(f"a value that cannot be sent: {problem}") from None
+    payload = b"".join(array.tobytes() for array in arrays)
+    check_lengths(len(header), len(payload))
+    return HEAD.pack(len(header), len(payload)) + header + payload
+
+
+def check_lengths(header: int, payload: int) -> None:
+    """Refuse a frame that is too large to be read.
+
+    Raises:
+        FrameError: if a length is beyond its limit.
+    """
+    if header > MAX_HEADER or payload > MAX_PAYLOAD:
+        raise FrameError(f"a value of {(header + payload) >> 20} MiB; the limit is {MAX_PAYLOAD >> 20} MiB")
+
+
+def decode(header: bytes, payload: bytes) -> Any:
+    """Turn a frame's two parts into the value; arrays are fresh and writable.
+
+    Raises:
+        FrameError: if the frame is not well formed.
+    """
+    try:
+        tree, specs = json.loads(header)
+        arrays, start = [], 0
+        for dtype_text, shape in specs:
+            array = _array(dtype_text, shape, payload, start)
+            arrays.append(array)
+            start += array.nbytes
+        return _unpack(tree, arrays)
+    except FrameError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError) as problem:
+        raise FrameError(f"a frame that is not well formed ({type(problem).__name__})") from None
+
+
+def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        return value.item()
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in KINDS:
+            raise FrameError(f"an array of dtype {value.dtype}; only numbers can be sent")
+        arrays.append(np.ascontiguousarray(value).reshape(value.shape))
+        return {"array": len(arrays) - 1}
+    if isinstance(value, list):
+        return [_pack(item, arrays) for item in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_pack(item, arrays) for item in value]}
+    if isinstance(value, (set, frozenset)):
+        return {"set": [_pack(item, arrays) for item in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
+    raise FrameError(f"a {type(value).__name__}; only numbers, text, plain collections and arrays can be sent")
+
+
+def _array(dtype_text: str, shape: list[int], payload: bytes, start: int) -> np.ndarray[Any, Any]:
+    dtype = np.dtype(str(dtype_text))
+    if dtype.kind not in KINDS or not all(type(extent) is int and extent >= 0 for extent in shape):
+        raise FrameError(f"an array of dtype {dtype_text} and shape {shape}")
+    count = math.prod(shape)
+    if start + count * dtype.itemsize > len(payload):
+        raise FrameError("an array that claims more bytes than it has")
+    return np.frombuffer(payload, dtype, count, start).reshape(shape).copy()
+
+
+def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+    if isinstance(tree, list):
+        return [_unpack(item, arrays) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    ((tag, content),) = tree.items()
+    if tag == "array":
+        return arrays[content]
+    if tag == "tuple":
+        return tuple(_unpack(item, arrays) for item in content)
+    if tag == "set":
+        return {_unpack(item, arrays) for item in content}
+    if tag == "dict":
+        return {_unpack(key, arrays): _unpack(item, arrays) for key, item in content}
+    raise FrameError(f"a value with the unknown tag {tag!r}")

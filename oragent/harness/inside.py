@@ -1,0 +1,172 @@
+"""What runs inside a guest process: confine itself, load the candidate, answer calls until the wire closes."""
+
+import contextlib
+import ctypes
+import linecache
+import os
+import random
+import resource
+import signal
+import socket
+import sys
+import traceback
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from oragent.harness import frames
+from oragent.protocol import Status
+
+__all__ = ["live"]
+
+DEFAULT_MEMORY_MB = 2048
+TRACEBACK_CHARACTERS = 4000
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+
+
+def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, function: str) -> NoReturn:
+    """Be the guest: never returns, ends when the scorer does.
+
+    Args:
+        wire: this side of the connection to the scorer.
+        log: file descriptor that takes standard output and error.
+        scorer: process id of the scorer.
+        path: the candidate's file, for tracebacks.
+        source: the candidate's text.
+        function: the name of the function that evolves.
+    """
+    try:
+        _confine(wire, log, scorer)
+        candidate = _Candidate(path, source, function)
+        while (request := _receive(wire)) is not None:
+            answer = _answer(candidate, request)
+            with contextlib.suppress(Exception):  # the candidate may have closed or replaced them
+                sys.stdout.flush()
+                sys.stderr.flush()
+            wire.sendall(answer)
+    finally:
+        os._exit(0)  # no atexit hook of the scorer's, and none of the candidate's, runs here
+
+
+def _confine(wire: socket.socket, log: int, scorer: int) -> None:
+    """Give up what the candidate must not have: inherited files, environment, memory, processes, writable files."""
+    if sys.platform == "linux":
+        prctl = ctypes.CDLL(None, use_errno=True).prctl
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    if os.getppid() != scorer:
+        os._exit(0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
+    memory = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB)) << 20
+    os.environ.clear()
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for source, target in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(source, target)
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115: lives as long as we do
+    sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+    keep = wire.fileno()
+    os.closerange(3, keep)
+    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    limits = {
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NPROC: 0,
+    }
+    for limit, value in limits.items():
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
+
+
+class _Candidate:
+    """The candidate's module, loaded at the first call so that its failure has a caller to go to."""
+
+    def __init__(self, path: Path, source: str, function: str) -> None:
+        self.path, self.source, self.name = str(path), source, function
+        self.draws_numbers = "random" in source  # seeding costs 15 microseconds a call: only where it can matter
+        self._function: Callable[..., Any] | None = None
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        if self._function is None:
+            self.seed()
+            module = types.ModuleType("candidate")
+            module.__file__ = self.path
+            sys.modules["candidate"] = module
+            linecache.cache[self.path] = (len(self.source), None, self.source.splitlines(keepends=True), self.path)
+            exec(compile(self.source, self.path, "exec"), module.__dict__)
+            found = getattr(module, self.name, None)
+            if not callable(found):
+                raise NameError(f"the candidate defines no function {self.name!r}")
+            self._function = found
+        return self._function
+
+    def seed(self) -> None:
+        """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
+        random.seed(0)
+        np.random.seed(0)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        function = self.function
+        if self.draws_numbers:
+            self.seed()
+        return function(*args, **kwargs)
+
+
+def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
+    """Serve one request; whatever the candidate raises becomes data."""
+    try:
+        if request["loop"] is None:
+            value = candidate.call(*request["args"], **request["kwargs"])
+        else:
+            module, name = request["loop"]
+            function = candidate.call if candidate.draws_numbers else candidate.function
+            value = getattr(sys.modules[module], name)(function, *request["args"])
+        try:
+            return frames.encode({"value": value})
+        except frames.FrameError as problem:
+            return _failure(Status.INVALID, f"returned {problem}")
+    except MemoryError:
+        return _failure(Status.MEMORY, "ran out of memory")
+    except SyntaxError as problem:
+        return _failure(Status.REJECTED, f"syntax error in line {problem.lineno}: {problem.msg}")
+    except BaseException as problem:
+        message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
+        return _failure(Status.ERROR, message or type(problem).__name__, _traceback(problem, candidate))
+
+
+def _traceback(problem: BaseException, candidate: _Candidate) -> str:
+    """Render the frames from the candidate's own code on; the harness above it is of no help to anyone."""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != candidate.path:
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(problem), problem, trace))[-TRACEBACK_CHARACTERS:]
+
+
+def _failure(status: Status, message: str, trace: str = "") -> bytes:
+    return frames.encode({"status": str(status), "message": message, "traceback": trace})
+
+
+def _receive(wire: socket.socket) -> Any:
+    head = _read(wire, frames.HEAD.size)
+    if head is None:
+        return None
+    lengths = frames.HEAD.unpack(head)
+    header, payload = (_read(wire, length) for length in lengths)
+    return None if header is None or payload is None else frames.decode(header, payload)
+
+
+def _read(wire: socket.socket, length: int) -> bytes | None:
+    buffer = bytearray(length)
+    view, filled = memoryview(buffer), 0
+    while filled < length:
+        count = wire.recv_into(view[filled:])
+        if count == 0:
+            return None
+        filled += count
+    return bytes(buffer)

@@ -1,0 +1,83 @@
+"""The life of an ``eval.py``: arguments, guest, evaluation, result block, exit code."""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import NoReturn
+
+from oragent.errors import CandidateError
+from oragent.harness.arguments import Arguments, parse_arguments
+from oragent.harness.guest import Guest
+from oragent.protocol import Failure, Result, Status, format_failure, format_result
+
+__all__ = ["run"]
+
+
+def run(
+    evaluate: Callable[[Arguments, Guest], Result],
+    *,
+    function: str,
+    sizes: Mapping[str, Sequence[int]],
+    witness: bool = False,
+) -> NoReturn:
+    """Evaluate the candidate, print the block of the contract, and exit.
+
+    Args:
+        evaluate: scores the candidate; all that it knows is what it is given.
+        function: the name of the function that evolves.
+        sizes: the problem sizes of each mode.
+        witness: whether ``evaluate`` spot-checks with ``Guest.witness``.
+
+    Raises:
+        SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
+    """
+    arguments = parse_arguments(sizes)
+    outcome = _outcome(evaluate, arguments, function, witness)
+    if isinstance(outcome, Failure):
+        print(f"\n{format_failure(outcome)}", flush=True)
+        sys.exit(1)
+    for name, value in outcome.metrics.items():
+        print(f"{name}: {value}")
+    print(f"\n{format_result(outcome)}", flush=True)
+    sys.exit(0)
+
+
+def _outcome(
+    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, function: str, witness: bool
+) -> Result | Failure:
+    where = ""
+    try:
+        with Guest(arguments.candidate, function, witness=witness) as guest:
+            try:
+                _set_alarm()
+                return evaluate(arguments, guest)
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                where = guest.where
+                sys.stderr.write(guest.log)
+    except _OutOfTime:
+        return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}")
+    except CandidateError as problem:
+        located = where and where not in str(problem)
+        return Failure(Status(problem.status), f"{problem} ({where})" if located else str(problem), problem.traceback)
+    except Exception as problem:
+        message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
+        return Failure(Status.CRASHED, message, traceback.format_exc())
+
+
+class _OutOfTime(Exception):
+    """The evaluation's own clock has run down, shortly before the sandbox would end it without a word."""
+
+
+def _set_alarm() -> None:
+    """Stop a little before the sandbox does, to be able to say where the time ran out."""
+    limit = os.environ.get("ORAGENT_TIME_LIMIT_S")
+    if limit:
+        signal.signal(signal.SIGALRM, _ring)
+        signal.setitimer(signal.ITIMER_REAL, max(0.1, float(limit) - 0.5 - 0.02 * float(limit)))
+
+
+def _ring(*_: object) -> None:
+    raise _OutOfTime

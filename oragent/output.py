@@ -1,0 +1,29 @@
+"""The output of a process in bounded memory."""
+
+__all__ = ["Capped"]
+
+
+class Capped:
+    """The head and the tail of a byte stream.
+
+    Args:
+        limit: bytes kept, half of them from either end.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._half = limit // 2
+        self._head = self._tail = b""
+        self._dropped = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next bytes of the stream."""
+        room = self._half - len(self._head)
+        self._head += chunk[:room]
+        tail = self._tail + chunk[room:]
+        self._tail = tail[-self._half :]
+        self._dropped += len(tail) - len(self._tail)
+
+    def text(self) -> str:
+        """What was kept, with a line in the middle that says how much was not."""
+        gap = f"\n... {self._dropped} bytes dropped ...\n".encode() if self._dropped else b""
+        return (self._head + gap + self._tail).decode(errors="replace")

@@ -1,0 +1,168 @@
+"""A guest answers calls, and whatever it does wrong has a name."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent.harness import Guest
+from oragent.errors import CandidateError
+
+
+def total(function, numbers):  # a trusted loop, as solvers have them
+    return [function(number) for number in numbers]
+
+
+@pytest.fixture
+def guest_of(tmp_path: Path) -> Iterator[object]:
+    guests = []
+
+    def make(body: str, **options: object) -> Guest:
+        path = tmp_path / f"heuristic{len(guests)}.py"
+        path.write_text(f"import numpy as np\n{body}")
+        guests.append(Guest(path, "f", **options))
+        return guests[-1]
+
+    yield make
+    for guest in guests:
+        guest.__exit__()
+
+
+def test_a_call_goes_there_and_back(guest_of) -> None:
+    guest = guest_of("def f(a, *, b): return a * b + 1")
+    assert guest(np.arange(3), b=2).tolist() == [1, 3, 5]
+    assert guest.seconds > 0
+
+
+def test_a_loop_runs_beside_the_candidate(guest_of) -> None:
+    assert guest_of("def f(x): return x * x").run(total, [1, 2, 3]) == [1, 4, 9]
+
+
+def test_a_candidate_changes_only_its_own_copy(guest_of) -> None:
+    guest, array = guest_of("def f(a):\n    a[:] = 7\n    return a.sum()"), np.zeros(3)
+    assert guest(array) == 21
+    assert array.sum() == 0
+
+
+def test_a_witness_does_not_share_state_with_the_loop(guest_of) -> None:
+    guest = guest_of("count = 0\ndef f(x):\n    global count\n    count += 1\n    return count", witness=True)
+    assert guest.run(total, [0, 0, 0]) == [1, 2, 3]
+    assert guest.witness(0) == 1
+
+
+def test_random_numbers_are_a_function_of_the_arguments(guest_of) -> None:
+    guest = guest_of("def f(n): return np.random.random(n)", witness=True)
+    first = guest(3).tolist()
+    assert guest(3).tolist() == guest.witness(3).tolist() == first
+
+
+def test_what_it_prints_goes_to_its_log_in_bounded_space(guest_of) -> None:
+    guest = guest_of("def f(n):\n    print('first'); print('x' * n); print('last')\n    return 1")
+    assert guest(10**7) == 1
+    assert "first" in guest.log
+    assert "bytes dropped" in guest.log
+    assert len(guest.log) < 20_000
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ("def f(x): return 1 / x", "error", "ZeroDivisionError: division by zero"),
+        ("def f(x): raise SystemExit(3)", "error", "SystemExit: 3"),
+        ("raise ValueError('at import')\ndef f(x): pass", "error", "ValueError: at import"),
+        ("def g(x): return 1", "error", "no function 'f'"),
+        ("def f(x): return (x", "rejected", "syntax error in line 2"),
+        ("def f(x): return f(x)", "error", "RecursionError"),
+        ("import os\ndef f(x): os._exit(0)", "crashed", "ended its own process with exit code 0"),
+        ("import os\ndef f(x): os.kill(os.getpid(), 9)", "crashed", "ended its own process by SIGKILL"),
+        ("def f(x): return np.zeros(10**11)", "memory", "ran out of memory"),
+        ("def f(x): return object()", "invalid", "returned a object"),
+        ("def f(x): return 10**5000", "invalid", "returned"),
+    ],
+)
+def test_a_failure_has_a_status_and_a_message(guest_of, body: str, status: str, words: str) -> None:
+    guest = guest_of(body)
+    guest.where = "size 5, instance 2"
+    with pytest.raises(CandidateError, match=words) as caught:
+        guest(0)
+    assert caught.value.status == status
+    assert str(caught.value).endswith("(size 5, instance 2)")
+
+
+def test_it_cannot_write_into_a_file(guest_of, tmp_path: Path) -> None:
+    guest = guest_of("def f(path):\n    with open(path, 'w') as file: file.write('x')")
+    with pytest.raises(CandidateError, match="File too large"):
+        guest(str(tmp_path / "made"))
+
+
+def test_a_traceback_shows_the_candidate_and_not_the_harness(guest_of) -> None:
+    with pytest.raises(CandidateError) as caught:
+        guest_of("def f(x):\n    return 1 / x")(0)
+    assert "return 1 / x" in caught.value.traceback
+    assert "inside.py" not in caught.value.traceback
+
+
+def test_a_dead_guest_is_noticed_at_once(guest_of) -> None:
+    guest = guest_of("import os, time\ndef f(x):\n    time.sleep(0.2)\n    os._exit(1)")
+    begun = time.perf_counter()
+    with pytest.raises(CandidateError):
+        guest(0)
+    assert time.perf_counter() - begun < 1
+
+
+def test_a_child_that_holds_the_wire_open_does_not_hide_the_death(guest_of) -> None:
+    body = "import os, time\ndef f(x):\n    if os.fork():\n        os._exit(5)\n    time.sleep(30)"
+    guest = guest_of(body)
+    with pytest.raises(CandidateError, match=r"exit code 5|Resource temporarily|Permission"):
+        guest(0)
+
+
+def test_rubbish_on_the_wire_is_refused(guest_of) -> None:
+    body = "import os\ndef f(x):\n    for d in range(3, 64):\n        try: os.write(d, b'\\xff' * 64)\n        except OSError: pass"
+    with pytest.raises(CandidateError) as caught:
+        guest_of(body)(0)
+    assert caught.value.status == "invalid"
+
+
+def test_the_environment_is_empty(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert guest_of("import os\ndef f(x): return dict(os.environ)")(0) == {}
+
+
+def test_no_file_of_the_scorer_is_inherited(guest_of, tmp_path: Path) -> None:
+    with open(tmp_path / "secret", "w") as secret:
+        os.set_inheritable(secret.fileno(), True)
+        guest = guest_of("import os\ndef f(x): return sorted(map(int, os.listdir('/proc/self/fd')))")
+        assert len(guest(0)) <= 5  # 0, 1, 2, the wire, and the listing itself
+
+
+def test_a_guest_ends_with_its_scorer(tmp_path: Path) -> None:
+    path = tmp_path / "heuristic.py"
+    path.write_text("import os, time\ndef f(x): return os.getpid()")
+    reader, writer = os.pipe()
+    scorer = os.fork()
+    if scorer == 0:
+        guest = Guest(path, "f")
+        os.write(writer, str(guest(0)).encode())
+        time.sleep(60)
+    pid = int(os.read(reader, 20))
+    os.kill(scorer, signal.SIGKILL)
+    os.waitpid(scorer, 0)
+    deadline = time.monotonic() + 5
+    while os.path.exists(f"/proc/{pid}") and _alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not _alive(pid)
+    os.close(reader)
+    os.close(writer)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
