@@ -1,0 +1,7 @@
+"""The border: start an evaluation, bound it, end it, read its result."""
+
+from oragent.sandbox.limits import Limits
+from oragent.sandbox.pool import Pool
+from oragent.sandbox.runner import Evaluation, Job, evaluate
+
+__all__ = ["Evaluation", "Job", "Limits", "Pool", "evaluate"]

@@ -1,0 +1,32 @@
+"""As many evaluations at once as there are workers."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from oragent.sandbox.runner import Evaluation, Job, evaluate
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
+
+    Args:
+        workers: how many evaluations run at once; each uses one core.
+        run: how one is run; the default is a fresh interpreter.
+    """
+
+    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be positive, not {workers}")
+        self._run = run
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
+
+    async def evaluate(self, job: Job) -> Evaluation:
+        """Run one job as soon as a worker is free."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+
+    def close(self) -> None:
+        """Start nothing more; what runs ends by its own deadline."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
