@@ -1,0 +1,139 @@
+"""Complete a program with what it uses but does not define: imports and helpers that stand elsewhere."""
+
+import ast
+import builtins
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oragent.errors import ReplyError
+
+__all__ = ["completed", "defined", "parsed"]
+
+TYPING = "Any Callable Dict Iterable List Optional Sequence Set Tuple Union"
+FAMILIAR = {
+    "np": "import numpy as np",
+    "numpy": "import numpy",
+    "math": "import math",
+    "torch": "import torch",
+    **{name: f"from typing import {name}" for name in TYPING.split()},
+}
+DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.If, ast.Try)
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
+
+
+def parsed(source: str) -> ast.Module:
+    """Parse a program.
+
+    Raises:
+        ReplyError: it is no Python; the text gives the line and what stands there.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a stray backslash in a candidate's string is not our warning
+            return ast.parse(source)
+    except SyntaxError as problem:
+        shown = (problem.text or "").strip()[:120]
+        raise ReplyError(f"syntax error in line {problem.lineno}: {problem.msg}: {shown!r}") from None
+    except ValueError as problem:  # null bytes, half characters
+        raise ReplyError(f"the code cannot be read: {problem}") from None
+    except (RecursionError, MemoryError):
+        raise ReplyError("the code is nested too deeply to be read") from None
+
+
+def defined(
+    tree: ast.Module, kinds: tuple[type[ast.FunctionDef | ast.ClassDef], ...] = (ast.FunctionDef,)
+) -> list[str]:
+    """The names of what a program defines at its top level: its functions, or definitions of other ``kinds``."""
+    return [node.name for node in tree.body if isinstance(node, kinds)]
+
+
+def completed(source: str, helpers: Sequence[str]) -> str:
+    """Put the missing imports and definitions before a program.
+
+    Args:
+        source: a program that parses.
+        helpers: other programs that parse, in which missing names are looked up; the last definition of a name wins.
+
+    Returns:
+        ``source``, behind those statements of ``helpers`` that it needs, and those that they need in turn; and imports
+        of what everybody imports alike, such as ``np``.
+    """
+    tree = parsed(source)
+    statements = [statement for helper in helpers for statement in _statements(helper)]
+    home = {name: index for index, statement in enumerate(statements) for name in statement.names}
+    own = _bound(tree)
+    wanted, chosen, familiar = _used(tree) - own, set[int](), set[str]()
+    while wanted:
+        name = wanted.pop()
+        if name not in home:
+            familiar |= {FAMILIAR[name]} if name in FAMILIAR else set()
+        elif home[name] not in chosen:
+            chosen.add(home[name])
+            wanted |= statements[home[name]].needs - own
+    picked = [statements[index] for index in sorted(chosen)]
+    imports = sorted(familiar) + [statement.text for statement in picked if statement.is_import]
+    return _inserted(source, tree, imports, [statement.text for statement in picked if not statement.is_import])
+
+
+@dataclass(frozen=True)
+class _Statement:
+    """A statement at the top level of a helper: what it defines, and what it needs for that."""
+
+    text: str
+    names: frozenset[str]
+    needs: frozenset[str]
+    is_import: bool
+
+
+def _statements(helper: str) -> list[_Statement]:
+    lines = helper.split("\n")
+    found = []
+    for node in parsed(helper).body:
+        if not isinstance(node, DEFINING) or (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            continue
+        decorators = getattr(node, "decorator_list", [])
+        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
+        bound = _bound(node)
+        names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
+        text = "\n".join(lines[first - 1 : node.end_lineno])
+        is_import = isinstance(node, ast.Import | ast.ImportFrom)
+        found.append(_Statement(text, frozenset(names), frozenset(_used(node) - bound), is_import))
+    return found
+
+
+def _used(tree: ast.AST) -> set[str]:
+    """The names that are read anywhere, built-in ones aside."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return read - BUILTINS
+
+
+def _bound(tree: ast.AST) -> set[str]:
+    """The names that are given a value anywhere, in whatever scope."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, NAMED) and node.name:
+            names.add(node.name)
+    return names
+
+
+def _inserted(source: str, tree: ast.Module, imports: list[str], definitions: list[str]) -> str:
+    """``source`` with the given statements behind its docstring and its ``__future__`` imports."""
+    lines = source.split("\n")
+    head = 0
+    for node in tree.body:
+        is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and head == 0
+        if not is_docstring and not (isinstance(node, ast.ImportFrom) and node.module == "__future__"):
+            break
+        head = node.end_lineno or head
+    above, below = "\n".join(lines[:head]), "\n".join(lines[head:])
+    if not imports and not definitions:
+        return source
+    return "\n\n\n".join(part for part in [above, "\n".join(imports), *definitions, below.lstrip("\n")] if part)

@@ -1,0 +1,214 @@
+"""The model behind an OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama and their like."""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import SecretStr
+
+from oragent.errors import ModelError
+from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
+from oragent.llm.ledger import Prices
+from oragent.llm.model import Message, ModelSettings, Reply, estimate_tokens
+
+__all__ = ["Client"]
+
+LONGEST_WAIT_S = 120.0  # a server that asks for more is down for this run
+LONGEST_BACKOFF_S = 30.0
+PROBE = (Message("user", "Answer with the word OK."),)
+PROBE_TOKENS = 16
+
+
+class Client:
+    """A model behind an OpenAI-compatible server.
+
+    Failures that may pass (429, 5xx, a time-out, a broken connection or body) are tried again after a growing, jittered
+    wait, or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the
+    model turns out not to know (``temperature``, ``max_tokens``) is dropped or renamed from then on.
+
+    A client belongs to one event loop; use it as ``async with Client(...) as model`` or call ``close()``.
+
+    Args:
+        settings: which model, where, and how patiently.
+        prices: what models cost.
+        api_key: the key; None takes it from ``OPENAI_API_KEY``, and *removes* it there, so that no child process
+            inherits it. Two clients of one process are given the key, or the first takes it away from the second.
+
+    Raises:
+        ModelError: there is no key, and no address of a server that might need none; or a malformed address.
+    """
+
+    def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: str | None = None) -> None:
+        self.settings = settings
+        key = _taken_key(api_key)
+        base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
+        if not key and not base_url:
+            raise ModelError(
+                "OPENAI_API_KEY is not set: set it, or set OPENAI_BASE_URL to a server that asks for no key, "
+                "or search without a model by --strategy gp"
+            )
+        if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
+            raise ModelError("OPENAI_API_KEY holds a character that no key has: copy it again")
+        self._prices = prices or Prices()
+        self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
+        self._slots = asyncio.Semaphore(settings.concurrency)
+        self._renamed: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
+
+    def __repr__(self) -> str:
+        return f"Client({self.settings.name!r} at {self._endpoint.base_url})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._endpoint.close()
+
+    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+        """Ask the model.
+
+        Args:
+            messages: the conversation so far.
+            temperature: in [0, 2]; None takes it from the settings.
+
+        Returns:
+            The reply, whose text may be empty.
+
+        Raises:
+            ModelError: the server refused, or failed once more than the settings allow for.
+        """
+        request = self._request(messages, temperature, self.settings.max_tokens)
+        async with self._slots:  # kept while waiting: a server that says "slow down" gets fewer calls
+            begin = time.monotonic()
+            body, failed = await self._persist(request, self.settings.retries)
+            return self._reply(messages, body, time.monotonic() - begin, failed)
+
+    async def check(self) -> None:
+        """Ask for one word, so that a run without a usable model ends before it starts.
+
+        Raises:
+            ModelError: the server cannot be reached, refuses the key, or does not know the model.
+        """
+        try:
+            await self._persist(self._request(PROBE, None, PROBE_TOKENS), min(1, self.settings.retries))
+        except ModelError as problem:
+            if "output limit was reached" not in str(problem):  # a model that thinks first: it is there
+                raise
+
+    def _request(self, messages: Sequence[Message], temperature: float | None, limit: int | None) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.settings.name,
+            "messages": [{"role": message.role, "content": _clean(message.content)} for message in messages],
+            "temperature": self.settings.temperature if temperature is None else temperature,
+        }
+        return request if limit is None else {**request, "max_tokens": limit}
+
+    async def _persist(self, request: dict[str, Any], retries: int) -> tuple[dict[str, Any], int]:
+        """Try until there is an answer; returns its body and the number of failed attempts."""
+        failed = 0
+        while True:
+            sent = self._adapted(request)
+            try:
+                return await self._endpoint.send(sent), failed
+            except AttemptFailed as failure:
+                problem = failure
+            if self._learn(problem, sent):
+                continue
+            if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > LONGEST_WAIT_S:
+                raise ModelError(self._explained(problem, failed))
+            await asyncio.sleep(self._delay(failed, problem.wait_s))
+            failed += 1
+
+    def _adapted(self, request: dict[str, Any]) -> dict[str, Any]:
+        named = {self._renamed.get(name, name): value for name, value in request.items()}
+        return {name: value for name, value in named.items() if name is not None}
+
+    def _learn(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
+        """Whether the server refused a parameter that can be dropped or renamed; remembers it."""
+        if problem.status not in (400, 422):
+            return False
+        if "max_tokens" in sent and "max_completion_tokens" in problem.message:
+            self._renamed["max_tokens"] = "max_completion_tokens"
+        elif "temperature" in sent and (problem.parameter == "temperature" or "temperature" in problem.message):
+            self._renamed["temperature"] = None
+        else:
+            return False
+        return True
+
+    def _delay(self, failed: int, asked_s: float | None) -> float:
+        """Seconds to wait: what the server asks for, else a doubling time; jittered, so that calls spread out."""
+        jitter = random.random()  # no result depends on it
+        if asked_s is not None:
+            return asked_s + self.settings.backoff_s * jitter
+        growing: float = min(LONGEST_BACKOFF_S, self.settings.backoff_s * 2.0 ** min(failed, 16))
+        return growing * (0.75 + 0.5 * jitter)
+
+    def _explained(self, problem: AttemptFailed, failed: int) -> str:
+        """Say what went wrong, and what to do."""
+        advice = f" ({failed} retries)" if failed else ""
+        if problem.status in (401, 403):
+            advice = ": check OPENAI_API_KEY" if self._endpoint.has_key else ": OPENAI_API_KEY is not set"
+        elif problem.status == 404:
+            advice = f": check --model (now {self.settings.name!r}) and OPENAI_BASE_URL"
+        elif not problem.status:
+            advice += "; OPENAI_BASE_URL or base_url sets the address"
+        elif (problem.wait_s or 0.0) > LONGEST_WAIT_S:
+            advice = f": it asks to wait {problem.wait_s:.0f} s"
+        return problem.message + advice
+
+    def _reply(self, messages: Sequence[Message], body: dict[str, Any], seconds: float, failed: int) -> Reply:
+        choice = body["choices"][0]
+        text = _text(choice["message"].get("content"))
+        reasoning = _text(choice["message"].get("reasoning_content") or choice["message"].get("reasoning"))
+        counted = _usage(body.get("usage"))
+        tokens_in, tokens_out = counted or (
+            sum(estimate_tokens(message.content) for message in messages),
+            estimate_tokens(reasoning + text),
+        )
+        return Reply(
+            text=text,
+            model=self.settings.name,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            cost=self._prices.cost(self.settings.name, tokens_in, tokens_out),
+            seconds=seconds,
+            retries=failed,
+            finish_reason=str(choice.get("finish_reason") or "stop"),
+            reasoning=reasoning,
+            estimated=counted is None,
+        )
+
+
+def _taken_key(given: str | None) -> SecretStr:
+    """The key, taken out of the environment; behind a value that no traceback shows."""
+    inherited = os.environ.pop("OPENAI_API_KEY", "")
+    return SecretStr((given or inherited).strip())
+
+
+def _text(content: object) -> str:
+    """The text of a message: a string, nothing, or a list of parts."""
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return _clean(content) if isinstance(content, str) else ""
+
+
+def _clean(text: str) -> str:
+    """The text without half characters (lone surrogates), which neither a request nor a database can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _usage(usage: object) -> tuple[int, int] | None:
+    """Tokens of prompt and answer, where the server counted them."""
+    if not isinstance(usage, dict):
+        return None
+    counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (counts[0], counts[1]) if isinstance(counts[0], int) and isinstance(counts[1], int) else None

@@ -1,0 +1,175 @@
+"""One attempt at an OpenAI-compatible server, and what its failure means."""
+
+import asyncio
+import email.utils
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from oragent.errors import ModelError
+
+if TYPE_CHECKING:
+    import openai
+
+__all__ = ["OPENAI_URL", "AttemptFailed", "Endpoint"]
+
+OPENAI_URL = "https://api.openai.com/v1"
+NO_KEY = "no-key"  # local servers ask for none, the package insists on one
+PASSING = (408, 409, 425, 429)  # refusals that may pass by themselves, like every 5xx
+
+
+@dataclass(eq=False)  # exceptions are told apart by identity
+class AttemptFailed(Exception):
+    """One attempt brought no reply.
+
+    Attributes:
+        message: one line for a person.
+        passing: another attempt may succeed.
+        status: the HTTP status; 0 where there was none.
+        wait_s: how long the server asks to wait, seconds.
+        parameter: the request's parameter that the server names as wrong.
+    """
+
+    message: str
+    passing: bool
+    status: int = 0
+    wait_s: float | None = None
+    parameter: str = ""
+
+
+class Endpoint:
+    """A server that speaks the chat-completions protocol, through the ``openai`` package.
+
+    The package's own retries stay off. It cannot bound a whole attempt (its time-out starts anew with every byte), it
+    does not count the retries of a call that fails, it takes a broken body with status 200 for an answer, and it
+    repeats a call whose quota is used up.
+
+    Args:
+        base_url: address up to and with ``/v1``.
+        key: the API key; empty where the server asks for none.
+        timeout_s: limit on one attempt.
+
+    Raises:
+        ModelError: the address is no http address.
+    """
+
+    def __init__(self, base_url: str, key: SecretStr, timeout_s: float) -> None:
+        import openai  # half a second that no run without a model should pay
+
+        if not base_url.startswith(("http://", "https://")):
+            raise ModelError(f"OPENAI_BASE_URL is {base_url!r}: expected an address like http://localhost:8000/v1")
+        self.base_url = base_url
+        self.has_key = bool(key)
+        self._key = key
+        self._timeout_s = timeout_s
+        # A proxy from the environment cannot reach this machine's own loopback.
+        local = openai.DefaultAsyncHttpxClient(trust_env=False) if _on_loopback(base_url) else None
+        self._client = openai.AsyncOpenAI(
+            api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=local
+        )
+
+    async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Make one attempt.
+
+        Args:
+            request: the body of a chat completion: ``model``, ``messages`` and what else is set.
+
+        Returns:
+            The decoded body, in which ``choices`` holds at least one message.
+
+        Raises:
+            AttemptFailed: anything else came back, or nothing in time.
+        """
+        import openai  # loaded by now
+
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                answer = await self._client.chat.completions.with_raw_response.create(**request)
+            return _checked(self._without_key(answer.http_response.text))
+        except TimeoutError:
+            failure = AttemptFailed(f"{self.base_url} gave no answer within {self._timeout_s:g} s", passing=True)
+        except openai.APIStatusError as problem:
+            failure = self._refusal(problem)
+        except openai.APIConnectionError as problem:
+            why = _one_line(self._without_key(str(problem.__cause__ or problem)))
+            failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
+        except _BrokenReply as problem:
+            failure = AttemptFailed(f"{self.base_url} sent a broken reply: {problem}", passing=True)
+        raise failure  # outside the handlers: no traceback drags the request and its key along
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    def _refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
+        """Read a status of 4xx or 5xx."""
+        status, body = problem.status_code, problem.body
+        fields = body if isinstance(body, dict) else {}
+        said = fields.get("message") or fields.get("error") or fields.get("detail") or body or problem.message
+        spent = fields.get("code") == "insufficient_quota"
+        return AttemptFailed(
+            message=f"{self.base_url} answered {status}: {_one_line(self._without_key(str(said)))}",
+            passing=(status in PASSING or status >= 500) and not spent,
+            status=status,
+            wait_s=_retry_after(problem.response.headers),
+            parameter=str(fields.get("param") or ""),
+        )
+
+    def _without_key(self, text: str) -> str:
+        """What a server said, with the key crossed out where it repeats it."""
+        return text.replace(self._key.get_secret_value(), "***") if self._key else text
+
+
+class _BrokenReply(Exception):
+    """A body that is no chat completion."""
+
+
+def _checked(body: str) -> dict[str, Any]:
+    try:
+        answer: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise _BrokenReply(f"no JSON but {_shown(body)}") from None
+    if not isinstance(answer, dict):
+        raise _BrokenReply(f"no object but {_shown(body)}")
+    choices = answer.get("choices")
+    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+        raise _BrokenReply(f"no choices in {_shown(body)}")
+    if not isinstance(choices[0].get("message"), dict):
+        raise _BrokenReply(f"no message in {_shown(body)}")
+    return answer
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait: a number or an HTTP date (RFC 9110, section 10.2.3)."""
+    text = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        date = email.utils.parsedate_tz(text)
+    try:
+        return None if date is None else max(0.0, email.utils.mktime_tz(date) - time.time())
+    except (ValueError, OverflowError):  # a day that no calendar has
+        return None
+
+
+def _on_loopback(base_url: str) -> bool:
+    host = urlsplit(base_url).hostname or ""
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name
+        return False
+
+
+def _one_line(text: str, width: int = 200) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _shown(body: str) -> str:
+    return repr(_one_line(body, 60)) if body.strip() else "an empty body"

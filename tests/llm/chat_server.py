@@ -1,0 +1,151 @@
+"""A chat-completions server on loopback whose answers a test writes down beforehand.
+
+::
+
+    with ChatServer(failure(429), ok("hello")) as server:
+        ...  # base_url=server.url
+
+The answers of the script are given in their order, then ``ok()`` for ever.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+__all__ = ["Answer", "ChatServer", "failure", "ok"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What goes over the wire.
+
+    Attributes:
+        status: HTTP status.
+        body: the text of the body.
+        headers: headers beside type and length.
+        delay_s: wait before the first byte.
+        sent: share of the body that is sent before the connection is cut; at 0.0 not even a status.
+        content_type: the body's type.
+    """
+
+    status: int = 200
+    body: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    sent: float = 1.0
+    content_type: str = "application/json"
+
+
+def ok(
+    text: str | None = "ok", usage: tuple[int, int] | None = (10, 5), delay_s: float = 0.0, **message: Any
+) -> Answer:
+    """A chat completion; ``finish_reason`` among the keywords goes to the choice, the others to its message."""
+    reason = message.pop("finish_reason", "stop")
+    body: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "served",
+        "choices": [
+            {"index": 0, "finish_reason": reason, "message": {"role": "assistant", "content": text, **message}}
+        ],
+    }
+    if usage is not None:
+        body["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
+    return Answer(body=json.dumps(body), delay_s=delay_s)
+
+
+def failure(status: int, message: str = "scripted failure", retry_after: str | None = None, **error: Any) -> Answer:
+    """An error as OpenAI words it; keywords are further fields of the error, such as ``param`` and ``code``."""
+    headers = {} if retry_after is None else {"Retry-After": retry_after}
+    return Answer(status, json.dumps({"error": {"message": message, **error}}), headers)
+
+
+class ChatServer:
+    """The server; a context manager.
+
+    Attributes:
+        requests: bodies of the requests so far.
+        keys: their ``Authorization`` headers.
+        most_in_flight: the most requests that were open at once.
+    """
+
+    def __init__(self, *script: Answer | Callable[[dict[str, Any]], Answer]) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self.keys: list[str] = []
+        self.most_in_flight = 0
+        self._script = list(script)
+        self._in_flight = 0
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+        while self._in_flight:  # their sockets are theirs to close
+            time.sleep(0.005)
+
+    def _begin(self, path: str, key: str, request: dict[str, Any]) -> Answer:
+        with self._lock:
+            self._in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self._in_flight)
+            if path != "/v1/chat/completions":
+                return failure(404, f"no such path: {path}")
+            self.requests.append(request)
+            self.keys.append(key)
+            answer = self._script.pop(0) if self._script else ok()
+        return answer(request) if callable(answer) else answer
+
+    def _end(self) -> None:
+        with self._lock:
+            self._in_flight -= 1
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        chat = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                answer = chat._begin(self.path, self.headers.get("Authorization", ""), request)
+                try:
+                    chat._closing.wait(answer.delay_s)
+                    if answer.sent:
+                        self._send(answer)
+                except ConnectionError:  # the client gave up
+                    pass
+                finally:
+                    chat._end()
+
+            def _send(self, answer: Answer) -> None:
+                body = answer.body.encode()
+                self.send_response(answer.status)
+                self.send_header("Content-Type", answer.content_type)
+                self.send_header("Content-Length", str(len(body)))
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body[: int(len(body) * answer.sent)])
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        return Handler

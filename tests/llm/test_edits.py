@@ -1,0 +1,103 @@
+"""SEARCH/REPLACE edits of a parent."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.errors import ReplyError
+from oragent.llm import extract_code
+
+PARENT = """import numpy as np
+
+
+def heuristics(distances):
+    weights = 1.0 / distances
+    for i in range(3):
+        weights[i] *= 2.0
+    return weights
+"""
+
+
+def edit(search: str, replace: str) -> str:
+    return f"<<<<<<< SEARCH\n{search}\n=======\n{replace}\n>>>>>>> REPLACE\n"
+
+
+def fail(reply: str, parent: str | None = PARENT) -> str:
+    with pytest.raises(ReplyError) as caught:
+        extract_code(reply, "heuristics", parent)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("dress", ["{}", "```\n{}```", "I double it:\n```python\n{}```\nDone.", "<think>?</think>{}"])
+def test_an_edit_is_applied_to_the_parent(dress: str) -> None:
+    reply = dress.format(edit("    weights = 1.0 / distances", "    weights = 2.0 / distances"))
+    assert extract_code(reply, "heuristics", PARENT) == PARENT.replace("1.0", "2.0")
+
+
+def test_edits_are_applied_one_after_the_other() -> None:
+    reply = edit("    return weights", "    extra = 1\n    return weights") + edit("    extra = 1", "    extra = 2")
+    assert "    extra = 2\n    return weights\n" in extract_code(reply, "heuristics", PARENT)
+
+
+def test_lines_can_be_deleted() -> None:
+    reply = "<<<<<<< SEARCH\n    for i in range(3):\n        weights[i] *= 2.0\n=======\n>>>>>>> REPLACE"
+    assert extract_code(reply, "heuristics", PARENT) == PARENT.replace(
+        "    for i in range(3):\n        weights[i] *= 2.0\n", ""
+    )
+
+
+def test_white_space_may_differ_and_the_indentation_follows_the_parent() -> None:
+    reply = edit("for i in  range(3):\n    weights[i]  *= 2.0", "for i in range(5):\n    weights[i] *= 3.0")
+    expected = PARENT.replace("range(3)", "range(5)").replace("2.0", "3.0")
+    assert extract_code(reply, "heuristics", PARENT) == expected
+
+
+def test_an_exact_match_goes_before_a_tolerant_one() -> None:
+    parent = "if True:\n    a = 1\na = 1\ndef heuristics(x): return a\n"
+    assert extract_code(edit("a = 1", "a = 2"), "heuristics", parent) == (
+        "if True:\n    a = 1\na = 2\ndef heuristics(x): return a\n"
+    )
+
+
+def test_an_import_that_an_edit_needs_is_added() -> None:
+    code = extract_code(edit("    return weights", "    return weights * math.pi"), "heuristics", PARENT)
+    assert "import math" in code
+
+
+def test_the_first_edit_that_finds_nothing_is_named() -> None:
+    reply = edit("    return weights", "    return 2 * weights") + edit("    gone = 1", "x") + edit("    gone = 2", "x")
+    message = fail(reply)
+    assert "block 2 of 3" in message
+    assert "'gone = 1'" in message
+
+
+def test_an_edit_without_its_end_is_told() -> None:
+    assert "no end" in fail("<<<<<<< SEARCH\n    return weights\n=======\n    return")
+
+
+def test_an_empty_search_is_told() -> None:
+    assert "empty" in fail(edit("", "x = 1"))
+
+
+def test_an_edit_without_a_parent_is_told() -> None:
+    assert "no parent" in fail(edit("a", "b"), parent=None)
+
+
+def test_an_edit_that_breaks_the_program_is_told() -> None:
+    assert fail(edit("    return weights", "    return (weights")).startswith("after the edits: syntax error in line")
+
+
+def test_an_edit_that_renames_the_function_is_told() -> None:
+    assert "does not define 'heuristics'" in fail(edit("def heuristics(distances):", "def weigh(distances):"))
+
+
+@given(st.data())
+def test_any_line_of_any_parent_can_be_replaced(data: st.DataObject) -> None:
+    names = st.sampled_from(["alpha", "beta", "gamma"])
+    body = data.draw(st.lists(st.tuples(names, st.integers(0, 9)), min_size=1, max_size=8, unique=True))
+    lines = ["def heuristics(x):", *(f"    {name} = {value}" for name, value in body), "    return x"]
+    row = data.draw(st.integers(1, len(lines) - 2))
+    changed = [*lines[:row], "    delta = 5", *lines[row + 1 :]]
+    margin = data.draw(st.sampled_from(["", "  ", "    ", "\t"]))  # however the model indents it
+    reply = edit(margin + lines[row].strip(), f"{margin}delta = 5")
+    assert extract_code(reply, "heuristics", "\n".join(lines)) == "\n".join(changed) + "\n"
