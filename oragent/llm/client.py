@@ -12,8 +12,8 @@ from pydantic import SecretStr
 
 from oragent.errors import ModelError
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
-from oragent.llm.ledger import Prices
 from oragent.llm.model import Message, ModelSettings, Reply, estimate_tokens
+from oragent.llm.prices import Prices
 
 __all__ = ["Client"]
 

@@ -1,4 +1,4 @@
-"""What the model calls of a run took: tokens, money, retries."""
+"""What models cost."""
 
 import re
 from collections.abc import Mapping
@@ -10,9 +10,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent.errors import ConfigError
-from oragent.llm.model import Reply
 
-__all__ = ["Ledger", "Price", "Prices", "Tally"]
+__all__ = ["Price", "Prices"]
 
 # What may follow a listed name: a snapshot (-2024-07-18, -0613, :latest), never another member of the family (-mini).
 SNAPSHOT = re.compile(r"[-@:](\d[\w.-]*|latest|preview(-[\d-]+)?)")
@@ -82,61 +81,3 @@ def _covers(name: str, model: str) -> bool:
 
 def _one_line(problem: Exception) -> str:
     return " ".join(str(problem).split())
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Sums over model calls.
-
-    Attributes:
-        calls: calls that were answered.
-        tokens_in: tokens of the prompts.
-        tokens_out: tokens of the answers.
-        cost: USD, over the calls whose price is known.
-        unpriced: calls whose price is not known.
-        retries: attempts that failed before an answer came.
-    """
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
-    retries: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens of prompts and answers together."""
-        return self.tokens_in + self.tokens_out
-
-    def plus(self, reply: Reply) -> "Tally":
-        """The sums with one more reply."""
-        return Tally(
-            self.calls + 1,
-            self.tokens_in + reply.tokens_in,
-            self.tokens_out + reply.tokens_out,
-            self.cost + (reply.cost or 0.0),
-            self.unpriced + (reply.cost is None),
-            self.retries + reply.retries,
-        )
-
-
-@dataclass
-class Ledger:
-    """The book of a run's model calls.
-
-    Attributes:
-        total: sums over all calls.
-        by_model: the same for each model.
-        by_role: the same for each role that asked, say ``proposer`` or ``reflector``.
-    """
-
-    total: Tally = field(default_factory=Tally)
-    by_model: dict[str, Tally] = field(default_factory=dict)
-    by_role: dict[str, Tally] = field(default_factory=dict)
-
-    def add(self, role: str, reply: Reply) -> None:
-        """Book ``reply``, for which ``role`` asked."""
-        self.total = self.total.plus(reply)
-        self.by_model[reply.model] = self.by_model.get(reply.model, Tally()).plus(reply)
-        self.by_role[role] = self.by_role.get(role, Tally()).plus(reply)
