@@ -1,0 +1,245 @@
+"""What the expressions of a heuristic stand for: guessed by reading, as programs must not be run here.
+
+A name or an expression is a number (a value to compute with, perhaps an array of them), a count (an index or a size),
+or something else; a number has a shape as far as one can tell, and is known to be non-negative or not. The guesses lean
+on habits of the field: instance data (distances, demands, prizes) are non-negative; a name that subscripts is an index.
+"""
+
+import ast
+from enum import IntEnum
+
+from oragent.search.genetics.names import MODULES, bindings, container_names, index_names, numeric_call, operand_names
+from oragent.search.trees import nodes
+
+__all__ = ["ELEMENTWISE", "INDICES", "PLAIN", "REDUCTIONS", "Facts", "Kind"]
+
+ELEMENTWISE = frozenset(
+    ["abs", "absolute", "add", "arctan", "cbrt", "ceil", "clamp", "clip", "cos", "divide", "exp", "expm1", "floor"]
+) | {"fmax", "fmin", "hypot", "log", "log10", "log1p", "log2", "maximum", "minimum", "multiply", "nan_to_num"}
+ELEMENTWISE |= {"negative", "power", "reciprocal", "relu", "sigmoid", "sign", "sin", "sqrt", "square", "subtract"}
+ELEMENTWISE |= {"tan", "tanh", "where"}
+REDUCTIONS = frozenset(
+    ["amax", "amin", "average", "max", "mean", "median", "min", "percentile", "prod", "quantile", "std", "sum", "var"]
+)
+INDICES = frozenset(["argmax", "argmin", "argpartition", "argsort", "arange", "flatnonzero", "nonzero", "unique"])
+_REARRANGEMENTS = frozenset(
+    ["array", "asarray", "concatenate", "cumsum", "diag", "diff", "repeat", "roll", "sort", "tile", "transpose"]
+)
+_ARRAYS = _REARRANGEMENTS | {"dot", "eye", "full", "full_like", "matmul", "ones", "ones_like", "outer", "zeros"}
+_ARRAYS |= {"zeros_like"}
+PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])  # builtins that return a number
+_POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt", "sigmoid", "relu", "argsort", "len"])
+
+
+class Kind(IntEnum):
+    """What an expression stands for."""
+
+    NEUTRAL = 0  # an integer constant: one of the next two
+    COUNT = 1  # an index, or a size
+    NUMBER = 2
+    OTHER = 3
+
+
+class Facts:
+    """What is known of the names in one top-level function, or class; names of nested scopes are taken together."""
+
+    def __init__(self, unit: ast.stmt, evolved: bool) -> None:
+        self.evolved = evolved
+        parts = nodes(unit)
+        self._counts = set(index_names(parts))
+        self._containers = set(container_names(parts))
+        self._kinds: dict[str, Kind] = {}
+        self._known: dict[ast.expr, Kind] = {}
+        self._shapes: dict[str, int | None] = {}
+        self._nonnegative: dict[str, bool] = {}
+        if isinstance(unit, ast.FunctionDef):
+            for arg in unit.args.args:
+                self._declare(arg, evolved)
+        operands = set(operand_names(parts))
+        for name, value, item in bindings(unit):
+            if value is None:
+                self._kinds[name] = self._named(name, Kind.NUMBER if name in operands else Kind.OTHER)
+                self._shapes[name] = 0 if name in self._counts else None
+            else:
+                self._bind(name, value, item)
+        self._known.clear()  # told before all names were
+
+    def kind(self, node: ast.expr) -> Kind:
+        """Tell what the expression stands for."""
+        if isinstance(node, ast.Name | ast.Constant):
+            return self._kind(node)
+        if node not in self._known:
+            self._known[node] = self._kind(node)
+        return self._known[node]
+
+    def _kind(self, node: ast.expr) -> Kind:
+        match node:
+            case ast.Constant(value=value):
+                return {int: Kind.NEUTRAL, float: Kind.NUMBER}.get(type(value), Kind.OTHER)
+            case ast.Name(id=name):
+                return self._kinds.get(name, Kind.OTHER)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return _combined(operator, self.kind(left), self.kind(right))
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
+                return self.kind(inner)
+            case ast.IfExp(body=body, orelse=orelse):
+                kind = _joined(self.kind(body), self.kind(orelse))
+                return Kind.OTHER if kind is Kind.NEUTRAL else kind  # integers to choose from are codes
+            case ast.Subscript(value=value):
+                return self.kind(value)
+            case ast.Attribute(value=ast.Name(id=module), attr="inf" | "pi" | "e") if module in MODULES:
+                return Kind.NUMBER
+            case ast.Attribute(attr="shape" | "size" | "ndim"):
+                return Kind.COUNT
+            case ast.Attribute(value=value, attr="T") | ast.ListComp(elt=value):
+                return self.kind(value)
+            case ast.List(elts=[_, *_] as parts) | ast.Tuple(elts=[_, *_] as parts):
+                return _joined(*map(self.kind, parts))
+            case ast.Call():
+                return self._kind_of_call(node)
+            case _:
+                return Kind.OTHER
+
+    def shape(self, node: ast.expr) -> int | None:
+        """Return 0 for a scalar, 1 for an array, None where one cannot tell."""
+        match node:
+            case ast.Constant() | ast.Attribute(attr="inf" | "pi" | "e" | "size" | "ndim"):
+                return 0
+            case ast.Name(id=name):
+                return self._shapes.get(name)
+            case ast.BinOp(left=left, right=right):
+                return _broadcast(self.shape(left), self.shape(right))
+            case ast.UnaryOp(operand=inner) | ast.NamedExpr(value=inner) | ast.Attribute(value=inner, attr="T"):
+                return self.shape(inner)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self.shape(body) if self.shape(body) == self.shape(orelse) else None
+            case ast.Compare(left=left, comparators=others):
+                return _broadcast(self.shape(left), *map(self.shape, others))
+            case ast.Subscript(value=ast.Attribute(attr="shape")):
+                return 0
+            case ast.Subscript(slice=ast.Tuple(elts=[first, second])):
+                parts = [self.shape(part) for part in (first, second)]
+                return 0 if parts == [0, 0] else 1 if 1 in parts else None
+            case ast.Slice() | ast.List() | ast.ListComp():
+                return 1
+            case ast.Call():
+                return self._shape_of_call(node)
+            case _:
+                return None
+
+    def nonnegative(self, node: ast.expr) -> bool:
+        """Tell whether the value is not below zero, provided that instance data are not."""
+        match node:
+            case ast.Constant(value=value):
+                return isinstance(value, int | float) and value >= 0
+            case ast.Name(id=name):
+                return self._nonnegative.get(name, self.kind(node) is Kind.COUNT)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.Div(), right=right):
+                return self.nonnegative(left) and self.nonnegative(right)
+            case (
+                ast.BinOp(left=inner, op=ast.Pow()) | ast.Subscript(value=inner) | ast.Attribute(value=inner, attr="T")
+            ):
+                return self.nonnegative(inner)
+            case ast.IfExp(body=body, orelse=orelse):
+                return self.nonnegative(body) and self.nonnegative(orelse)
+            case ast.Attribute(attr="shape" | "size" | "inf" | "pi" | "e") | ast.Compare():
+                return True
+            case ast.Call(func=ast.Attribute(value=value, attr=name), args=args):
+                operands = args if numeric_call(node) else [value]
+                known = name in ELEMENTWISE | REDUCTIONS | _ARRAYS and name not in ("log", "log2", "log10", "subtract")
+                operands = operands[1:] if name == "where" else operands
+                return name in _POSITIVE or (known and name != "negative" and all(map(self.nonnegative, operands)))
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return name in _POSITIVE or (name in PLAIN and bool(args) and all(map(self.nonnegative, args)))
+            case _:
+                return False
+
+    def _declare(self, arg: ast.arg, evolved: bool) -> None:
+        shape: int | None
+        hint = ast.unparse(arg.annotation) if arg.annotation else ""
+        if any(word in hint for word in ("ndarray", "Tensor", "float", "int", "NDArray")) and "[int" not in hint:
+            kind, shape = Kind.NUMBER, 0 if hint in ("int", "float") else 1
+        else:
+            kind, shape = Kind.OTHER if hint else Kind.NUMBER, 1 if evolved else None
+        self._kinds[arg.arg] = self._named(arg.arg, kind)
+        self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is Kind.COUNT else shape
+        self._nonnegative[arg.arg] = evolved
+
+    def _bind(self, name: str, value: ast.expr, item: bool) -> None:
+        kind, shape = self.kind(value), self.shape(value)
+        if item:
+            kind = Kind.NUMBER if kind is Kind.NUMBER else Kind.COUNT
+            shape = None if kind is Kind.NUMBER else 0
+        if name in self._kinds:
+            kind = _joined(self._kinds[name], kind)
+            shape = shape if self._shapes.get(name) == shape else None
+        elif kind is Kind.NEUTRAL:
+            kind = Kind.NUMBER
+        self._kinds[name], self._shapes[name] = self._named(name, kind), shape
+        self._nonnegative[name] = self.nonnegative(value) and self._nonnegative.get(name, True)
+
+    def _named(self, name: str, kind: Kind) -> Kind:
+        return Kind.COUNT if name in self._counts else Kind.OTHER if name in self._containers else kind
+
+    def _kind_of_call(self, node: ast.Call) -> Kind:
+        name = numeric_call(node)
+        if name in INDICES:
+            ranks = name == "argsort" and bool(node.args) and numeric_call(node.args[0]) == "argsort"
+            return Kind.NUMBER if ranks else Kind.COUNT
+        if name in _REARRANGEMENTS and node.args:
+            return self.kind(node.args[0])
+        if name:
+            return Kind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else Kind.OTHER
+        match node.func:
+            case ast.Attribute(value=value, attr=method):
+                known = method in REDUCTIONS | ELEMENTWISE | {"copy", "astype", "item", "flatten", "ravel", "cumsum"}
+                return Kind.COUNT if method in INDICES else self.kind(value) if known else Kind.OTHER
+            case ast.Name(id="len" | "int"):
+                return Kind.COUNT
+            case ast.Name(id="min" | "max") if node.keywords or not node.args:
+                return Kind.OTHER
+            case ast.Name(id="min" | "max") if not isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
+                return _joined(*map(self.kind, node.args))
+            case ast.Name(id=name):
+                return Kind.NUMBER if name in PLAIN else Kind.OTHER
+            case _:
+                return Kind.OTHER
+
+    def _shape_of_call(self, node: ast.Call) -> int | None:
+        name, operands = numeric_call(node), list(node.args)
+        if not name and isinstance(node.func, ast.Attribute):
+            name, operands = node.func.attr, [node.func.value, *node.args]
+        if name in REDUCTIONS:
+            quantile = name in ("percentile", "quantile")
+            return None if node.keywords or len(operands) > 1 + quantile else 0
+        if name in ELEMENTWISE:
+            return _broadcast(*map(self.shape, operands))
+        if name in ("argsort", "astype", "copy", "item"):
+            return 0 if name == "item" else self.shape(operands[0]) if operands else None
+        if name in ("argmin", "argmax"):
+            return None if node.keywords else 0
+        if name in _ARRAYS | INDICES:
+            return 1
+        match node.func:
+            case ast.Name(id="len" | "int" | "float" | "round" | "sum" | "min" | "max"):
+                return 0
+            case ast.Name(id="list" | "sorted"):
+                return 1
+            case ast.Name(id="abs") if operands:
+                return self.shape(operands[0])
+            case _:
+                return None
+
+
+def _combined(operator: ast.operator, left: Kind, right: Kind) -> Kind:
+    if Kind.NUMBER in (left, right) or isinstance(operator, ast.Div | ast.Pow):
+        return Kind.NUMBER
+    return max(left, right)
+
+
+def _joined(*kinds: Kind) -> Kind:
+    return max(kinds, default=Kind.OTHER)
+
+
+def _broadcast(*shapes: int | None) -> int | None:
+    return 1 if 1 in shapes else None if None in shapes else 0

@@ -1,0 +1,241 @@
+"""Genetic-programming operators that bring something new into a program: each changes one place, or finds none.
+
+Subtree mutation and crossover follow Koza 1992, *Genetic Programming* (ISBN 0-262-11170-5). Terminals are the problem's
+primitives, and what wraps them is what heuristics are made of: powers, ranks, thresholds, normalised and exponentially
+scaled terms. A mate's expression is brought in with its variables written out.
+"""
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachable, rounded, size
+from oragent.search.genetics.expressions import Kind
+from oragent.search.genetics.places import Site
+from oragent.search.genetics.sites import find_sites
+from oragent.search.syntax import parse
+from oragent.search.trees import nodes
+
+__all__ = ["graft", "insert", "replace", "wrap"]
+
+MAX_GRAFT = 25  # nodes
+SMALL = 8  # nodes: an expression of at most these may be repeated in the text
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero).
+
+    Attributes:
+        text: what ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
+        at_root, inside: weights for a result and for its parts.
+        sign: True where the primitive, or ``e``, must be non-negative, False for when that is not known.
+        array: whether it must be an array.
+        centre: typical size of ``c``.
+    """
+
+    text: str
+    at_root: float
+    inside: float
+    sign: bool | None = None
+    array: bool = False
+    centre: float = 0.7
+
+
+_WRAPS = (
+    _Form("{e} ** {k}", 8, 2, sign=True),
+    _Form("{e} ** 3", 1, 0.5, sign=False),
+    _Form("{e} ** 2", 0.3, 1, sign=False),
+    _Form("np.sqrt({e})", 0.7, 1, sign=True),
+    _Form("np.sqrt(np.abs({e}))", 0.3, 0.7, sign=False),
+    _Form("np.log1p({e})", 0.7, 1, sign=True),
+    _Form("np.log1p(np.abs({e}))", 0.3, 0.7, sign=False),
+    _Form("np.exp(-{e})", 0.5, 1, sign=True),
+    _Form("np.exp(-{c} * {e} / np.mean({e}))", 0.5, 2, sign=True, array=True, centre=3),
+    _Form("np.exp({c} * {e} / np.max({e}))", 2, 0.5, sign=True, array=True, centre=5),
+    _Form("1 / (1 + {e})", 0.3, 0.7, sign=True),
+    _Form("{e} * {c}", 0, 1),
+    _Form("{e} + {c}", 0.5, 1),
+    _Form("-{e}", 0.4, 0.3),
+    _Form("np.tanh({e})", 0.4, 0.5),
+    _Form("{e} / (np.mean({e}, axis=-1, keepdims=True) + 1e-09)", 1, 1, sign=True, array=True),
+    _Form("{e} / (np.max(np.abs({e})) + 1e-09)", 0.2, 0.5, array=True),
+    _Form("({e} - np.mean({e})) / (np.std({e}) + 1e-09)", 0.3, 0.7, array=True),
+    _Form("1 + np.argsort(np.argsort({e}, -1), -1)", 0.5, 0.7, array=True),
+    _Form("np.where({e} >= {d} * np.mean({e}), {e}, {c} * {e})", 0.7, 0.3, array=True, centre=0.3),
+)
+_INSERTS = (
+    _Form("{e} * {p} ** {k}", 3, 2, sign=True),
+    _Form("{e} * {p}", 0.5, 0.5),
+    _Form("{e} / {q} ** {k}", 3, 2),
+    _Form("{e} + {c} * {p}", 2, 2),
+    _Form("{e} - {c} * {p}", 2, 2),
+    _Form("np.where({p} <= {d} * np.mean({p}), {e}, {c} * {e})", 1.5, 0.5, array=True, centre=0.3),
+    _Form("{e} * np.exp(-{c} * {p} / np.mean({p}))", 1, 0.5, sign=True, array=True, centre=2),
+)
+
+
+def wrap(draft: Draft) -> bool:
+    """Wrap a sub-expression: a power, a root, a logarithm, an exponential, a normalisation, a rank, a threshold."""
+    # A monotone function around what is only compared would change nothing.
+    sites = [site for site in draft.sites.numbers if not site.context.ordinal]
+    return bool(sites) and wrap_at(draft, draft.choose(sites))
+
+
+def wrap_at(draft: Draft, site: Site) -> bool:
+    """Wrap what stands at ``site``."""
+    node = site.node
+    exponent = _exponent(node)
+    if isinstance(node, ast.BinOp) and exponent and draft.chance(0.6):
+        node.right = build(str(rounded(min(exponent * draft.pick((0.5, 1.5, 2.0, 3.0)), MAX_POWER))))
+        return True
+    positive, small = site.facts.nonnegative(node), size(node) <= SMALL
+    forms = [form for form in _suitable(draft, _WRAPS, positive, site.shape) if not _stutters(form, site)]
+    forms = [form for form in forms if small or site.returned or form.text.count("{e}") == 1]
+    form = _drawn(draft, forms, site)
+    if not small and form.text.count("{e}") > 1:
+        node = draft.define(site, node, "scores")
+    site.put(_filled(draft, form, e=node))
+    return True
+
+
+def insert(draft: Draft) -> bool:
+    """Combine a result, or a part of it, with one of the problem's primitives."""
+    return any(_combine(draft, node) for node in _parsed(draft.shuffled(draft.primitives)))
+
+
+def replace(draft: Draft) -> bool:
+    """Put one of the problem's primitives in the place of a sub-expression."""
+    return any(_exchange(draft, node) for node in _parsed(draft.shuffled(draft.primitives)))
+
+
+def graft(draft: Draft) -> bool:
+    """Put a sub-expression of the mate in the place of one of the parent's, or combine the two."""
+    given = None if draft.mate is None else _donation(draft, parse(draft.mate))
+    if given is None:
+        return False
+    first, second = (_combine, _exchange) if draft.chance(0.4) else (_exchange, _combine)
+    return first(draft, given) or second(draft, given)
+
+
+def _combine(draft: Draft, given: ast.expr) -> bool:
+    sites = [site for site in draft.sites.numbers if site.context.outer and reachable(site, given)]
+    sites = [site for site in sites if site.shape == 1 or site.facts.shape(given) == 0]
+    if not sites:
+        return False
+    site = draft.choose(sites)
+    positive, shape, guard = site.facts.nonnegative(given), site.facts.shape(given), _guard(draft, site, given)
+    form = _drawn(draft, _suitable(draft, _INSERTS, positive, shape), site)
+    if site.returned and size(given) > 1 and draft.chance(0.3):
+        given = draft.define(site, given, "term")
+    site.put(_filled(draft, form, e=site.node, p=given, q=build(guard, p=given)))
+    return True
+
+
+def _exchange(draft: Draft, given: ast.expr) -> bool:
+    text = ast.unparse(given)
+    sites = [site for site in draft.sites.numbers if site.context.outer and not site.context.root]
+    sites = [site for site in sites if site.facts.shape(given) is not None and fits(site, given)]
+    sites = [site for site in sites if site.facts.kind(given) is Kind.NUMBER]
+    sites = [site for site in sites if reachable(site, given) and ast.unparse(site.node) != text]
+    if not sites:
+        return False
+    site = draft.pick(sites)
+    site.put(build(_guard(draft, site, given), p=given) if site.divides else given)
+    return True
+
+
+def _guard(draft: Draft, site: Site, given: ast.expr) -> str:
+    """Return a form of ``p`` that can be divided by: itself only if the program does so already."""
+    text = ast.unparse(given)
+    operations = [node for node in nodes(draft.tree) if isinstance(node, ast.BinOp)]
+    divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
+    bases = [node.left if isinstance(node, ast.BinOp) and _exponent(node) else node for node in divisors]
+    if any(ast.unparse(node) == text for node in bases):
+        return "{p}"
+    return "{p} + 0.001" if site.facts.nonnegative(given) else "abs({p}) + 0.001"
+
+
+def _donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
+    """Draw a sub-expression of the mate, over the parameters of the function that evolves alone."""
+    sites = [site for site in find_sites(mate, draft.function).numbers if site.context.outer and site.facts.evolved]
+    definitions = _definitions(mate, draft.function) if sites else {}
+    for site in draft.shuffled(sites)[:5]:
+        node = copy.deepcopy(site.node)
+        for _ in range(4):  # a variable may be defined by others
+            if size(node) <= MAX_GRAFT:
+                node = _Expansion(definitions).visit(node)
+        if size(node) <= MAX_GRAFT:
+            return build("{e}", e=node)
+    return None
+
+
+def _definitions(tree: ast.Module, function: str) -> dict[str, ast.expr]:
+    """Return the variables of ``function`` that are assigned once, and what they stand for."""
+    unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function][-1]
+    bound = [node.id for node in nodes(unit) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    bound += [node.arg for node in nodes(unit) if isinstance(node, ast.arg)]
+    found = {}
+    for statement in unit.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if bound.count(name) == 1:
+                found[name] = value
+    return found
+
+
+class _Expansion(ast.NodeTransformer):
+    """Write out variables by what they stand for."""
+
+    def __init__(self, definitions: dict[str, ast.expr]) -> None:
+        self.definitions = definitions
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        value = self.definitions.get(node.id)
+        return node if value is None else copy.deepcopy(value)
+
+
+def _suitable(draft: Draft, forms: Iterable[_Form], positive: bool, shape: int | None) -> list[_Form]:
+    return [
+        form
+        for form in forms
+        if form.sign in (None, positive)
+        and (shape == 1 or not form.array)
+        and (shape == 1 or not draft.torch or "np." not in form.text)  # torch's functions take no plain numbers
+    ]
+
+
+def _stutters(form: _Form, site: Site) -> bool:
+    """Tell whether the form would write a power of a power, or the negative of a negative."""
+    if "** {k}" in form.text:
+        return _exponent(site.node) > 0 or (isinstance(site.parent, ast.expr) and _exponent(site.parent) > 0)
+    return form.text == "-{e}" and isinstance(site.node, ast.UnaryOp)
+
+
+def _drawn(draft: Draft, forms: Sequence[_Form], site: Site) -> _Form:
+    return draft.weighted(forms, [form.at_root if site.context.root else form.inside for form in forms])
+
+
+def _filled(draft: Draft, form: _Form, **parts: ast.expr) -> ast.expr:
+    power = draft.pick((0.5, 1.5, 2, 3, 4) if "p" not in parts else (0.5, 1, 1, 2, 3))
+    text = form.text if power != 1 else form.text.replace(" ** {k}", "")
+    text = text.replace("np.", "torch.") if draft.torch else text
+    coefficients = {"c": draft.number(form.centre, 0.8), "d": draft.number(1, 0.5)}
+    return build(text, **parts, k=build(str(power)), **{name: build(str(c)) for name, c in coefficients.items()})
+
+
+def _exponent(node: ast.expr) -> float:
+    """Return the exponent of a power with a constant one, and 0 for anything else."""
+    match node:
+        case ast.BinOp(op=ast.Pow(), right=ast.Constant(value=int() | float() as exponent)):
+            return exponent
+        case _:
+            return 0.0
+
+
+def _parsed(primitives: Iterable[str]) -> Iterator[ast.expr]:
+    for text in primitives:
+        try:
+            yield ast.parse(text.strip(), mode="eval").body
+        except SyntaxError:  # a problem's author may list a statement: there is nothing to combine it with
+            continue

@@ -1,0 +1,173 @@
+"""Genetic-programming operators that keep a program's form or shrink it: each changes one place, or finds none.
+
+Point mutation of constants and functions, and a shrinking operator against bloat, follow Koza 1992,
+*Genetic Programming* (ISBN 0-262-11170-5).
+"""
+
+import ast
+
+from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, rounded
+from oragent.search.genetics.expressions import ELEMENTWISE, Kind
+from oragent.search.genetics.names import numeric_call
+from oragent.search.genetics.places import Block, Site
+from oragent.search.trees import nodes
+
+__all__ = ["jitter", "shrink", "swap_function", "swap_operator"]
+
+_FAMILIES = (
+    ("sqrt", "log1p", "tanh", "square", "abs"),
+    ("mean", "median", "max", "min", "std"),
+    ("minimum", "maximum"),
+    ("argmin", "argmax"),
+)
+_NEED_SIGN = ("sqrt", "log1p")
+_ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def jitter(draft: Draft) -> bool:
+    """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
+    finite = [site for site in draft.sites.constants if abs(_value(site.node)) < float("inf")]
+    useful = [site for site in finite if not site.context.factor] or finite
+    if not useful:
+        return False
+    site = draft.pick(useful)
+    site.put(build(str(_moved(draft, site, _value(site.node)))))
+    return True
+
+
+def _moved(draft: Draft, site: Site, value: int | float) -> int | float:
+    whole = isinstance(value, int)
+    if whole and (site.context.structural or isinstance(site.parent, ast.stmt)):  # perhaps a size, so it stays one
+        step = max(1, round(0.3 * abs(value) * float(draft.rng.random())))
+        return max(min(value, 1), value + draft.pick((-step, step)))
+    if value == 0:
+        return rounded(float(draft.rng.normal(0, 0.5)))
+    moved = value + draft.pick((-1, 1)) if whole and draft.chance(0.5) else draft.number(value, 0.4)
+    if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
+        return min(max(moved, 0.25), MAX_POWER)
+    return -moved if draft.chance(0.05) else moved
+
+
+def _value(node: ast.expr) -> int | float:
+    assert isinstance(node, ast.Constant)
+    assert isinstance(node.value, int | float)
+    return node.value
+
+
+def swap_operator(draft: Draft) -> bool:
+    """Swap an arithmetic operator, or a comparison, with one of its family."""
+    operations = [site for site in draft.sites.numbers if _operators(site)]
+    compares = [node for node in draft.sites.compares if isinstance(node.ops[0], _ORDERS)]
+    if not operations and not compares:
+        return False
+    place = int(draft.rng.integers(len(operations) + len(compares)))
+    if place < len(operations):
+        node = operations[place].node
+        assert isinstance(node, ast.BinOp)
+        node.op = draft.pick(_operators(operations[place]))()
+    else:
+        compare = compares[place - len(operations)]
+        compare.ops[0] = draft.pick([order for order in _ORDERS if not isinstance(compare.ops[0], order)])()
+    return True
+
+
+def _operators(site: Site) -> list[type[ast.operator]]:
+    """Return what the operator of a sum or product can become; a divisor must not be zero as far as one can tell."""
+    node = site.node
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Add | ast.Sub | ast.Mult | ast.Div):
+        return []
+    divisor = site.facts.nonnegative(node.right) and not isinstance(node.right, ast.Constant)
+    family = (ast.Add, ast.Sub, ast.Mult, ast.Div) if divisor else (ast.Add, ast.Sub, ast.Mult)
+    return [kind for kind in family if not isinstance(node.op, kind)]
+
+
+def swap_function(draft: Draft) -> bool:
+    """Swap a function with one of its family: mean with median, sqrt with log1p, minimum with maximum."""
+    choices = [(site.node, others) for site in draft.sites.numbers if (others := _relatives(site, draft.torch))]
+    if not choices:
+        return False
+    node, others = draft.pick(choices)
+    assert isinstance(node, ast.Call)
+    name = draft.pick(others)
+    if isinstance(node.func, ast.Attribute):
+        node.func.attr = name
+    else:
+        node.func = ast.Name(name, ast.Load())
+    return True
+
+
+def _relatives(site: Site, torch: bool) -> list[str]:
+    """Return the functions that take the same arguments as the one called here, and are defined for them."""
+    node = site.node
+    family: tuple[str, ...]
+    match node:
+        case ast.Call(func=ast.Name(id="min" | "max" as name)):
+            return ["max" if name == "min" else "min"]
+        case ast.Call(func=ast.Attribute(attr=name), args=args):
+            family = next((group for group in _FAMILIES if name in group), ())
+        case _:
+            return []
+    called = numeric_call(node)
+    if torch and ("mean" in family and (args or node.keywords)):  # there max and median return their places, too
+        family = ("mean", "std") if called else ()
+    if isinstance(node.func, ast.Attribute) and ast.unparse(node.func.value) == "math":
+        family = tuple(other for other in family if other in ("sqrt", "log1p", "tanh"))
+    positive = bool(args) and site.facts.nonnegative(args[0])
+    others = [other for other in family if other != name and (positive or other not in _NEED_SIGN)]
+    return others if called else [other for other in others if other != "median"]  # no method of arrays
+
+
+def shrink(draft: Draft) -> bool:
+    """Drop something: a call becomes its argument, an operation one of its sides, or an updating statement goes."""
+    choices = [(site, part) for site in draft.sites.numbers for part in _parts(site.node) if _may_become(site, part)]
+    updates = [block for block in _blocks(draft) if _is_update(block[1])]
+    if updates and draft.chance(0.3 if choices else 1):
+        block, statement = draft.pick(updates)
+        block[:] = [other for other in block if other is not statement] or [ast.Pass()]
+        return True
+    if not choices:
+        return False
+    site, part = draft.pick(choices)
+    site.put(part)
+    return True
+
+
+def _parts(node: ast.expr) -> list[ast.expr]:
+    match node:
+        case ast.BinOp(left=left, op=ast.Pow()):
+            return [left]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+        case ast.UnaryOp(operand=inner):
+            return [inner]
+        case ast.IfExp(body=body, orelse=orelse):
+            return [body, orelse]
+        case ast.Call(args=args) if numeric_call(node) == "where":
+            return args[1:]
+        case ast.Call(args=args) if numeric_call(node) in ELEMENTWISE:
+            return args
+        case _:
+            return []
+
+
+def _may_become(site: Site, part: ast.expr) -> bool:
+    guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
+    value = site.facts.kind(part) is Kind.NUMBER and not isinstance(part, ast.Constant)
+    return value and fits(site, part) and not guard  # what keeps a divisor from zero stays
+
+
+def _blocks(draft: Draft) -> list[Block]:
+    """Return the statements that compute numbers, each with the statements that it stands among."""
+    sites = [*draft.sites.numbers, *draft.sites.constants]
+    return list({id(site.block[1]): site.block for site in sites}.values())
+
+
+def _is_update(statement: ast.stmt) -> bool:
+    """Tell whether the statement gives a variable that has a value another one."""
+    match statement:
+        case ast.AugAssign(target=ast.Name()):
+            return True
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            return any(isinstance(node, ast.Name) and node.id == name for node in nodes(value))
+        case _:
+            return False

@@ -1,0 +1,262 @@
+"""Where a program can be varied: its numeric sub-expressions, constants and comparisons.
+
+Structural parts are left out: subscripts, ``axis`` and other keyword arguments, ranges, sizes, and integers passed to
+functions that are not known.
+"""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, Facts, Kind
+from oragent.search.genetics.names import numeric_call
+from oragent.search.genetics.places import Block, Context, Site, Sites
+from oragent.search.trees import nodes
+
+__all__ = ["find_sites"]
+
+
+def find_sites(tree: ast.Module, function: str) -> Sites:
+    """Find the places in all functions and methods of ``tree`` at which ``function`` can be varied."""
+    sites = Sites()
+    module_names = tuple(name for statement in tree.body for name in _bound_by(statement))
+    for statement in tree.body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            evolved = isinstance(statement, ast.FunctionDef) and statement.name == function
+            walker = _Walker(sites, Facts(statement, evolved), evolved)
+            start = len(sites.numbers)
+            own = _names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
+            walker.statements(statement.body, module_names + own)
+            sites.numbers[start:] = _settled(statement, sites.numbers[start:])
+    return sites
+
+
+def _settled(unit: ast.stmt, sites: list[Site]) -> list[Site]:
+    """Mark what goes into variables that are used elsewhere than element by element, or only compared."""
+    loads: dict[str, int] = {}
+    for node in nodes(unit):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            loads[node.id] = loads.get(node.id, 0) + 1
+    uses: dict[str, list[Context]] = {}
+    for site in sites:
+        if isinstance(site.node, ast.Name):
+            uses.setdefault(site.node.id, []).append(site.context)
+    inner: set[str] = set()
+    while grown := [
+        name
+        for name, count in loads.items()
+        if name not in inner and sum(use.outer and use.assigned not in inner for use in uses.get(name, ())) < count
+    ]:
+        inner.update(grown)
+    ranked = {name for name, contexts in uses.items() if [use.ordinal for use in contexts] == [True] * loads[name]}
+    return [replace(site, context=_settled_context(site, inner, ranked)) for site in sites]
+
+
+def _settled_context(site: Site, inner: set[str], ranked: set[str]) -> Context:
+    context = site.context
+    if context.assigned in ranked and isinstance(site.parent, ast.stmt):
+        return context._replace(root=True, ordinal=True)
+    return context._replace(outer=False) if context.assigned in inner else context
+
+
+class _Walker:
+    def __init__(self, sites: Sites, facts: Facts, evolved: bool) -> None:
+        self.sites, self.facts, self.evolved = sites, facts, evolved
+        self.block: Block
+
+    def statements(self, block: list[ast.stmt], visible: tuple[str, ...]) -> None:
+        for statement in block:
+            self.statement(statement, (block, statement), visible)
+            visible += tuple(_bound_by(statement))
+
+    def statement(self, node: ast.stmt, block: Block, visible: tuple[str, ...]) -> None:
+        self.block = block
+        context = Context(visible)
+        match node:
+            case ast.Return(value=ast.expr()):
+                self.expression(node, "value", None, context._replace(root=True, factor=True))
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AugAssign(target=ast.Name(id=name)):
+                self.assigned(node, context._replace(assigned=name))
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+                self.assigned(node, context._replace(assigned=name))
+            case ast.Assign() | ast.AugAssign():
+                self.expression(node, "value", None, context._replace(outer=False, structural=True))
+            case ast.Expr(value=ast.Call()):
+                self.expression(node, "value", None, context._replace(outer=False, structural=True))
+            case ast.If(test=test):
+                known = len(self.sites.compares)
+                self.condition(test, context)
+                del self.sites.compares[known:]
+                self.statements(node.body, visible)
+                self.statements(node.orelse, visible)
+            case ast.For(target=target):
+                self.statements(node.body, visible + _names(target))
+                self.statements(node.orelse, visible)
+            case ast.While():  # its test may be what ends it
+                self.statements(node.body, visible)
+            case ast.With() | ast.Try() | ast.ClassDef():
+                self.statements(node.body, visible)
+            case ast.FunctionDef():
+                evolved, self.evolved = self.evolved, False
+                self.statements(node.body, visible + _names(node.args))
+                self.evolved = evolved
+
+    def assigned(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign, context: Context) -> None:
+        value = node.value
+        if isinstance(value, ast.Constant):
+            self.constant(Site(node, "value", None, self.facts, self.block, context))
+        else:
+            self.expression(node, "value", None, context)
+
+    def constant(self, site: Site) -> None:
+        if isinstance(site.node, ast.Constant) and type(site.node.value) in (int, float):
+            self.sites.constants.append(site)
+
+    def expression(self, parent: ast.AST, name: str, index: int | None, context: Context) -> None:
+        site = Site(parent, name, index, self.facts, self.block, context, self._returned(context))
+        node = site.node
+        if isinstance(node, ast.Constant):
+            if not (context.structural and isinstance(node.value, int)):
+                self.constant(site)
+            return
+        kind = self.facts.kind(node)
+        if kind is Kind.NUMBER and not _is_limit(node) and not isinstance(node, ast.List | ast.ListComp | ast.Tuple):
+            self.sites.numbers.append(site)
+        self.parts(node, kind, context)
+
+    def parts(self, node: ast.expr, kind: Kind, context: Context) -> None:
+        inner = context._replace(root=False, ordinal=False, factor=False, structural=False)
+        match node:
+            case ast.BinOp(op=operator) if kind is Kind.NUMBER:
+                scales = context.factor and isinstance(operator, ast.Mult | ast.Div)
+                self.expression(node, "left", None, inner._replace(factor=scales))
+                self.expression(node, "right", None, inner._replace(factor=scales))
+            case ast.BinOp(op=ast.FloorDiv() | ast.Mult()):  # a size; where a sum may well be an index
+                size = inner._replace(structural=True)
+                self.constant(Site(node, "right", None, self.facts, self.block, size))
+            case ast.UnaryOp(op=ast.USub()):
+                same = inner._replace(factor=context.factor, structural=context.structural)
+                self.expression(node, "operand", None, same)
+            case ast.IfExp(test=test):
+                self.condition(test, inner)
+                either = inner._replace(structural=kind is not Kind.NUMBER)
+                self.expression(node, "body", None, either)
+                self.expression(node, "orelse", None, either)
+            case ast.Call():
+                self.call(node, inner._replace(structural=True))
+            case ast.Compare() | ast.BoolOp():
+                self.condition(node, inner._replace(outer=False))
+            case ast.Subscript(value=value, slice=place):
+                if not isinstance(value, ast.Name):
+                    self.expression(node, "value", None, inner._replace(outer=False, structural=True))
+                if isinstance(place, ast.Call):
+                    self.expression(node, "slice", None, inner._replace(outer=False, structural=True))
+                self.condition(place, inner._replace(outer=False))
+            case ast.Lambda():
+                self.expression(node, "body", None, inner._replace(visible=context.visible + _names(node.args)))
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                self.comprehension(node, inner._replace(outer=False))
+            case ast.Tuple() | ast.List() | ast.Dict():
+                held = "values" if isinstance(node, ast.Dict) else "elts"
+                for place_ in range(len(getattr(node, held))):
+                    self.expression(node, held, place_, inner._replace(outer=False, structural=True))
+
+    def _returned(self, context: Context) -> bool:
+        return self.evolved and context.root and not context.ordinal
+
+    def call(self, node: ast.Call, context: Context) -> None:
+        name = numeric_call(node)
+        values = context._replace(structural=False)
+        match node.func:
+            case ast.Name(id="min" | "max" | "sorted") if any(word.arg == "key" for word in node.keywords):
+                for word in node.keywords:
+                    if isinstance(word.value, ast.Lambda):
+                        visible = context.visible + _names(word.value.args)
+                        inner = context._replace(outer=True, root=True, ordinal=True, assigned="", visible=visible)
+                        self.expression(word.value, "body", None, inner)
+            case ast.Name(id=builtin) if builtin in PLAIN:
+                self.arguments(node, values)
+            case _ if name in ELEMENTWISE:
+                if name == "where" and node.args:
+                    self.condition(node.args[0], values)
+                self.arguments(node, values, start=name == "where")
+            case _ if name in INDICES and node.args:
+                self.expression(node, "args", 0, context._replace(outer=True, root=True, ordinal=True, assigned=""))
+            case _ if name in REDUCTIONS and node.args:
+                self.expression(node, "args", 0, context._replace(outer=False))
+            case ast.Attribute(value=ast.expr()) if not name:
+                self.expression(node.func, "value", None, context._replace(outer=False))
+                self.arguments(node, context._replace(outer=False))
+            case _:
+                self.arguments(node, context._replace(outer=False))
+
+    def arguments(self, node: ast.Call, context: Context, start: int = 0) -> None:
+        for index in range(start, len(node.args)):
+            self.expression(node, "args", index, context)
+
+    def condition(self, node: ast.expr, context: Context) -> None:
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                if Kind.NUMBER not in map(self.facts.kind, (left, *others)):
+                    return
+                self.sites.compares.append(node)
+                self.expression(node, "left", None, context)
+                for index in range(len(others)):
+                    self.expression(node, "comparators", index, context)
+            case ast.BoolOp(values=values):
+                for value in values:
+                    self.condition(value, context)
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=value):
+                self.condition(value, context)
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr(), right=right):
+                self.condition(left, context)
+                self.condition(right, context)
+
+    def comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, context: Context
+    ) -> None:
+        visible = context.visible + tuple(name for part in node.generators for name in _names(part.target))
+        inner = context._replace(visible=visible)
+        for part in node.generators:
+            for test in part.ifs:
+                self.condition(test, inner)
+        self.expression(node, "value" if isinstance(node, ast.DictComp) else "elt", None, inner)
+
+
+def _is_limit(node: ast.expr) -> bool:
+    """Tell whether ``node`` is an infinity, as a search for the best starts with."""
+    match node:
+        case ast.UnaryOp(operand=inner):
+            return _is_limit(inner)
+        case ast.Attribute(attr="inf") | ast.Call(func=ast.Name(id="float"), args=[ast.Constant()]):
+            return True
+        case _:
+            return False
+
+
+def _names(node: ast.AST) -> tuple[str, ...]:
+    """Return the names that a target or a list of parameters binds."""
+    found = (child for child in nodes(node) if isinstance(child, ast.arg | ast.Name))
+    return tuple(
+        child.arg if isinstance(child, ast.arg) else child.id
+        for child in found
+        if isinstance(child, ast.arg) or isinstance(child.ctx, ast.Store)
+    )
+
+
+def _bound_by(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that are certainly bound after the statement."""
+    match statement:
+        case ast.Import(names=items) | ast.ImportFrom(names=items):
+            yield from ((item.asname or item.name).split(".")[0] for item in items)
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            yield name
+        case ast.Assign(targets=targets):
+            yield from _bound_in(targets)
+        case ast.AnnAssign(target=target, value=ast.expr()):
+            yield from _bound_in([target])
+
+
+def _bound_in(targets: Iterable[ast.expr]) -> Iterator[str]:
+    for target in targets:
+        yield from _names(target)

@@ -1,0 +1,235 @@
+"""What the ``gp`` strategy breeds with: children of one or two programs, by variation of their syntax trees."""
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from oragent.errors import CandidateError
+from oragent.search.genetics.draft import MODULES, Draft, build
+from oragent.search.genetics.expressions import PLAIN, REDUCTIONS
+from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
+from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
+from oragent.search.genetics.names import numeric_call
+from oragent.search.syntax import canonical, length, parse
+from oragent.search.trees import nodes
+
+__all__ = ["OPERATORS", "Offspring", "vary"]
+
+MAX_NODES = 200
+TRIES = 24
+
+_STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {  # with its weight
+    "constant": (jitter, 3.0),
+    "operator": (swap_operator, 0.5),
+    "function": (swap_function, 0.8),
+    "wrap": (wrap, 3.0),
+    "insert": (insert, 3.0),
+    "graft": (graft, 2.0),
+    "replace": (replace, 0.7),
+    "delete": (shrink, 1.0),
+}
+OPERATORS = tuple(_STEPS)
+_ACTING = ast.Call | ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom  # may do more than return a value
+
+
+@dataclass(frozen=True)
+class Offspring:
+    """A child program.
+
+    Attributes:
+        source: its text.
+        operator: the operators that made it, in their order, joined by ``+``.
+    """
+
+    source: str
+    operator: str
+
+
+def vary(
+    parent: str, mate: str | None, *, function: str, primitives: Sequence[str], rng: np.random.Generator
+) -> Offspring:
+    """Breed a child that differs from ``parent`` in canonical form and has its signature, docstring and imports.
+
+    One operator is applied, sometimes two or three. Nothing is executed: which expressions are numbers, and which
+    shapes go together, is told by reading, so that most children run, but not all. Variables that nothing uses are
+    dropped, and so are comments.
+
+    Args:
+        parent: a program that passes ``syntax.check``.
+        mate: another one that a sub-expression may be taken from.
+        function: name of the function that evolves.
+        primitives: expressions over its parameters that can be combined element by element with what it returns.
+        rng: the only source of randomness.
+
+    Raises:
+        CandidateError: ``parent`` or ``mate`` does not parse.
+    """
+    given = _given(parent, function)
+    limit = max(MAX_NODES, given.size)
+    for _ in range(TRIES):
+        draft = Draft(ast.parse(given.source), function, primitives, mate, rng)
+        steps = min(3, int(rng.geometric(0.8)))
+        names = [name for _ in range(steps) if (name := _step(draft, given.size / MAX_NODES))]
+        source = _finished(draft.tree, given, limit) if names else ""
+        if source:
+            return Offspring(source, "+".join(names))
+    return _last_resort(given, primitives, rng)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """A parent as it is bred from: without idle variables, and with the forms that its children must not have."""
+
+    source: str
+    function: str
+    size: int
+    known: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def _given(parent: str, function: str) -> _Given:
+    tree = parse(parent)
+    known = [canonical(parent, function)]
+    source = parent
+    if _prune(tree):
+        source = ast.unparse(tree)
+        known.append(canonical(source, function))
+    return _Given(source, function, length(source), tuple(known))
+
+
+def _step(draft: Draft, fullness: float) -> str:
+    """Apply one operator that finds a place, and return its name; deletion grows likely as the program does."""
+    draft.look()
+    names = list(_STEPS)
+    weights = [weight * (1 + 16 * fullness**2 * (name == "delete")) for name, (_, weight) in _STEPS.items()]
+    while names:
+        name = draft.weighted(names, weights)
+        if _STEPS[name][0](draft):
+            return name
+        weights.pop(names.index(name))
+        names.remove(name)
+    return ""
+
+
+def _finished(tree: ast.Module, given: _Given, limit: int) -> str:
+    """Return the text of a draft; nothing if it is no new program, too long, or uses a name that is not bound."""
+    _prune(tree)
+    _import_missing(tree)
+    if len(nodes(tree)) > limit or _unbound(tree):
+        return ""
+    source = ast.unparse(ast.fix_missing_locations(tree))
+    try:
+        return "" if canonical(source, given.function) in given.known else source
+    except CandidateError:  # nested too deeply
+        return ""
+
+
+def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
+    """Wrap whatever is returned, where no operator found a place or all of their children were the same again."""
+    draft = Draft(ast.parse(given.source), given.function, primitives, None, rng)
+    draft.look()
+    results = [site for site in draft.sites.numbers if site.context.root]
+    if results:
+        wrap_at(draft, draft.pick(results))
+        source = _finished(draft.tree, given, 2 * MAX_NODES + given.size)
+        if source:
+            return Offspring(source, "wrap")
+    tree = ast.parse(given.source)
+    unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == given.function][-1]
+    factor = build(str(draft.number(1, 0.5)))
+    returns = [node for node in nodes(unit) if isinstance(node, ast.Return) and node.value]
+    for node in returns:
+        assert node.value is not None
+        node.value = build("{e} * {c}", e=node.value, c=factor)
+    if not returns:
+        unit.body.append(ast.Return(factor))
+    return Offspring(ast.unparse(ast.fix_missing_locations(tree)), "wrap")
+
+
+def _prune(tree: ast.Module) -> bool:
+    """Drop assignments to variables that nothing reads, in place, where that cannot change what the program does."""
+    pruned = False
+    for unit in tree.body:
+        while isinstance(unit, ast.FunctionDef) and _drop_idle(unit):
+            pruned = True
+    return pruned
+
+
+def _drop_idle(unit: ast.FunctionDef) -> bool:
+    parts = nodes(unit)
+    kept = {node.id for node in parts if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    kept |= {name for node in parts if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
+    dropped = False
+    for node in parts:
+        block = getattr(node, "body", None)
+        if isinstance(block, list) and not isinstance(node, ast.ClassDef):
+            left = [statement for statement in block if not _is_idle(statement, kept)]
+            dropped = dropped or len(left) < len(block)
+            block[:] = left or [ast.Pass()]
+    return dropped
+
+
+def _is_idle(statement: ast.stmt, kept: set[str]) -> bool:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in kept:
+            acting = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+            return all(
+                isinstance(node, ast.Call) and numeric_call(node) for node in nodes(value) if isinstance(node, acting)
+            )
+        case _:
+            return False
+
+
+def _is_pure(node: ast.Call) -> bool:
+    match node.func:
+        case ast.Name(id=name):
+            return name in PLAIN or name in ("int", "len", "list", "set", "sorted")
+        case ast.Attribute(attr=name):
+            return bool(numeric_call(node)) or name in REDUCTIONS
+        case _:
+            return False
+
+
+def _import_missing(tree: ast.Module) -> None:
+    """Import the modules that an operator has brought into use."""
+    bound = _bound(tree)
+    used = {node.id for node in nodes(tree) if isinstance(node, ast.Name)}
+    for name, module in MODULES.items():
+        if name in used and name not in bound:
+            alias = ast.alias(module, None if name == module else name)
+            place = next((number for number, node in enumerate(tree.body) if not _is_header(node)), len(tree.body))
+            tree.body.insert(place, ast.Import([alias]))
+
+
+def _is_header(node: ast.stmt) -> bool:
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return docstring or (isinstance(node, ast.ImportFrom) and node.module == "__future__")
+
+
+def _unbound(tree: ast.Module) -> bool:
+    bound = _bound(tree)
+    return any(
+        isinstance(node, ast.Name) and node.id not in bound and not hasattr(builtins, node.id) for node in nodes(tree)
+    )
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Return all names that the program binds anywhere."""
+    bound = {"__name__", "__file__"}
+    for node in nodes(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
+                bound.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                bound.add(name)
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                bound.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                bound.add(name)
+            case ast.alias(name=name, asname=asname):
+                bound.add(asname or name.split(".")[0])
+    return bound
