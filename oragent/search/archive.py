@@ -1,0 +1,136 @@
+"""The MAP-Elites archive: on every island, the best program of every behaviour.
+
+Mouret & Clune 2015 (arXiv:1504.04909); islands as in FunSearch (Romera-Paredes et al. 2024,
+doi:10.1038/s41586-023-06924-6).
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+__all__ = ["AddStatus", "Archive", "Elite"]
+
+
+class AddStatus(IntEnum):
+    """What became of a candidate, from worst to best; true if the archive changed."""
+
+    NOT_ADDED = 0
+    IMPROVED = 1  # it took the cell of a worse program
+    NEW = 2  # it took an empty cell
+
+
+@dataclass(frozen=True)
+class Elite:
+    """A scored program.
+
+    Attributes:
+        id: ``round.number`` of the candidate.
+        source: its text.
+        score: in the problem's natural units.
+        features: its cell; None in a plain ranked population.
+        metrics: the problem's own figures.
+        length: nodes of its syntax tree.
+    """
+
+    id: str
+    source: str
+    score: float
+    features: tuple[int, ...] | None
+    metrics: dict[str, Any]
+    length: int
+
+
+class Archive:
+    """Islands of cells; the only place where the sign of a score turns.
+
+    Where a problem has no features, an island is a plain population of its ``population`` best programs.
+
+    Args:
+        direction: ``maximize`` or ``minimize``.
+        islands: how many populations evolve side by side.
+        population: size of a ranked population; unused where there are features.
+    """
+
+    def __init__(self, direction: str, islands: int = 1, population: int = 20) -> None:
+        self._sign = {"maximize": 1.0, "minimize": -1.0}[direction]
+        self._population = population
+        self._islands: list[dict[Hashable, Elite]] = [{} for _ in range(islands)]
+        self._best: Elite | None = None
+
+    @property
+    def islands(self) -> int:
+        """How many islands there are."""
+        return len(self._islands)
+
+    @property
+    def best(self) -> Elite | None:
+        """The best program ever added, on any island; it outlives a reset of its island."""
+        return self._best
+
+    def fitness(self, score: float) -> float:
+        """Turn a score so that more is better."""
+        return self._sign * score
+
+    def beats(self, challenger: Elite, holder: Elite) -> bool:
+        """Whether a program is better: by score, and by the shorter text where scores are equal."""
+        return (self.fitness(challenger.score), -challenger.length) > (self.fitness(holder.score), -holder.length)
+
+    def add(self, elite: Elite, island: int) -> AddStatus:
+        """Place a program on an island if it is the best of its cell there."""
+        if self._best is None or self.beats(elite, self._best):
+            self._best = elite
+        cells = self._islands[island]
+        cell = elite.id if elite.features is None else elite.features
+        holder = cells.get(cell)
+        if holder is not None:
+            if not self.beats(elite, holder):
+                return AddStatus.NOT_ADDED
+            cells[cell] = elite
+            return AddStatus.IMPROVED
+        cells[cell] = elite
+        if elite.features is None and len(cells) > self._population:
+            worst = self.ranked(island)[-1]
+            del cells[worst.id]
+            return AddStatus.NOT_ADDED if worst is elite else AddStatus.IMPROVED
+        return AddStatus.NEW
+
+    def ranked(self, island: int) -> list[Elite]:
+        """An island's elites, best first; among equals the shorter, then the older."""
+        return self._sorted(self._islands[island].values())
+
+    def elites(self) -> list[Elite]:
+        """The elites of all islands, each once, best first."""
+        return self._sorted({elite.id: elite for cells in self._islands for elite in cells.values()}.values())
+
+    def migrate(self) -> None:
+        """Send each island's best to the next one, in a ring; all leave before any arrives."""
+        travellers = [self.ranked(island)[0] if cells else None for island, cells in enumerate(self._islands)]
+        for island, traveller in enumerate(travellers):
+            if traveller is not None:
+                self.add(traveller, (island + 1) % self.islands)
+
+    def reset(self, rng: np.random.Generator) -> None:
+        """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
+        tops = [self.fitness(self.ranked(island)[0].score) for island in range(self.islands) if self._islands[island]]
+        if len(tops) < self.islands:
+            return  # an island without any program: too early to judge
+        order = sorted(range(self.islands), key=lambda island: -tops[island])
+        survivors = order[: (self.islands + 1) // 2]
+        for island in order[len(survivors) :]:
+            founder = self.ranked(survivors[int(rng.integers(len(survivors)))])[:1]
+            self._islands[island] = {}
+            for elite in founder:
+                self.add(elite, island)
+
+    def snapshot(self) -> "Archive":
+        """A copy that later additions do not change; elites are shared, as they never change."""
+        twin = Archive.__new__(Archive)
+        twin._sign, twin._population, twin._best = self._sign, self._population, self._best
+        twin._islands = [dict(cells) for cells in self._islands]
+        return twin
+
+    def _sorted(self, elites: Iterable[Elite]) -> list[Elite]:
+        return sorted(elites, key=lambda elite: (-self.fitness(elite.score), elite.length))

@@ -1,0 +1,259 @@
+"""The engine: rounds in flight, commits in order, one clean end.
+
+``window`` rounds are in flight at once, and round k begins on the state that round k - window left, however many
+evaluations run at once: so a seed (and the same replies) gives the same archive at any number of workers, and a run
+that was killed goes on as if it had not been.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent.llm.model import Model
+from oragent.protocol import Status
+from oragent.sandbox import Limits, Pool
+from oragent.search.archive import AddStatus, Archive, Elite
+from oragent.search.budget import Spent
+from oragent.search.folder import RunFolder
+from oragent.search.run import Desk, Interrupted, Run, Strategy
+from oragent.search.store import Store, Trial
+from oragent.search.syntax import length
+
+__all__ = ["Engine", "Observer", "Outcome", "Progress"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands.
+
+    Attributes:
+        spent: of its budget.
+        seed: the seed heuristic's elite.
+        best: the best so far.
+        trials: what the latest round tried.
+    """
+
+    spent: Spent
+    seed: Elite
+    best: Elite
+    trials: Sequence[Trial]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes:
+        reason: one line.
+        complete: whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
+        progress: where it stood then.
+    """
+
+    reason: str
+    complete: bool
+    progress: Progress
+
+
+class Observer(Protocol):
+    """Watches a run."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of a committed round."""
+
+
+class Engine:
+    """Runs a strategy on a problem until a budget ends it.
+
+    Args:
+        folder: where the run lives; a database with rounds in it is resumed.
+        store: its database.
+        pool: evaluates.
+        strategy: one research round, as a coroutine.
+        model: answers prompts; None where the strategy needs none.
+        observer: told of every committed round.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        store: Store,
+        pool: Pool,
+        strategy: Strategy,
+        model: Model | None = None,
+        observer: Observer = lambda progress: None,
+    ) -> None:
+        config, about = folder.config, folder.problem.about
+        self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
+        self._settings, self._budget = config.strategy, config.budget
+        self._archive = Archive(about.direction, config.archive.islands, config.archive.population)
+        self._spent = Spent(seconds=store.elapsed_s())
+        self._begun = time.monotonic() - self._spent.seconds
+        self._recorded = store.rounds()
+        limits = Limits(config.limits.timeout_s or about.timeout_s, config.limits.memory_mb or about.memory_mb)
+        self._desk = Desk(folder, store, pool, model, limits, self._elapsed)
+        self._seed: Elite | None = None
+        self._horizon = -1
+        self._idle_rounds = 0
+        self._latest = ""
+        self._end: tuple[str, bool] | None = None
+
+    def stop(self, reason: str = "stopped on request") -> None:
+        """Begin nothing more; what is being evaluated still ends and is kept."""
+        self._desk.stopped = True
+        self._finish(reason, complete=False)
+
+    async def run(self) -> Outcome:
+        """Search until the end.
+
+        Raises:
+            ProblemError: if the problem's own seed fails, with the seed's error.
+            ModelError: if the endpoint cannot be used from the first call on.
+            StoreError: if the run's folder cannot be written.
+        """
+        progress = await self._score_seed()
+        flying: dict[int, asyncio.Task[Run]] = {}
+        upcoming = 1
+        try:
+            while True:
+                while len(flying) < self._width():
+                    flying[upcoming] = asyncio.create_task(self._round(self._opened(upcoming, len(flying))))
+                    upcoming += 1
+                if not flying:
+                    break
+                number = min(flying)
+                progress = self._commit(number, await flying.pop(number))
+        except Interrupted:
+            # Not committed: a resumed run does this round again, with what was paid for at hand.
+            await asyncio.gather(*flying.values(), return_exceptions=True)
+        finally:
+            for task in flying.values():
+                task.cancel()
+        return self._outcome(progress)
+
+    async def _score_seed(self) -> Progress:
+        run = self._opened(0, 0)
+        if 0 not in self._recorded:
+            trial = await run.evaluate(self._folder.problem.seed, (), "seed")
+            failed = trial.evaluation
+            if failed.status is not Status.OK:
+                detail = f"\n{failed.traceback or failed.log}".rstrip()
+                name = self._folder.problem.name
+                raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
+        else:
+            run = self._replayed(run)
+        return self._commit(0, run)
+
+    def _width(self) -> int:
+        """How many rounds may be in flight: never more than there are evaluations left to pay for."""
+        if self._end:
+            return 0
+        window, limit = self._settings.window, self._budget.evaluations
+        return window if limit is None else min(window, max(1, limit - self._spent.evaluations))
+
+    def _opened(self, number: int, ahead: int) -> Run:
+        config = self._folder.config
+        return Run(
+            desk=self._desk,
+            number=number,
+            archive=self._archive.snapshot(),
+            rng=np.random.default_rng([config.seed, number]),
+            spent=self._spent + Spent(evaluations=ahead),  # each round ahead of this one will pay for one at least
+            horizon=self._horizon,
+        )
+
+    async def _round(self, run: Run) -> Run:
+        if run.number in self._recorded:
+            return self._replayed(run)
+        try:
+            await self._strategy(run)
+        except BudgetExhausted:
+            pass  # what the round paid for before is committed
+        except ModelError as problem:
+            self.stop(str(problem))
+            raise Interrupted(str(problem)) from None
+        return run
+
+    def _replayed(self, run: Run) -> Run:
+        """Take a round from the store: it was committed before the run was ended."""
+        for record in self._store.records(run.number):
+            run.trials.append(record.trial)
+        run.used = self._recorded[run.number]
+        return run
+
+    def _commit(self, number: int, run: Run) -> Progress:
+        """Give a round's findings to the archive and the store, in round order."""
+        placed = [(trial, self._place(f"{number}.{position}", trial)) for position, trial in enumerate(run.trials)]
+        used = replace(run.used, evaluations=self._register(number, run.trials))
+        if number not in self._recorded:
+            self._store.commit(number, placed, used, self._elapsed())
+        self._spent = replace(self._spent + used, seconds=self._elapsed())
+        self._horizon = number
+        self._tend_islands(number)
+        self._latest = f"rejected: {run.trials[-1].evaluation.message}" if run.trials else ""
+        self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
+        if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
+            self._check_end()
+        progress = self._progress(run.trials)
+        self._observer(progress)
+        return progress
+
+    def _register(self, number: int, trials: Sequence[Trial]) -> int:
+        """Count the programs that nobody had scored before, in round order."""
+        count = 0
+        for trial in trials:
+            if trial.fingerprint not in self._desk.committed:
+                self._desk.committed[trial.fingerprint] = number
+                count += trial.evaluation.ran
+        return count
+
+    def _place(self, name: str, trial: Trial) -> str:
+        result = trial.evaluation
+        if result.status is not Status.OK or result.score is None:
+            return ""
+        elite = Elite(name, trial.source, result.score, result.features, result.metrics, length(trial.source))
+        champion = self._archive.best
+        islands = range(self._archive.islands) if self._seed is None else [trial.island]
+        status = max(self._archive.add(elite, island) for island in islands)
+        self._seed = self._seed or elite
+        if status:
+            self._folder.write_elite(elite)
+        if self._archive.best is not champion:
+            self._folder.write_best(elite)
+        return AddStatus(status).name
+
+    def _tend_islands(self, number: int) -> None:
+        settings = self._folder.config.archive
+        if number and settings.migration_period and number % settings.migration_period == 0:
+            self._archive.migrate()
+        if number and settings.reset_period and number % settings.reset_period == 0:
+            self._archive.reset(np.random.default_rng([self._folder.config.seed, number, 1]))
+
+    def _check_end(self) -> None:
+        exceeded = self._budget.exceeded(self._spent)
+        if exceeded:
+            self._finish(exceeded, complete=True)
+        elif self._idle_rounds >= self._settings.patience:
+            why = f"; the latest was {self._latest}" if self._latest else ""
+            self._finish(f"no new program to score in {self._idle_rounds} rounds{why}", complete=False)
+
+    def _finish(self, reason: str, *, complete: bool) -> None:
+        self._end = self._end or (reason, complete)
+
+    def _progress(self, trials: Sequence[Trial]) -> Progress:
+        if self._seed is None or self._archive.best is None:
+            raise OragentError("a run without a scored seed")
+        return Progress(self._spent, self._seed, self._archive.best, tuple(trials))
+
+    def _outcome(self, progress: Progress) -> Outcome:
+        reason, complete = self._end or ("ended", False)
+        self._folder.keep_only([*self._archive.elites(), progress.best])
+        self._store.note("end", reason)
+        return Outcome(reason, complete, progress)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._begun

@@ -1,0 +1,153 @@
+"""A run's folder: what it holds, and how a run is begun and found again."""
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+import yaml
+
+from oragent import __version__
+from oragent.errors import ConfigError, ProblemError, StoreError
+from oragent.search.archive import Elite
+from oragent.search.config import Config, build, dump
+from oragent.search.problem import Problem, load
+
+__all__ = ["RunFolder", "begin", "reopen"]
+
+CHANGEABLE = ("budget", "workers", "model")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """The files of one run.
+
+    Attributes:
+        path: the folder.
+        root: the project's root, for data and checkpoints.
+        problem: what is searched.
+        config: how.
+    """
+
+    path: Path
+    root: Path
+    problem: Problem
+    config: Config
+
+    @property
+    def database(self) -> Path:
+        """Where everything is kept."""
+        return self.path / "run.db"
+
+    def write_best(self, elite: Elite) -> None:
+        """Replace ``best.py`` in one step, so that whoever imports it never sees half a file."""
+        head = f"# {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
+        fresh = self.path / "best.py.new"
+        fresh.write_text(head + elite.source.rstrip() + "\n", encoding="utf-8")
+        fresh.replace(self.path / "best.py")
+
+    def write_elite(self, elite: Elite) -> None:
+        """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
+        folder = self.path / "candidates" / elite.id
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "heuristic.py").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
+        figures = {"score": elite.score, "features": elite.features and list(elite.features), "metrics": elite.metrics}
+        (folder / "evaluation.yaml").write_text(yaml.safe_dump(figures, sort_keys=False), encoding="utf-8")
+
+    def keep_only(self, elites: Iterable[Elite]) -> None:
+        """Remove the folders of candidates that are elites no more; the database still has them."""
+        keep = {elite.id for elite in elites}
+        for folder in (self.path / "candidates").glob("*"):
+            if folder.name not in keep:
+                shutil.rmtree(folder)
+
+
+def begin(root: Path, outputs: Path, problem: Problem, config: Config) -> RunFolder:
+    """Make the folder of a new run; an earlier one is never touched.
+
+    Raises:
+        StoreError: if it cannot be made.
+    """
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name}"
+    try:
+        run = RunFolder(_fresh(outputs / problem.name, stem), root.resolve(), problem, config)
+        _describe(run)
+    except OSError as error:
+        raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
+    return run
+
+
+def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
+    """Find a run again, as it was begun.
+
+    Args:
+        path: the run's folder.
+        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, model.
+
+    Raises:
+        ConfigError: if an override is wrong, or would turn the run into another one.
+        StoreError: if this is no run's folder, or its configuration cannot be read.
+        ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
+            evaluators do not belong into one archive.
+    """
+    try:
+        tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
+        config = build(tree["config"], overrides, str(path / "config.yaml"))
+        folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
+    except FileNotFoundError:
+        raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
+    except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise StoreError(f"{path / 'config.yaml'} is not what a run leaves: {type(error).__name__} {error}") from None
+    for override in overrides:
+        if override.partition("=")[0].partition(".")[0] not in CHANGEABLE:
+            raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
+    problem = load(folder)
+    if _fingerprint(problem) != fingerprint:
+        changed = f"{problem.evaluator.name} or heuristic.py in {folder}"
+        raise ProblemError(f"{changed} changed since this run began; begin a new run")
+    run = RunFolder(path, root, problem, config)
+    if overrides:
+        _describe(run)
+    return run
+
+
+def _fresh(parent: Path, stem: str) -> Path:
+    parent.mkdir(parents=True, exist_ok=True)
+    count = 1
+    while True:
+        path = parent / (stem if count == 1 else f"{stem}-{count}")
+        try:
+            path.mkdir()
+            return path
+        except FileExistsError:
+            count += 1
+
+
+def _describe(run: RunFolder) -> None:
+    """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
+    about = run.problem.about
+    tree = {
+        "oragent": __version__,
+        "root": str(run.root),
+        "problem": {
+            "name": run.problem.name,
+            "folder": str(run.problem.folder),
+            "fingerprint": _fingerprint(run.problem),
+            "title": about.title,
+            "direction": about.direction,
+            "function": about.function,
+            "features": [asdict(feature) for feature in about.features],
+            "published": about.published,
+        },
+        "config": dump(run.config),
+    }
+    text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
+    (run.path / "config.yaml").write_text(text, encoding="utf-8")
+
+
+def _fingerprint(problem: Problem) -> str:
+    text = problem.evaluator.read_bytes() + os.sep.encode() + problem.seed.encode()
+    return hashlib.sha256(text).hexdigest()

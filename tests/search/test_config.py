@@ -1,0 +1,94 @@
+"""A configuration is checked whole, and its errors say what to write instead."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from oragent.errors import ConfigError
+from oragent.search.config import Config, build, dump, read
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_defaults_need_no_file() -> None:
+    config = read(None)
+    assert config.budget.evaluations == 200
+    assert config.strategy_name == "gp"
+    assert config.cores >= 1
+
+
+def test_the_documented_defaults_are_the_defaults() -> None:
+    assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump(Config())
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
+def test_every_shipped_configuration_is_valid(path: Path) -> None:
+    if path.name != "prices.yaml":
+        read(path)
+
+
+def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("seed: 1\nbudget: {evaluations: 5, seconds: 9}")
+    config = read(path, ["budget.evaluations=7", "model.name=some-model", "archive.islands=3"])
+    assert (config.seed, config.budget.evaluations, config.budget.seconds) == (1, 7, 9)
+    assert config.strategy_name == "funsearch"
+    assert config.archive.islands == 3
+
+
+def test_a_configuration_survives_its_dump() -> None:
+    config = read(None, ["model.name=m", "budget.money=2.5", "limits.timeout_s=3"])
+    assert build(yaml.safe_load(yaml.safe_dump(dump(config))), (), "") == config
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("budget.evaluation=5", "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
+        ("archve.islands=5", "unknown key 'archve': did you mean 'archive'?"),
+        ("model.nmae=x", "did you mean 'name'?"),
+        ("zzz=1", "valid keys: seed, workers, budget"),
+        ("budget.evaluations=0", "key 'budget.evaluations': input should be greater than or equal to 1, not 0"),
+        ("budget.evaluations=many", "not 'many'"),
+        ("strategy.name=annealing", "'auto', 'gp' or 'funsearch', not 'annealing'"),
+        ("budget.evaluations", "write section.key=value"),
+        ("seed={", "must be YAML"),
+        ("budget=5", "key 'budget'"),
+    ],
+)
+def test_an_error_names_key_expectation_and_remedy(override: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(None, [override])
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: [", "is not YAML"),
+        ("- a\n- b", "must hold keys and values, not a list"),
+        ("sed: 1", "run.yaml: unknown key 'sed'"),
+    ],
+)
+def test_a_broken_file_is_named(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_a_missing_or_binary_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        read(tmp_path / "none.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="cannot read"):
+        read(tmp_path / "binary.yaml")
+
+
+def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text("")
+    assert read(tmp_path / "empty.yaml") == Config()

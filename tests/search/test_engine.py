@@ -1,0 +1,262 @@
+"""Runs end cleanly, lose nothing, and find the same however they are scheduled."""
+
+import asyncio
+import random
+import runpy
+import threading
+
+import pytest
+
+from oragent.errors import ModelError, ProblemError
+from oragent.llm.model import Message, Reply
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation, Job, Pool, evaluate
+from oragent.search.engine import Engine, Outcome
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.run import Run
+from oragent.search.selection import parents
+from oragent.search.store import Store
+
+
+def scored(job: Job) -> Evaluation:
+    """An instant evaluation of the toy problem, in our own process."""
+    names: dict = {}
+    try:
+        exec(job.source, names)
+        value = float(names["guess"](3))
+        return Evaluation(Status.OK, abs(100 - value), (int(value) % 7,), {"value": value}, wall_s=0.001)
+    except Exception as problem:
+        return Evaluation(Status.ERROR, message=str(problem), wall_s=0.001)
+
+
+def jittery(job: Job) -> Evaluation:
+    threading.Event().wait(random.random() / 50)
+    return scored(job)
+
+
+async def climb(run: Run) -> None:
+    """A strategy for tests: change the parent's number, sometimes into a program that fails."""
+    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    number = run.rng.integers(60)
+    body = "1 / 0" if number < 5 else f"{number} + {parent.score}"
+    await run.evaluate(f"def guess(x):\n    return {body}\n", [parent.id], "climb")
+
+
+def search(
+    folder: RunFolder, strategy=climb, *, run=scored, model=None, workers=2, observer=lambda progress: None
+) -> Outcome:
+    pool = Pool(workers, run)
+    with Store(folder.database) as store:
+        try:
+            return asyncio.run(Engine(folder, store, pool, strategy, model, observer).run())
+        finally:
+            pool.close()
+
+
+def history(folder: RunFolder) -> list:
+    with Store(folder.database, readonly=True) as store:
+        return [
+            (
+                record.id,
+                record.trial.source,
+                record.trial.parents,
+                record.trial.island,
+                record.placed,
+                record.trial.evaluation.score,
+            )
+            for record in store.records()
+        ]
+
+
+def test_a_budget_of_evaluations_is_spent_to_the_last_and_not_beyond(begun) -> None:
+    folder = begun("budget.evaluations=30")
+    outcome = search(folder)
+    assert outcome.complete
+    assert outcome.reason == "the budget of 30 evaluations is used up"
+    assert outcome.progress.spent.evaluations == 30
+    with Store(folder.database) as store:
+        fingerprints = {record.trial.fingerprint for record in store.records()}
+    assert len(fingerprints) == 30
+
+
+def test_the_same_seed_finds_the_same_at_any_number_of_workers(begun) -> None:
+    runs = []
+    for workers in (1, 2, 8):
+        folder = begun("budget.evaluations=40", "seed=3")
+        search(folder, run=jittery, workers=workers)
+        runs.append((history(folder), (folder.path / "best.py").read_text().partition("\n")[2]))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_another_seed_finds_something_else(begun) -> None:
+    first, second = begun("seed=1", "budget.evaluations=10"), begun("seed=2", "budget.evaluations=10")
+    search(first)
+    search(second)
+    assert history(first) != history(second)
+
+
+def test_a_resumed_run_goes_on_as_if_it_had_never_been_stopped(begun) -> None:
+    whole, broken = begun("budget.evaluations=40"), begun("budget.evaluations=40")
+    search(whole, run=jittery)
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations == 17:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(broken, run=jittery, observer=kill)
+    counted = []
+
+    def counting(job: Job) -> Evaluation:
+        counted.append(job)
+        return scored(job)
+
+    outcome = search(reopen(broken.path), run=counting)
+    assert history(whole) == history(broken)
+    assert outcome.progress.spent.evaluations == 40
+    assert len(counted) <= 40 - 17
+
+
+def test_a_finished_run_goes_on_with_a_larger_budget(begun) -> None:
+    folder = begun("budget.evaluations=10")
+    search(folder)
+    before = history(folder)
+    assert search(reopen(folder.path)).progress.spent.evaluations == 10
+    outcome = search(reopen(folder.path, ["budget.evaluations=25"]))
+    assert outcome.progress.spent.evaluations == 25
+    assert history(folder)[: len(before)] == before
+
+
+def test_best_py_is_always_the_best_so_far_and_importable(begun) -> None:
+    folder = begun("budget.evaluations=25")
+
+    def look(progress) -> None:
+        best = runpy.run_path(str(folder.path / "best.py"))["guess"]
+        assert abs(100 - best(3)) == progress.best.score
+
+    outcome = search(folder, observer=look)
+    kept = {path.name for path in (folder.path / "candidates").iterdir()}
+    assert outcome.progress.best.id in kept
+
+
+def test_a_failed_candidate_has_no_score_and_no_place(begun) -> None:
+    folder = begun("budget.evaluations=40")
+    search(folder)
+    failed = [record for record in history(folder) if record[5] is None]
+    assert failed
+    assert all(placed == "" for *_, placed, _ in failed)
+
+
+def test_equal_programs_are_scored_once(begun) -> None:
+    calls = []
+
+    def counting(job: Job) -> Evaluation:
+        calls.append(job.source)
+        return jittery(job)
+
+    async def same(run: Run) -> None:
+        for source in ("def guess(x):\n    y = x\n    return y", "def guess(x):  # again\n    z = x\n    return z\n"):
+            await run.evaluate(source, [], "same")
+
+    folder = begun("strategy.patience=5")
+    outcome = search(folder, same, run=counting)
+    assert len(calls) == 2  # the seed and the one program
+    assert outcome.progress.spent.evaluations == 2
+    assert outcome.reason.startswith("no new program to score in 5 rounds")
+    assert not outcome.complete
+
+
+def test_a_broken_seed_ends_the_run_with_its_own_error(begun, toy) -> None:
+    (toy / "heuristic.py").write_text("def guess(x):\n    return 1 / 0\n")
+    with pytest.raises(ProblemError, match=r"(?s)the seed heuristic of toy fails: error: division by zero.*1 / 0"):
+        search(begun(), run=evaluate)
+
+
+def test_a_stop_keeps_what_is_being_evaluated(begun) -> None:
+    folder, engines = begun("budget.evaluations=100"), []
+    pool = Pool(2, jittery)
+    with Store(folder.database) as store:
+
+        def stop(progress) -> None:
+            if progress.spent.evaluations == 10:
+                engines[0].stop("stopped by a test")
+
+        engines.append(Engine(folder, store, pool, climb, None, stop))
+        outcome = asyncio.run(engines[0].run())
+        pool.close()
+        evaluated = store._db.execute("SELECT COUNT(*) FROM evaluations").fetchone()[0]
+    assert outcome.reason == "stopped by a test"
+    assert not outcome.complete
+    assert outcome.progress.spent.evaluations == evaluated
+
+
+def test_a_budget_of_seconds_counts_over_all_sittings(begun) -> None:
+    folder = begun("budget.evaluations=null", "budget.seconds=0.4")
+    outcome = search(folder, run=jittery)
+    assert outcome.complete
+    assert outcome.reason == "the budget of 0.4 seconds is used up"
+    again = search(reopen(folder.path), run=jittery)
+    assert again.progress.spent.evaluations == outcome.progress.spent.evaluations
+    assert len(history(folder)) == len({record[0] for record in history(folder)})
+
+
+class Oracle:
+    """A model that names the next number; every fifth call fails for good, if so wished."""
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.calls, self.fail_at = 0, fail_at
+
+    async def __call__(self, messages, *, temperature=None) -> Reply:
+        self.calls += 1
+        if self.calls == self.fail_at:
+            raise ModelError("the server is gone")
+        await asyncio.sleep(random.random() / 100)
+        number = sum(map(ord, messages[0].content)) % 90
+        return Reply(f"{number}", "oracle", 10, 5, 0.25, 0.01, 0)
+
+
+async def told(run: Run) -> None:
+    best = run.archive.best
+    reply = await run.ask("code", [Message("user", f"{run.number} {best.score} {best.metrics}")])
+    await run.evaluate(f"def guess(x):\n    return {reply.reply} + {run.number}\n", [best.id], "code", reply.call)
+
+
+@pytest.mark.parametrize(
+    ("budget", "calls"), [("budget.model_calls=7", 7), ("budget.tokens=90", 6), ("budget.money=2.5", 10)]
+)
+def test_budgets_of_a_model_end_the_run(begun, budget: str, calls: int) -> None:
+    outcome = search(begun(budget, "strategy.window=1"), told, model=Oracle())
+    assert outcome.complete
+    assert outcome.progress.spent.model_calls == calls
+    assert outcome.progress.spent.tokens == 15 * calls
+    assert outcome.progress.spent.money == 0.25 * calls
+
+
+def test_a_dead_model_ends_the_run_and_a_resumed_one_pays_for_nothing_twice(begun) -> None:
+    whole, broken = begun("budget.evaluations=12"), begun("budget.evaluations=12")
+    search(whole, told, model=Oracle())
+    outcome = search(broken, told, model=Oracle(fail_at=6))
+    assert outcome.reason == "the server is gone"
+    assert not outcome.complete
+    with Store(broken.database) as store:
+        paid = len(store.replies())
+    model = Oracle()
+    search(reopen(broken.path), told, model=model)
+    assert history(broken) == history(whole)
+    with Store(broken.database) as store:
+        assert model.calls == len(store.replies()) - paid
+
+
+def test_a_run_that_changed_its_evaluator_cannot_be_resumed(begun, toy) -> None:
+    folder = begun("budget.evaluations=3")
+    search(folder)
+    (toy / "eval.py").write_text("print('other')")
+    with pytest.raises(ProblemError, match="changed since this run began"):
+        reopen(folder.path)
+
+
+def test_running_again_never_overwrites(begun) -> None:
+    assert len({begun().path for _ in range(5)}) == 5

@@ -1,0 +1,114 @@
+"""The store keeps what happened, and what it cannot read it says in one line."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import StoreError
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation
+from oragent.search.budget import Spent
+from oragent.search.store import Record, RecordedReply, Store, Trial
+
+SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)
+FAILED = Evaluation(Status.INVALID, message="no tour", traceback="...", log="x", wall_s=0.1)
+REPLY = RecordedReply(1, 0, "code", "[]", "text", "m", 10, 20, 0.5, 1.0, 2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "run.db"
+
+
+def trial(name: str, evaluation: Evaluation) -> Trial:
+    return Trial(f"source {name}", name, ("0.0",), "jitter", 1, None, evaluation)
+
+
+def test_what_was_written_is_read_after_reopening(path: Path) -> None:
+    with Store(path) as store:
+        store.keep_evaluation("a", SCORED, 4.0)
+        store.keep_evaluation("b", FAILED, 5.0)
+        store.keep_reply(REPLY, "hash")
+        store.commit(1, [(trial("a", SCORED), "NEW"), (trial("b", FAILED), "")], Spent(2, 1, 30, 0.5), 6.0)
+        store.note("end", "done")
+    with Store(path, readonly=True) as store:
+        assert store.evaluation("a") == SCORED
+        assert store.records() == [
+            Record("1.0", trial("a", SCORED), "NEW", 4.0),
+            Record("1.1", trial("b", FAILED), "", 5.0),
+        ]
+        assert store.replies() == [REPLY]
+        assert store.rounds() == {1: Spent(2, 1, 30, 0.5)}
+        assert store.elapsed_s() == 6.0
+        assert store.meta("end") == "done"
+        assert store.meta("nothing") is None
+
+
+def test_a_reply_is_found_again_only_for_the_same_prompt(path: Path) -> None:
+    with Store(path) as store:
+        store.keep_reply(REPLY, "hash")
+        assert store.reply(1, 0, "hash") == REPLY
+        assert store.reply(1, 0, "other") is None
+        assert store.reply(2, 0, "hash") is None
+
+
+def test_records_come_in_the_order_of_rounds(path: Path) -> None:
+    with Store(path) as store:
+        store.keep_evaluation("a", SCORED, 1.0)
+        for number in (10, 9, 2):
+            store.commit(number, [(trial("a", SCORED), "NEW")], Spent(), 1.0)
+        assert [record.id for record in store.records()] == ["2.0", "9.0", "10.0"]
+        assert [record.id for record in store.records(9)] == ["9.0"]
+
+
+def test_a_round_is_written_whole_or_not_at_all(path: Path) -> None:
+    with Store(path) as store:
+        store.commit(1, [], Spent(), 1.0)
+        with pytest.raises(StoreError):
+            store.commit(1, [(trial("a", SCORED), "NEW")], Spent(), 2.0)
+        store.close()
+    with Store(path) as store:
+        assert store.records() == []
+        assert store.elapsed_s() == 1.0
+
+
+def test_a_corrupted_file_is_one_line(path: Path) -> None:
+    path.write_bytes(b"this is no database" * 100)
+    with pytest.raises(StoreError, match=r"run\.db is corrupted .*start a new run"):
+        Store(path)
+
+
+def test_a_torn_file_is_one_line(path: Path) -> None:
+    with Store(path) as store:
+        for number in range(200):
+            store.keep_evaluation(str(number), SCORED, 1.0)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:4096] + b"\xff" * (len(whole) - 4096))
+    with pytest.raises(StoreError), Store(path) as store:
+        store.records()
+        store.evaluation("5")
+
+
+def test_another_layout_is_refused(path: Path) -> None:
+    Store(path).close()
+    db = sqlite3.connect(path)
+    db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
+    db.commit()
+    db.close()
+    with pytest.raises(StoreError, match="layout 99"):
+        Store(path)
+
+
+def test_a_missing_run_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=r"no run at .*expected run\.db"):
+        Store(tmp_path / "run.db", readonly=True)
+
+
+def test_a_full_disk_says_how_to_go_on(path: Path) -> None:
+    with Store(path) as store:
+        store._db.execute("PRAGMA max_page_count = 12")
+        with pytest.raises(StoreError, match=r"full; make room, then 'oragent resume' the run"):
+            for number in range(1000):
+                store.keep_evaluation(str(number), SCORED, 1.0)
+        assert store.evaluation("0") == SCORED

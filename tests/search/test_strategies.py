@@ -1,0 +1,117 @@
+"""Every strategy ends a run against a model that is fast, varied and sometimes wrong."""
+
+import ast
+import asyncio
+
+import pytest
+
+from oragent.llm.model import Reply
+from oragent.llm.scripted import Scripted
+from oragent.protocol import Status
+from oragent.sandbox import Pool
+from oragent.search.engine import Engine, Outcome
+from oragent.search.folder import RunFolder
+from oragent.search.store import Record, Store
+from oragent.search.strategies import STRATEGIES
+from tests.search.test_engine import history, scored
+
+
+def search(folder: RunFolder, model=None, workers: int = 2) -> Outcome:
+    pool = Pool(workers, scored)
+    with Store(folder.database) as store:
+        try:
+            strategy = STRATEGIES[folder.config.strategy_name]
+            return asyncio.run(Engine(folder, store, pool, strategy, model).run())
+        finally:
+            pool.close()
+
+
+def records(folder: RunFolder) -> list[Record]:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+class Says:
+    """A model that answers from a list and notes what it was asked."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers, self.asked = list(answers), []
+
+    async def __call__(self, messages, *, temperature=None) -> Reply:
+        self.asked.append([message.content for message in messages])
+        text = self.answers.pop(0) if self.answers else f"def guess(x):\n    return {len(self.asked)}"
+        return Reply(text, "says", 1, 1, None, 0.0, 0)
+
+
+def test_breeding_improves_on_the_seed(begun) -> None:
+    outcome = search(begun("budget.evaluations=150", "seed=1"))
+    assert outcome.complete
+    assert outcome.progress.best.score < outcome.progress.seed.score / 4
+
+
+def test_breeding_says_which_operator_made_a_program_and_of_whom(begun) -> None:
+    folder = begun("budget.evaluations=20")
+    search(folder)
+    ids = {record.id for record in records(folder)}
+    for record in records(folder)[1:]:
+        assert record.trial.origin
+        assert set(record.trial.parents) <= ids
+        assert record.trial.parents
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: str) -> None:
+    settings = ("budget.evaluations=25", f"strategy.name={strategy}", "model.name=scripted")
+    runs = []
+    for workers in (1, 4):
+        folder = begun(*settings)
+        assert search(folder, Scripted.varied(0), workers).complete
+        runs.append(history(folder))
+    assert runs[0] == runs[1]
+
+
+def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> None:
+    model = Says("def guess(x):\n    return 50.5", "def guess(x):\n    return 99")
+    search(begun("budget.evaluations=4", "model.name=m", "strategy.window=1", "archive.islands=1"), model)
+    (prompt,) = model.asked[2]
+    assert "Write guess(x), called with 3, such that it returns 100." in prompt
+    assert "A lower score is better" in prompt
+    assert "def guess(x):" in prompt
+    shown = [float(line.split("score ")[1].split()[0]) for line in prompt.splitlines() if line.startswith("Version")]
+    assert len(shown) == 2
+    assert shown == sorted(shown, reverse=True)
+
+
+def test_a_reply_without_a_program_is_told_so_once(begun) -> None:
+    model = Says("I would rather not.", "```python\ndef guess(x):\n    return 98\n```")
+    folder = begun("budget.evaluations=2", "model.name=m", "strategy.window=1")
+    assert search(folder, model).progress.best.score == 2
+    complaint = model.asked[1][-1]
+    assert "cannot be used" in complaint
+    assert "def guess(x):" in complaint
+    assert model.asked[1][1] == "I would rather not."
+    assert [record.trial.origin for record in records(folder)] == ["seed", "repair"]
+
+
+def test_a_second_useless_reply_is_rejected_and_the_run_goes_on(begun) -> None:
+    model = Says("no", "no again")
+    folder = begun("budget.evaluations=3", "model.name=m", "strategy.window=1")
+    assert search(folder, model).complete
+    rejected = records(folder)[1]
+    assert rejected.trial.evaluation.status is Status.REJECTED
+    assert rejected.trial.source == "no again"
+    assert rejected.trial.evaluation.score is None
+
+
+def test_a_model_that_never_says_anything_of_use_ends_the_run_with_the_reason(begun) -> None:
+    outcome = search(begun("model.name=m", "strategy.patience=4"), Says(*["no"] * 100))
+    assert not outcome.complete
+    assert outcome.reason.startswith("no new program to score in 4 rounds; the latest was rejected: ")
+
+
+def test_an_edit_is_applied_to_the_better_parent(begun) -> None:
+    edit = "<<<<<<< SEARCH\n    return x * 2.0\n=======\n    return x * 30.0\n>>>>>>> REPLACE"
+    folder = begun("budget.evaluations=2", "model.name=m", "strategy.window=1")
+    search(folder, Says(edit))
+    made = records(folder)[1].trial.source
+    assert ast.dump(ast.parse(made)) == ast.dump(ast.parse("def guess(x):\n    return x * 30.0"))
