@@ -1,0 +1,83 @@
+"""Evaluations for a check: the same sandbox as in a search."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation, Job, Limits, evaluate
+from oragent.search.problem import Problem
+
+__all__ = ["Bench", "Seed", "described", "explained"]
+
+LOG_LINES = 10
+ADVICE = {
+    Status.TIMEOUT: "Raise timeout_s in problem.yaml, or use fewer or smaller instances.",
+    Status.MEMORY: "Raise memory_mb in problem.yaml, or use smaller instances.",
+    Status.CRASHED: "The evaluator itself did not get to its end; run it by hand to see where it stops.",
+    Status.REJECTED: "Mend what the evaluator prints, or the seed heuristic, as the message says.",
+    Status.INVALID: "Mend the seed heuristic: it must return what the evaluator expects.",
+    Status.ERROR: "Mend the seed heuristic or the evaluator where the last lines point to.",
+}
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where the candidates of a check are scored.
+
+    Attributes:
+        problem: what they are for.
+        root: the project root.
+        timeout_s: seconds that one evaluation may take.
+    """
+
+    problem: Problem
+    root: Path
+    timeout_s: float
+
+    def run(
+        self,
+        source: str | None = None,
+        *,
+        mode: str | None = None,
+        size: int | None = None,
+        wall_s: float | None = None,
+    ) -> Evaluation:
+        """Score a candidate; the seed where none is given.
+
+        Args:
+            source: its text.
+            mode: passed on to the evaluator where given.
+            size: likewise, as ``--problem_size``.
+            wall_s: a time limit shorter than usual.
+        """
+        limits = Limits(min(wall_s or self.timeout_s, self.timeout_s), self.problem.about.memory_mb)
+        text = self.problem.seed if source is None else source
+        return evaluate(Job(self.problem.evaluator, text, self.root, limits, mode, size))
+
+
+@dataclass(frozen=True)
+class Seed:
+    """How the seed heuristic did."""
+
+    train: Evaluation
+    val: Evaluation
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds within which a candidate that is about as fast as the seed has ended in mode train."""
+        return 3 * self.train.wall_s + 2
+
+
+def described(ended: Evaluation) -> str:
+    """Describe an evaluation with a score, in one line."""
+    cell = f", cell {ended.features}" if ended.features is not None else ""
+    return f"score {ended.score}{cell}; {ended.wall_s:.2f} s, {ended.cpu_s:.2f} CPU s, {ended.peak_mb:.0f} MiB"
+
+
+def explained(ended: Evaluation) -> str:
+    """Explain an evaluation without a score: status and message, traceback, end of standard error, what to do."""
+    parts = [f"{ended.status}: {ended.message}", ended.traceback.strip()]
+    tail = "\n".join(ended.log.strip().splitlines()[-LOG_LINES:])
+    if tail:
+        parts.append(f"The end of its standard error:\n{tail}")
+    return "\n".join(part for part in (*parts, ADVICE[ended.status]) if part)

@@ -1,0 +1,50 @@
+"""Whether an evaluator minds its arguments."""
+
+from collections.abc import Iterator
+
+from oragent.authoring.bench import Bench, Seed, described, explained
+from oragent.authoring.finding import Finding, Level, verdict
+from oragent.protocol import Status
+
+__all__ = ["command_line"]
+
+QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
+
+
+def command_line(bench: Bench, seed: Seed, quick: bool) -> Iterator[Finding]:
+    """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
+    yield _refused(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
+    yield _refused(bench, seed, "--problem_size=-1", "train", -1)
+    if quick:
+        return
+    sizes, seconds = bench.problem.about.sizes, seed.train.wall_s + seed.val.wall_s
+    if seconds > QUICK_S:
+        yield Finding(Level.OK, "single sizes and mode test", f"left out: the seed took {seconds:.0f} s already")
+        return
+    for mode in ("train", "val"):
+        for size in sizes.get(mode, ()):
+            ended = bench.run(mode=mode, size=size)
+            complaint = explained(ended) if ended.score is None else ""
+            yield verdict(f"size {size} of {mode} alone", complaint, described(ended))
+    if "test" in sizes:
+        yield _held_out(bench)
+
+
+def _refused(bench: Bench, seed: Seed, argument: str, mode: str, size: int | None) -> Finding:
+    ended = bench.run(mode=mode, size=size, wall_s=seed.patience_s)
+    title = f"unknown {argument}"
+    ending = "it must end with a non-zero exit code and a message that lists the valid ones"
+    if ended.score is not None:
+        complaint = f"it was taken, and the seed got score {ended.score}; {ending}"
+        return Finding(Level.FAILURE, title, complaint)
+    silent = not (ended.log.strip() or ended.output.strip())
+    if silent or ended.status in (Status.TIMEOUT, Status.CRASHED):
+        return Finding(Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}")
+    return Finding(Level.OK, title, ended.message)
+
+
+def _held_out(bench: Bench) -> Finding:
+    ended = bench.run(mode="test")
+    complaint = explained(ended) if ended.score is None else ""
+    slow = ended.status is Status.TIMEOUT  # no search waits for it, so slowness there breaks nothing
+    return verdict("seed in mode test", complaint, described(ended), Level.WARNING if slow else Level.FAILURE)

@@ -1,0 +1,127 @@
+"""Hold a problem's folder to the contract, and say in plain words what does not fit."""
+
+import ast
+import json
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+from oragent.authoring.bench import Bench, Seed, described, explained
+from oragent.authoring.commandline import command_line
+from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.misbehaviour import misbehaviour
+from oragent.authoring.primitives import primitives
+from oragent.authoring.variants import variants
+from oragent.errors import ProblemError
+from oragent.sandbox import Evaluation
+from oragent.search.problem import Feature, Problem, load
+
+__all__ = ["check"]
+
+
+def check(folder: Path, root: Path, timeout_s: float | None = None, *, quick: bool = False) -> Iterator[Finding]:
+    """Check a problem, one thing after another; what comes late rests on what came before it.
+
+    Args:
+        folder: the problem's.
+        root: the project root, for data and checkpoints.
+        timeout_s: seconds that one evaluation may take; default: what the problem says.
+        quick: evaluate in mode val just once, leave out single sizes and mode test, breed fewer variants.
+
+    Yields:
+        Findings as they are made; after a failure without which nothing else makes sense there are no more. A full
+        check is about 30 evaluations, most of them in mode train.
+    """
+    try:
+        problem = load(folder)
+    except ProblemError as error:
+        yield Finding(Level.FAILURE, "folder", str(error))
+        return
+    yield Finding(Level.OK, "folder", f"problem.yaml, {problem.about.evaluator} and heuristic.py can be read")
+    yield _docstring(problem)
+    bench = Bench(problem, root.resolve(), timeout_s or problem.about.timeout_s)
+    seed = yield from _seed(bench, quick)
+    if seed is None:
+        return
+    yield _features(problem.about.features, seed)
+    yield _metrics(seed)
+    yield from primitives(bench, seed)
+    yield from command_line(bench, seed, quick)
+    yield from misbehaviour(bench, seed)
+    yield variants(bench, seed, quick)
+
+
+def _docstring(problem: Problem) -> Finding:
+    wanted = problem.signature
+    functions = [node for node in ast.parse(problem.seed).body if isinstance(node, ast.FunctionDef)]
+    text = next(ast.get_docstring(node) for node in reversed(functions) if node.name == wanted.function)
+    complaint = "" if text else (
+        f"{wanted.function} in heuristic.py has no docstring; it is what a language model is shown: say what goes in "
+        "and what must come out, with shapes and units"
+    )  # fmt: skip
+    return verdict("function", complaint, f"{wanted.text} with a docstring", Level.WARNING)
+
+
+def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:
+    """Score the seed, in mode val as a search does: without ``--mode``."""
+    train = bench.run(mode="train")
+    yield _scored("seed in mode train", train)
+    if train.score is None:
+        return None
+    warm = bench.run(mode="train")  # the first one may have compiled something: not the time to go by
+    yield _repeated("same score twice", train, warm)
+    val = bench.run()
+    yield _scored("seed in mode val", val)
+    if val.score is None:
+        return None
+    if not quick:
+        yield _repeated("val is the default mode", val, bench.run(mode="val"))
+    return Seed(train if warm.score is None else warm, val)
+
+
+def _scored(title: str, ended: Evaluation) -> Finding:
+    complaint = explained(ended) if ended.score is None else ""
+    return verdict(title, complaint, described(ended))
+
+
+def _repeated(title: str, first: Evaluation, second: Evaluation) -> Finding:
+    complaint = ""
+    if (first.score, first.features) != (second.score, second.features):
+        then = explained(second) if second.score is None else f"score {second.score}, cell {second.features}"
+        complaint = (
+            f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. Seed every "
+            "random generator of the evaluator with mode, size and index, and keep the clock out of the score"
+        )
+        if title != "same score twice":
+            complaint += "; without --mode the evaluator must run mode val"
+    return verdict(title, complaint, "equal to the last bit, each from a copy in a folder of its own")
+
+
+def _features(declared: tuple[Feature, ...], seed: Seed) -> Finding:
+    complaint = _misfit(declared, seed.train.features) or _misfit(declared, seed.val.features)
+    names = ", ".join(f"{feature.name} ({feature.bins})" for feature in declared)
+    praise = f"within their bins: {names}" if declared else "none declared: the archive is a plain ranking"
+    return verdict("features", complaint, praise)
+
+
+def _misfit(declared: tuple[Feature, ...], features: tuple[int, ...] | None) -> str:
+    """Say why the features of an evaluation are no cell of the archive; empty if they are."""
+    if features is None:
+        return f"problem.yaml declares {len(declared)}, the evaluator printed None" if declared else ""
+    if len(features) != len(declared):
+        return f"problem.yaml declares {len(declared)}, the evaluator printed {features}; make them as many"
+    for feature, value in zip(declared, features, strict=True):
+        if not 0 <= value < feature.bins:
+            return f"{feature.name} is {value}, its bins are 0 to {feature.bins - 1}; clip it, or declare more bins"
+    return ""
+
+
+def _metrics(seed: Seed) -> Finding:
+    complaint = ""
+    if not (seed.train.metrics and seed.val.metrics):
+        complaint = "there are none; print figures by which a person or a model sees where a candidate is good or bad"
+    else:
+        try:
+            json.dumps([seed.train.metrics, seed.val.metrics])
+        except (TypeError, ValueError) as problem:
+            complaint = f"they cannot be stored ({problem}); use numbers, text, lists and dicts with text as keys"
+    return verdict("metrics", complaint, ", ".join(map(str, seed.val.metrics)))

@@ -1,0 +1,34 @@
+"""What a check of a problem found."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+__all__ = ["Finding", "Level", "verdict"]
+
+
+class Level(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    WARNING = "warning"  # it runs, but a search will do less well than it could
+    FAILURE = "failure"  # it breaks the contract: mend it before a search
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        level: how bad it is.
+        title: what was looked at.
+        detail: what came out, and what to do about it; a failure's may have several lines.
+    """
+
+    level: Level
+    title: str
+    detail: str
+
+
+def verdict(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> Finding:
+    """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
+    return Finding(level, title, complaint) if complaint else Finding(Level.OK, title, praise)

@@ -1,0 +1,102 @@
+"""Candidates that misbehave: each must end with a status and without a score."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.finding import Finding, Level
+from oragent.protocol import Result, Status, format_result
+from oragent.sandbox import Evaluation
+
+__all__ = ["misbehaviour"]
+
+HEAD_START_S = 1.0  # given to a candidate that never ends: it is stopped this long after the seed was done
+
+WRAPPED = """{seed}
+
+import os as _os
+import numpy as _np
+
+_wrapped = {function}
+
+
+def {function}(*args, **kwargs):
+    {body}
+"""
+
+CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
+IN_PROCESS = (
+    "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
+    "nothing holds a candidate that cheats. Call it through oragent.harness.run, which keeps it in a process of its own"
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A way to misbehave.
+
+    Attributes:
+        name: what the candidate does.
+        body: what its function does, after the seed was renamed to ``_wrapped``; empty: its text is no Python.
+        wanted: statuses that name the fault.
+        advice: what to do where it gets a score.
+        level: how bad a score is.
+    """
+
+    name: str
+    body: str
+    wanted: frozenset[Status]
+    advice: str
+    level: Level = Level.FAILURE
+
+
+def misbehaviour(bench: Bench, seed: Seed) -> Iterator[Finding]:
+    """Score a candidate of each kind in mode train."""
+    for case in _cases(_forged(bench, seed)):
+        endless = case.wanted == {Status.TIMEOUT}
+        wall_s = seed.train.wall_s + HEAD_START_S if endless else seed.patience_s
+        yield _judged(case, bench.run(_source(bench, case), mode="train", wall_s=wall_s))
+
+
+def _cases(forged: str) -> list[Case]:
+    wrong = frozenset({Status.INVALID, Status.ERROR})
+    dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
+    syntax = frozenset({Status.REJECTED, Status.ERROR})
+    failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
+    longer = "return _np.append(_np.ravel(_wrapped(*args, **kwargs)), 0.0)"
+    forge = f"_os.write(1, {forged.encode()!r})\n    _os._exit(0)"
+    return [
+        Case("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), failed),
+        Case("returns None", "return None", wrong, CHECK_IT),
+        Case("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
+        Case("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
+        Case("is no Python", "", syntax, failed),
+        Case("ends its process", "_os._exit(0)", dead, failed),
+        Case("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
+        Case("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), failed),
+    ]
+
+
+def _source(bench: Bench, case: Case) -> str:
+    problem = bench.problem
+    if not case.body:
+        return f"{problem.seed}\n\ndef (:\n"
+    return WRAPPED.format(seed=problem.seed, function=problem.about.function, body=case.body)
+
+
+def _forged(bench: Bench, seed: Seed) -> str:
+    """A result block with a score that the seed cannot have."""
+    score = seed.train.score or 0.0
+    better = (abs(score) + 1.0) * (1 if bench.problem.about.direction == "maximize" else -1)
+    return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"
+
+
+def _judged(case: Case, ended: Evaluation) -> Finding:
+    title = f"candidate that {case.name}"
+    if ended.score is not None:
+        return Finding(case.level, title, f"it got score {ended.score}. {case.advice}")
+    shown = f"{ended.status}: {ended.message}"
+    if ended.status not in case.wanted:
+        wanted = " or ".join(sorted(case.wanted))
+        return Finding(Level.WARNING, title, f"no score, but it ended as {shown}; expected {wanted}. {CHECK_IT}")
+    return Finding(Level.OK, title, f"no score, {shown}")

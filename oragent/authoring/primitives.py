@@ -1,0 +1,69 @@
+"""Whether the primitives of a problem can be inserted into a heuristic."""
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.finding import Finding, Level, verdict
+
+__all__ = ["primitives"]
+
+MODULES = {"np", "math"}
+
+# At its first call the function evaluates every primitive on its real arguments, then goes on as the seed.
+TRIED = """{seed}
+
+import math as _math
+import numpy as _np
+
+_wrapped, _tried = {function}, False
+
+
+{header}
+    global _tried
+    names = dict(locals())
+    if not _tried:
+        for text in {primitives!r}:
+            try:
+                eval(text, {{"np": _np, "math": _math, **names}})
+            except Exception as problem:
+                raise RuntimeError(f"primitive {{text!r}} fails on the seed's arguments: {{problem!r}}") from None
+        _tried = True
+    return _wrapped(**names)
+"""
+
+
+def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
+    """Read every primitive, then let all of them be evaluated once on real arguments."""
+    about, signature = bench.problem.about, bench.problem.signature
+    if not about.primitives:
+        yield Finding(Level.OK, "primitives", "none declared: breeding without a model has only the seed to build on")
+        return
+    complaint = next(filter(None, (_unfit(text, signature.parameters) for text in about.primitives)), "")
+    if complaint:
+        yield Finding(Level.FAILURE, "primitives", complaint)
+        return
+    header = f"def {signature.function}({', '.join(signature.parameters)}):"
+    source = TRIED.format(
+        seed=bench.problem.seed, function=signature.function, header=header, primitives=about.primitives
+    )
+    ended = bench.run(source, mode="train", wall_s=seed.patience_s)
+    complaint = "" if ended.score is not None else f"{ended.message}; mend it in problem.yaml"
+    yield verdict("primitives", complaint, f"all {len(about.primitives)} can be evaluated")
+
+
+def _unfit(text: str, parameters: tuple[str, ...]) -> str:
+    """Say why an expression cannot be inserted; empty if it can."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError) as problem:
+        return f"{text!r} is no Python expression ({problem}); mend it in problem.yaml"
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    known = {*parameters, *bound, *MODULES, *vars(builtins)}
+    unknown = [name.id for name in names if name.id not in known]
+    if unknown:
+        return f"{text!r} uses {unknown[0]!r}; only {', '.join(parameters)}, np and math are known in it"
+    return ""

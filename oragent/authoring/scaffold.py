@@ -1,0 +1,46 @@
+"""A new problem: a folder with a small one that runs at once, to be replaced step by step."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+from oragent.errors import ProblemError
+
+__all__ = ["new"]
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def new(name: str, parent: Path, *, plain: bool = False) -> Path:
+    """Make the folder of a new problem.
+
+    Args:
+        name: of the problem and of its folder.
+        parent: where the folder goes, usually the project's ``problems``; made if it is missing.
+        plain: write an ``eval.py`` that imports nothing of ours; it runs the candidate in its own process.
+
+    Returns:
+        The folder, with ``problem.yaml``, ``eval.py`` and ``heuristic.py``.
+
+    Raises:
+        ProblemError: if the name is no name, something of that name exists, or the folder cannot be written.
+    """
+    if not NAME.fullmatch(name):
+        raise ProblemError(f"{name!r} is no name for a problem: use letters, digits and _, such as my_problem")
+    folder = parent / name
+    sources = {
+        "problem.yaml": "problem.yaml",
+        "eval.py": "plain_eval.py.txt" if plain else "eval.py.txt",
+        "heuristic.py": "heuristic.py.txt",
+    }
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir()
+        for target, source in sources.items():
+            text = (files("oragent.authoring") / "template" / source).read_text(encoding="utf-8")
+            (folder / target).write_text(text, encoding="utf-8")
+    except FileExistsError as problem:
+        raise ProblemError(f"{problem.filename} exists already and is left as it is: choose another name") from None
+    except OSError as problem:
+        raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
+    return folder
