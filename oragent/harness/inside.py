@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from oragent.harness import frames
+from oragent.errors import CandidateError
 from oragent.protocol import Status
 
 __all__ = ["live"]
@@ -65,7 +66,8 @@ def _confine(wire: socket.socket, log: int, scorer: int) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
-    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115: lives as long as we do
+    # Fresh streams, as the inherited ones may be anything; they live as long as we do.
+    sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     keep = wire.fileno()
     os.closerange(3, keep)
@@ -131,6 +133,8 @@ def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             return frames.encode({"value": value})
         except frames.FrameError as problem:
             return _failure(Status.INVALID, f"returned {problem}")
+    except CandidateError as problem:  # a loop of ours found the decision wanting
+        return _failure(Status(problem.status), str(problem))
     except MemoryError:
         return _failure(Status.MEMORY, "ran out of memory")
     except SyntaxError as problem:

@@ -1,0 +1,45 @@
+# Two commands on a fresh machine: `make run` discovers a better heuristic, `make test` checks everything.
+# Each target sets up .venv by itself when it is missing or out of date.
+
+PYTHON ?= python3
+BIN := .venv/bin
+CORE := .venv/.core
+TEST := .venv/.test
+
+.PHONY: run test test-slow lint format bench clean
+
+run: $(CORE)
+	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
+
+test: $(TEST)
+	$(BIN)/python -m pytest
+
+test-slow: $(TEST)
+	$(BIN)/python -m pytest -m slow
+
+lint: $(TEST)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TEST)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(TEST)
+	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "oragent needs Python 3.11 or later: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+
+$(CORE): .venv/bin/python pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(TEST): $(CORE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	touch $@

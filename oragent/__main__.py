@@ -1,0 +1,6 @@
+"""``python -m oragent``."""
+
+from oragent.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The command line as a person meets it: real processes, real files, a real server."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.llm.chat_server import Answer, ChatServer, failure, ok
+
+ROOT = Path(__file__).parent.parent
+
+
+def environment(**extra: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    return kept | {"COLUMNS": "120", "PYTHONPATH": str(ROOT)} | extra
+
+
+def oragent(*words: object, cwd: Path, **extra: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "oragent", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=120)
+
+
+def only_run(root: Path) -> Path:
+    (folder,) = (root / "outputs" / "toy").iterdir()
+    return folder
+
+
+def complaint(done: subprocess.CompletedProcess) -> str:
+    """The one line of an error; anything more is a failure of the test."""
+    assert done.returncode == 1
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
+    return lines[0]
+
+
+def test_problems_lists_what_ships() -> None:
+    listed = oragent("problems", cwd=ROOT).stdout
+    for name in ("tsp_constructive", "tsp_aco", "bpp_online"):
+        assert name in listed
+
+
+def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
+    done = oragent("run", "toy", "--evaluations", 12, "--seed", 5, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path)
+    for name in ("config.yaml", "run.db", "best.py", "report.html"):
+        assert (folder / name).is_file(), name
+    assert any((folder / "candidates").iterdir())
+    assert "12 evaluations" in done.stdout
+    assert "seed     94" in done.stdout
+    assert str(folder / "report.html") in done.stdout
+    assert "better than the seed" in done.stdout
+
+
+def test_a_killed_run_is_resumed_with_every_scored_candidate(toy: Path, tmp_path: Path) -> None:
+    slow = (toy / "eval.py").read_text() + "\nimport time; time.sleep(0.1)\n"
+    (toy / "eval.py").write_text(slow)
+    command = [sys.executable, "-m", "oragent", "run", "toy", "--evaluations", "40"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while _committed(tmp_path) < 8:
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = _scored(only_run(tmp_path))
+    done = oragent("resume", only_run(tmp_path), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = _scored(only_run(tmp_path))
+    assert before.items() <= after.items()
+    assert len(after) == 40
+    assert "40 evaluations" in done.stdout
+
+
+def _committed(root: Path) -> int:
+    for database in root.glob("outputs/toy/*/run.db"):
+        try:
+            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+                return int(db.execute("SELECT COUNT(*) FROM candidates").fetchone()[0])
+        except sqlite3.OperationalError:
+            break
+    return 0
+
+
+def _scored(folder: Path) -> dict[str, tuple]:
+    with sqlite3.connect(folder / "run.db") as db:
+        rows = db.execute("SELECT fingerprint, status, score, elapsed_s FROM evaluations").fetchall()
+    return {row[0]: row[1:] for row in rows}
+
+
+def test_ctrl_c_finishes_writes_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "oragent", "run", "toy", "--evaluations", "5000"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    while _committed(tmp_path) < 5:
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "stopped by Ctrl-C" in said
+    assert f"oragent resume {only_run(tmp_path)}" in said
+    assert (only_run(tmp_path) / "report.html").is_file()
+
+
+def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: Path) -> None:
+    def program(request: dict) -> Answer:
+        number = len(json.dumps(request)) % 97
+        return ok(f"Sure!\n```python\ndef guess(x):\n    return {number} + x\n```", usage=(100, 20))
+
+    rubbish = ok("I cannot help with that.", usage=(100, 7))
+    script = [ok("OK", usage=(5, 1)), failure(429, retry_after="0"), program, Answer(body="{rubbish"), program, rubbish]
+    script += [program, failure(500), program, Answer(sent=0.0), rubbish, rubbish]
+    with ChatServer(*script, *[program] * 60) as server:
+        done = oragent(
+            "run", "toy", "--model", "m", "--evaluations", 8, "model.backoff_s=0.01", "model.concurrency=1",
+            "strategy.window=1", cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-secret",
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    folder = only_run(tmp_path)
+    with sqlite3.connect(folder / "run.db") as db:
+        replies = db.execute("SELECT role, tokens_in, tokens_out, reply FROM replies").fetchall()
+        rejected = db.execute(
+            "SELECT COUNT(*) FROM candidates JOIN evaluations USING (fingerprint) WHERE status = 'rejected'"
+        )
+        assert rejected.fetchone()[0] == 1  # twice rubbish in a row; the first rubbish was mended
+    assert [role for role, *_ in replies].count("repair") == 2
+    assert all(
+        tokens == (100, 7 if "cannot" in text else 20) for _, *tokens, text in replies for tokens in [tuple(tokens)]
+    )
+    total = sum(row[1] + row[2] for row in replies)
+    assert f"{len(replies)} model calls, {total} tokens" in done.stdout
+    leftovers = [path for path in folder.rglob("*") if path.is_file() and b"sk-secret" in path.read_bytes()]
+    assert leftovers == []
+
+
+def test_the_scripted_model_needs_no_server(toy: Path, tmp_path: Path) -> None:
+    done = oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "by funsearch" in done.stdout
+
+
+def test_eval_scores_one_heuristic(toy: Path, tmp_path: Path) -> None:
+    done = oragent("eval", "toy", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "94" in done.stdout
+    better = tmp_path / "better.py"
+    better.write_text("def guess(x):\n    return 100\n")
+    assert "score     0.0" in oragent("eval", "toy", "--candidate", better, cwd=tmp_path).stdout
+
+
+def test_show_and_report_read_a_run(toy: Path, tmp_path: Path) -> None:
+    oragent("run", "toy", "--evaluations", 5, cwd=tmp_path)
+    folder = only_run(tmp_path)
+    assert "def guess" in oragent("show", folder, cwd=tmp_path).stdout
+    (folder / "report.html").unlink()
+    assert oragent("report", folder, cwd=tmp_path).returncode == 0
+    assert "toy" in (folder / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "tyo"], "unknown problem 'tyo': did you mean toy?"),
+        (["run", "toy", "budget.evaluation=3"], "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
+        (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
+        (["run", "toy", "--strategy", "funsearch"], "name one with --model, or use --strategy gp"),
+        (["run", "toy", "--model", "m"], "OPENAI_API_KEY is not set"),
+        (["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"], "OPENAI_BASE_URL"),
+        (["resume", "nowhere"], "no run at nowhere"),
+        (["show", "nowhere"], "nowhere"),
+        (["report", "nowhere"], "nowhere"),
+        (["eval", "toy", "--candidate", "none.py"], "none.py"),
+        (["problems", "--root", "/nonexistent"], "no problems in /nonexistent/problems"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_mistake_is_one_clear_line(toy: Path, tmp_path: Path, words: list[str], said: str) -> None:
+    quick = ["model.retries=0"] if "m" in words else []
+    assert said in complaint(oragent(*words, *quick, cwd=tmp_path))
+    assert not list(tmp_path.glob("outputs/toy/*"))
+
+
+def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
+    (toy / "heuristic.py").write_text("def guess(x):\n    return 1 / 0\n")
+    done = oragent("run", "toy", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "the seed heuristic of toy fails: error: division by zero" in done.stderr
+    assert "return 1 / 0" in done.stderr
+
+
+def test_a_candidate_with_a_syntax_error_is_rejected_with_its_line(toy: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def guess(x):\n    return (x\n")
+    done = oragent("eval", "toy", "--candidate", broken, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "rejected" in done.stdout
+    assert "line 2" in done.stdout
+
+
+def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path) -> None:
+    oragent("run", "toy", "--evaluations", 3, cwd=tmp_path)
+    folder = only_run(tmp_path)
+    (folder / "run.db").write_bytes(b"rubbish" * 1000)
+    for name in ("run.db-wal", "run.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    for command in ("resume", "show", "report"):
+        assert "corrupted" in complaint(oragent(command, folder, cwd=tmp_path))
