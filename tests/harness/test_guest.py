@@ -13,6 +13,10 @@ from oragent.harness import Guest
 from oragent.errors import CandidateError
 
 
+def strict(function, number):
+    raise CandidateError(f"returned {function(number)}; expected less")
+
+
 def total(function, numbers):  # a trusted loop, as solvers have them
     return [function(number) for number in numbers]
 
@@ -40,6 +44,12 @@ def test_a_call_goes_there_and_back(guest_of) -> None:
 
 def test_a_loop_runs_beside_the_candidate(guest_of) -> None:
     assert guest_of("def f(x): return x * x").run(total, [1, 2, 3]) == [1, 4, 9]
+
+
+def test_what_a_loop_finds_wanting_keeps_its_status(guest_of) -> None:
+    with pytest.raises(CandidateError, match="returned 4; expected less") as caught:
+        guest_of("def f(x): return x * x").run(strict, 2)
+    assert caught.value.status == "invalid"
 
 
 def test_a_candidate_changes_only_its_own_copy(guest_of) -> None:
