@@ -1,0 +1,137 @@
+"""Bin packing: all items into as few bins of one capacity as possible."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains.claims import whole_numbers
+from oragent.errors import CandidateError
+
+__all__ = [
+    "WEIBULL_STREAM",
+    "Instance",
+    "check",
+    "fills",
+    "generate_weibull",
+    "lower_bound",
+    "objective",
+    "wait",
+    "weibull_stream",
+]
+
+WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
+WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Items to pack, in the order in which they come.
+
+    Attributes:
+        items: ``(n,)`` int64 sizes, 0 to ``capacity``.
+        capacity: of every bin, positive.
+
+    Raises:
+        ValueError: unless they are such numbers.
+    """
+
+    items: NDArray[np.int64]
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if self.items.ndim != 1 or self.items.dtype != np.int64 or self.items.size == 0:
+            raise ValueError(f"items must be a flat int64 array, not {self.items.dtype} of shape {self.items.shape}")
+        if self.capacity <= 0:
+            raise ValueError(f"capacity must be positive, not {self.capacity}")
+        if self.items.min() < 0 or self.items.max() > self.capacity:
+            raise ValueError(f"items must be 0 to {self.capacity}, not {self.items.min()} to {self.items.max()}")
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+def generate_weibull(rng: np.random.Generator, size: int) -> Instance:
+    """Draw ``size`` items of the Weibull benchmark: capacity 100, sizes min(45 w, 100) rounded, w of shape 3.
+
+    Source: Castineiras, De Cauwer and O'Sullivan 2012, Weibull-based benchmarks for bin packing,
+    DOI 10.1007/978-3-642-33558-7_18.
+    """
+    return Instance(_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
+
+
+def weibull_stream(mode: str, size: int) -> list[Instance]:
+    """Draw one part of the online benchmark: train, then val, then test, from one generator seeded with 1234.
+
+    The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which seeds no generator; the seed is ours.
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: number of items: 5000, and in ``test`` 10000 too.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    rng = np.random.RandomState(1234)
+    for part_mode, items, count in WEIBULL_STREAM:
+        drawn = rng.weibull(WEIBULL_SHAPE, (count, items))
+        if (part_mode, items) == (mode, size):
+            return [Instance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
+    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def check(instance: Instance, assignment: Any) -> NDArray[np.int64]:
+    """Make sure that a claimed packing holds every item and overfills no bin.
+
+    Args:
+        instance: the items.
+        assignment: anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
+
+    Returns:
+        The packing as an ``(n,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    bins = whole_numbers(assignment, "a packing", "bin", len(instance))
+    if len(bins) != len(instance):
+        raise CandidateError(f"the packing places {len(bins)} items; expected {len(instance)}")
+    loads = fills(instance, bins)
+    if loads.max() > instance.capacity:
+        fullest = int(loads.argmax())
+        raise CandidateError(f"bin {fullest} holds {loads[fullest]}; its capacity is {instance.capacity}")
+    return bins
+
+
+def objective(instance: Instance, assignment: NDArray[np.int64]) -> int:
+    """Number of bins in use in a packing that `check` returned; to be minimised."""
+    return len(np.unique(assignment))
+
+
+def fills(instance: Instance, assignment: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What each bin holds in total, bin 0 first, up to the last one in use; a bin without items holds 0."""
+    loads = np.zeros(int(assignment.max()) + 1, np.int64)
+    np.add.at(loads, assignment, instance.items)
+    return loads
+
+
+def wait(assignment: NDArray[np.int64]) -> float:
+    """Mean number of arrivals from one item of a bin to its next; 0 where no bin has two."""
+    order = np.argsort(assignment, kind="stable")
+    together = np.diff(assignment[order]) == 0
+    return float(np.diff(order)[together].mean()) if together.any() else 0.0
+
+
+def lower_bound(instance: Instance) -> int:
+    """The L1 bound: no packing has fewer bins than the total size needs.
+
+    Source: Martello and Toth 1990, Lower bounds and reduction procedures for the bin packing problem,
+    DOI 10.1016/0166-218X(90)90094-S.
+    """
+    return -(-int(instance.items.sum()) // instance.capacity)
+
+
+def _sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.rint(np.minimum(WEIBULL_SCALE * weibull, WEIBULL_CAPACITY)).astype(np.int64)

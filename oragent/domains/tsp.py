@@ -1,0 +1,185 @@
+"""The travelling salesman problem: the shortest closed tour through all cities."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains.claims import whole_numbers
+from oragent.errors import CandidateError
+
+__all__ = [
+    "ACO_STREAM",
+    "CONSTRUCTIVE_STREAM",
+    "Instance",
+    "Rounding",
+    "check",
+    "generate",
+    "late_share",
+    "mean_turn",
+    "nearest_share",
+    "objective",
+    "stream",
+]
+
+
+class Rounding(Enum):
+    """How a Euclidean distance becomes a length."""
+
+    NONE = "none"
+    NEAREST = "EUC_2D"  # TSPLIB: int(d + 0.5)
+    UP = "CEIL_2D"
+
+    @property
+    def apply(self) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """The function from distances to lengths."""
+        rules: dict[Rounding, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+            Rounding.NONE: lambda distances: distances,
+            Rounding.NEAREST: lambda distances: np.floor(distances + 0.5),
+            Rounding.UP: np.ceil,
+        }
+        return rules[self]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Cities in the plane.
+
+    Attributes:
+        coordinates: ``(n, 2)`` float array.
+        rounding: how a distance becomes a length.
+
+    Raises:
+        ValueError: unless ``coordinates`` is such an array, finite and not empty.
+    """
+
+    coordinates: NDArray[np.float64]
+    rounding: Rounding = Rounding.NONE
+
+    def __post_init__(self) -> None:
+        shape = self.coordinates.shape
+        if len(shape) != 2 or shape[0] == 0 or shape[1] != 2:
+            raise ValueError(f"coordinates must have shape (n, 2) with n > 0, not {shape}")
+        if not np.isfinite(self.coordinates).all():
+            raise ValueError("coordinates must be finite")
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def distances(self) -> NDArray[np.float64]:
+        """``(n, n)`` symmetric lengths with a zero diagonal, in the unit of the coordinates; read-only."""
+        x, y = self.coordinates.T
+        lengths = self.rounding.apply(np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2))
+        lengths.flags.writeable = False
+        return lengths
+
+
+def generate(rng: np.random.Generator, size: int) -> Instance:
+    """Draw ``size`` cities uniformly in the unit square."""
+    return Instance(rng.random((size, 2)))
+
+
+Stream = tuple[tuple[str, int, int], ...]  # (mode, cities, instances), in the order in which they are drawn
+_SIZES = (20, 50, 100)
+ACO_STREAM: Stream = (
+    ("train", 50, 5),
+    *(("val", size, 64) for size in _SIZES),
+    *(("test", size, 64) for size in _SIZES),
+)
+CONSTRUCTIVE_STREAM: Stream = (
+    ("train", 50, 64),
+    *(("val", size, 64) for size in (*_SIZES, 200)),
+    *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
+)
+
+
+def stream(parts: Stream, mode: str, size: int) -> list[Instance]:
+    """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
+
+    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
+
+    Args:
+        parts: `ACO_STREAM` or `CONSTRUCTIVE_STREAM`.
+        mode: ``train``, ``val`` or ``test``.
+        size: number of cities.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    rng = np.random.RandomState(1234)
+    for part_mode, cities, count in parts:
+        coordinates = rng.rand(count, cities, 2)
+        if (part_mode, cities) == (mode, size):
+            return [Instance(points) for points in coordinates]
+    known = ", ".join(f"{part_mode} {cities}" for part_mode, cities, _ in parts)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def check(instance: Instance, tour: Any) -> NDArray[np.int64]:
+    """Make sure that a claimed tour visits every city once.
+
+    Args:
+        instance: the cities.
+        tour: anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
+
+    Returns:
+        The tour as an ``(n,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    cities = whole_numbers(tour, "a tour", "city", len(instance))
+    visits = np.bincount(cities, minlength=len(instance))
+    if (repeated := np.flatnonzero(visits > 1)).size:
+        raise CandidateError(f"the tour visits city {repeated[0]} {_times(int(visits[repeated[0]]))}; expected once")
+    if (missing := np.flatnonzero(visits == 0)).size:
+        raise CandidateError(f"the tour visits {len(cities)} of {len(instance)} cities; city {missing[0]} is missing")
+    return cities
+
+
+def objective(instance: Instance, tour: NDArray[np.int64]) -> float:
+    """Length of a tour that `check` returned, from the last city back to the first; to be minimised."""
+    steps = _steps(instance, tour)
+    return float(instance.rounding.apply(np.sqrt((steps**2).sum(axis=1))).sum())
+
+
+def mean_turn(instance: Instance, tour: NDArray[np.int64]) -> float:
+    """Mean change of heading at a city, in radians: 0 goes straight on, pi turns back."""
+    steps = _steps(instance, tour)
+    headings = np.arctan2(steps[:, 1], steps[:, 0])
+    turns = np.abs(np.roll(headings, -1) - headings)
+    return float(np.minimum(turns, 2 * np.pi - turns).mean())
+
+
+def nearest_share(instance: Instance, tour: NDArray[np.int64]) -> float:
+    """Share of a construction's free choices that go to the nearest city left, in [0, 1].
+
+    The last step is forced and does not count; 1 where there is no free choice at all.
+    """
+    free = len(tour) - 2
+    near = 0
+    for step in range(free):
+        to_left = instance.distances[tour[step], tour[step + 1 :]]
+        near += bool(to_left[0] <= to_left.min())
+    return near / free if free > 0 else 1.0
+
+
+def late_share(instance: Instance, tour: NDArray[np.int64]) -> float:
+    """Share of the length in the last quarter of the steps, the way back included: 0.25 where none is dearer."""
+    lengths = np.sqrt((_steps(instance, tour) ** 2).sum(axis=1))
+    total = lengths.sum()
+    return float(lengths[-max(1, len(lengths) // 4) :].sum() / total) if total > 0 else 0.25
+
+
+def _steps(instance: Instance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
+    points = instance.coordinates[tour]
+    return np.roll(points, -1, axis=0) - points
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"

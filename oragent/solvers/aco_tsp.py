@@ -1,0 +1,92 @@
+"""Ant System for the travelling salesman problem: the plainest set of rules."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+
+__all__ = ["solve_tsp"]
+
+
+class Problem(NamedTuple):
+    """What the rules read; an ant carries nothing but the cities left, and those the loop keeps."""
+
+    distances: NDArray[np.float64]
+
+
+@inlined
+def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
+    return int(draw * problem.distances.shape[0])
+
+
+@inlined
+def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    return weights[current, node]
+
+
+@inlined
+def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    return True
+
+
+@inlined
+def _cost(problem, path):  # type: ignore[no-untyped-def]
+    length, previous = 0.0, path[-1]
+    for city in path:
+        length += problem.distances[previous, city]
+        previous = city
+    return length
+
+
+@inlined
+def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
+    share, previous = 1.0 / cost if cost > 0.0 else 0.0, path[-1]  # all cities in one place: nothing to learn
+    for city in path:
+        pheromone[previous, city] += share
+        pheromone[city, previous] += share
+        previous = city
+
+
+_run = make_colony(_begin, _weight, _take, _cost, _deposit)
+_MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
+
+
+# With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
+@njit([(_MATRIX, _MATRIX, _DRAWS, types.float64)], cache=True)
+def _colony(distances, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+    return _run(Problem(distances), np.arange(distances.shape[0]), heuristics, draws, decay)
+
+
+def solve_tsp(
+    distances: NDArray[np.float64],
+    heuristics: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    ants: int = 30,
+    iterations: int = 80,
+    decay: float = 0.9,
+) -> Solution:
+    """Search a short tour.
+
+    Every ant starts at a uniformly random city and goes on with a chance proportional to pheromone times promise. After
+    each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to both directions of its edges.
+    (ReEvo adds by index assignment, which counts an edge that repeats in one call once. No directed edge repeats within
+    one tour, and both directions and all ants are calls of their own: it is the plain sum.)
+
+    Args:
+        distances: ``(n, n)`` lengths; the diagonal is read for a single city only.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better.
+        rng: the only source of randomness.
+        ants: tours an iteration.
+        iterations: pheromone updates.
+        decay: share of the pheromone that stays.
+
+    Returns:
+        The shortest tour and its length, closing edge included.
+    """
+    draws = draw_uniforms(rng, iterations, ants, len(distances))
+    promise = np.ascontiguousarray(usable_promise(heuristics))
+    return Solution(*_colony(np.ascontiguousarray(distances), promise, draws, decay))

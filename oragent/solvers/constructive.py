@@ -1,0 +1,142 @@
+"""Loops that build a solution one decision at a time, beside the candidate that decides; and their audit.
+
+A loop that runs in reach of a candidate returns a claim. Whoever scores it checks the solution, and puts a sample of
+its decisions to an untouched copy of the candidate: heuristics must be functions of their arguments, so that the copy
+decides alike.
+"""
+
+import operator
+from collections.abc import Callable, Iterable
+from random import SystemRandom
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.errors import CandidateError
+
+__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online", "sample_decisions"]
+
+Heuristic = Callable[..., Any]
+
+
+def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) -> list[int]:
+    """Build a tour from city 0, each next city chosen by the candidate.
+
+    Args:
+        select_next_node: ``(current_node, destination_node, unvisited_nodes, distance_matrix) -> int``, called by
+            keyword with copies, down to the last city left; the destination is city 0.
+        distances: ``(n, n)`` lengths.
+
+    Returns:
+        All cities in the order of the visits.
+
+    Raises:
+        CandidateError: ``invalid``, if a choice is not among the cities left.
+    """
+    tour, left = [0], list(range(1, len(distances)))
+    while left:
+        # Built twice, as it is when it travels: a set's order comes from its making, and the audit must show the same.
+        city = _choose_city(select_next_node, tour[-1], set(iter(set(left))), distances)
+        try:
+            left.remove(city)
+        except ValueError:
+            raise CandidateError(f"returned {city}, which is not one of the {len(left)} unvisited_nodes") from None
+        tour.append(city)
+    return tour
+
+
+def audit_tour(
+    witness: Heuristic, distances: NDArray[np.float64], tour: NDArray[np.int64], sample: Iterable[int]
+) -> None:
+    """Put some decisions of `construct_tour` to a witness; decision ``i`` chose ``tour[i + 1]``.
+
+    Raises:
+        CandidateError: ``rejected``, if the witness decides otherwise.
+    """
+    for step in sample:
+        left = set(np.sort(tour[step + 1 :]).tolist())
+        choice = _choose_city(witness, int(tour[step]), left, distances)
+        if choice != tour[step + 1]:
+            raise _mismatch(f"city {choice}", f"city {tour[step + 1]} after city {tour[step]}")
+
+
+def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) -> list[int]:
+    """Pack items as they come, each into the bin of the highest priority, the first of them on ties.
+
+    Args:
+        priority: ``(item, bins_remain_cap) -> (k,)`` array; it sees the bins in which the item fits, in order of their
+            numbers. As many empty bins as there are items stand open from the start.
+        items: ``(n,)`` sizes.
+        capacity: of every bin.
+
+    Returns:
+        The bin of each item.
+
+    Raises:
+        CandidateError: ``invalid``, if priorities have the wrong shape, are no real numbers, or are NaN.
+    """
+    count = len(items)
+    room, touched = np.full(count, capacity), 0  # all bins from number `touched` on are empty: no need to look at them
+    empty, packing = room.copy(), []
+    for item in items.tolist():
+        fitting = np.flatnonzero(room[:touched] >= item)
+        best = _choose_bin(priority, item, np.concatenate((room[fitting], empty[touched:])))
+        number = int(fitting[best]) if best < fitting.size else best - fitting.size + touched
+        room[number] -= item
+        touched = max(touched, number + 1)
+        packing.append(number)
+    return packing
+
+
+def audit_packing(
+    witness: Heuristic, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], sample: Iterable[int]
+) -> None:
+    """Put some decisions of `pack_online` to a witness; decision ``i`` placed item ``i``.
+
+    Raises:
+        CandidateError: ``rejected``, if the witness decides otherwise.
+    """
+    for step in sample:
+        room = np.full(len(items), capacity)
+        np.subtract.at(room, packing[:step], items[:step])
+        fitting = np.flatnonzero(room >= items[step])
+        choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
+        if choice != packing[step]:
+            raise _mismatch(f"bin {choice}", f"bin {packing[step]} for item {step}")
+
+
+def sample_decisions(count: int, size: int) -> list[int]:
+    """Draw which of ``count`` decisions to audit, from the operating system's entropy.
+
+    A seeded generator would tell a candidate which decisions are safe to forge. An honest one passes whatever is drawn,
+    so its score stays the same to the last bit.
+    """
+    return SystemRandom().sample(range(count), min(count, size))
+
+
+def _choose_city(heuristic: Heuristic, current: int, left: set[int], distances: NDArray[np.float64]) -> int:
+    choice = heuristic(current_node=current, destination_node=0, unvisited_nodes=left, distance_matrix=distances.copy())
+    try:
+        return operator.index(choice)
+    except TypeError:
+        raise CandidateError(f"returned a {type(choice).__name__}; expected an int, one of unvisited_nodes") from None
+
+
+def _choose_bin(heuristic: Heuristic, item: int, room: NDArray[np.int64]) -> int:
+    priorities = np.asarray(heuristic(float(item), room))
+    if priorities.shape != room.shape:
+        raise CandidateError(f"returned shape {priorities.shape}; expected {room.shape}, one priority a bin")
+    if priorities.dtype.kind not in "biuf":
+        raise CandidateError(f"returned dtype {priorities.dtype}; expected real numbers")
+    best = int(priorities.argmax())
+    if priorities[best] != priorities[best]:
+        raise CandidateError(f"returned NaN at [{best}]; expected priorities that can be compared")
+    return best
+
+
+def _mismatch(now: str, then: str) -> CandidateError:
+    return CandidateError(
+        f"decides {now} where its solution has {then}: a heuristic must be a function of its arguments alone",
+        "rejected",
+    )

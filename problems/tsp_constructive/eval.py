@@ -1,0 +1,56 @@
+"""Score a rule that says where to go next: it builds a tour from city 0, city by city, and the tour's length counts."""
+
+from oragent.harness import Arguments, Guest, Result, figures, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import tsp
+from oragent.domains.cells import cell
+from oragent.solvers.constructive import audit_tour, construct_tour, sample_decisions
+
+SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200)}
+OPTIMAL = {  # mean length of the optimal tours, by LKH
+    "train": {50: 5.704486},
+    "val": {20: 3.803948, 50: 5.75433, 100: 7.726043},
+    "test": {20: 3.811766, 50: 5.604473, 100: 7.747349, 200: 10.715782},
+}
+AUDITED = 3  # decisions a tour: a forged solution differs in most, and there are dozens of tours
+NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)  # share of steps to the nearest city left
+LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)  # share of the length in the last quarter of the steps
+TURN_EDGES = (1.1, 1.14, 1.17, 1.2, 1.25, 1.5)  # mean change of heading, radians
+
+
+def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
+    """Build, check, audit and measure a tour for every instance of the sizes that were asked for."""
+    begun = perf_counter()
+    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    traits: list[tuple[float, float, float]] = []
+    for size in arguments.sizes:
+        for index, instance in enumerate(tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size)):
+            select_next_node.where = f"size {size}, instance {index}"
+            tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
+            audit_tour(select_next_node.witness, instance.distances, tour, sample_decisions(size - 1, AUDITED))
+            lengths[size].append(tsp.objective(instance, tour))
+            traits.append((
+                tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
+            ))  # fmt: skip
+    metrics, score = figures("length", lengths)
+    for size in arguments.sizes:
+        metrics[f"gap_percent_{size}"] = round(100 * (metrics[f"length_{size}"] / OPTIMAL[arguments.mode][size] - 1), 3)
+    near, late, turn = np.mean(traits, axis=0).tolist()
+    metrics |= {"nearest_share": round(near, 3), "late_share": round(late, 3), "mean_turn": round(turn, 3)}
+    candidate_seconds, seconds = select_next_node.seconds, perf_counter() - begun
+    metrics |= {
+        "candidate_seconds": round(candidate_seconds, 3),
+        "solver_seconds": round(seconds - candidate_seconds, 3),
+    }
+    return Result(metrics, cell((near, NEAR_EDGES), (late, LATE_EDGES), (turn, TURN_EDGES)), score)
+
+
+if __name__ == "__main__":
+    run(evaluate, function="select_next_node", sizes=SIZES, witness=True)
