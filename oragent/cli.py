@@ -17,6 +17,7 @@ from oragent.progress import Bar, summary
 from oragent.protocol import Status
 from oragent.report import load, show, write
 from oragent.sandbox import Job, Limits, evaluate
+from oragent.search import syntax
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.problem import available, find
@@ -104,7 +105,7 @@ def evaluate_candidate(
     """Score one heuristic in the sandbox, as a search would."""
     base = _root(root)
     found = find(problem, base)
-    source = candidate.read_text(encoding="utf-8") if candidate else found.seed
+    source = syntax.read(candidate, found.signature) if candidate else found.seed
     limits = Limits(found.about.timeout_s, found.about.memory_mb)
     result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
     if result.status is not Status.OK:

@@ -1,6 +1,6 @@
 """The command line as a person meets it: real processes, real files, a real server."""
 
-import json
+import itertools
 import os
 import signal
 import sqlite3
@@ -112,8 +112,10 @@ def test_ctrl_c_finishes_writes_and_says_how_to_go_on(toy: Path, tmp_path: Path)
 
 
 def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: Path) -> None:
+    numbers = itertools.count(10)
+
     def program(request: dict) -> Answer:
-        number = len(json.dumps(request)) % 97
+        number = next(numbers)
         return ok(f"Sure!\n```python\ndef guess(x):\n    return {number} + x\n```", usage=(100, 20))
 
     rubbish = ok("I cannot help with that.", usage=(100, 7))
@@ -200,10 +202,15 @@ def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
 def test_a_candidate_with_a_syntax_error_is_rejected_with_its_line(toy: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def guess(x):\n    return (x\n")
-    done = oragent("eval", "toy", "--candidate", broken, cwd=tmp_path)
-    assert done.returncode == 1
-    assert "rejected" in done.stdout
-    assert "line 2" in done.stdout
+    said = complaint(oragent("eval", "toy", "--candidate", broken, cwd=tmp_path))
+    assert "line 2" in said
+    assert "return (x" in said
+
+
+def test_a_candidate_that_is_no_text_is_one_line(toy: Path, tmp_path: Path) -> None:
+    binary = tmp_path / "binary.py"
+    binary.write_bytes(b"\xff\xfe\x00" * 100)
+    assert "not UTF-8 text" in complaint(oragent("eval", "toy", "--candidate", binary, cwd=tmp_path))
 
 
 def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path) -> None:

@@ -6,12 +6,13 @@ import hashlib
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from oragent.errors import CandidateError, ProblemError
 from oragent.search.normalise import drop_docstrings, normalise
 from oragent.search.trees import children, nodes
 
-__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "parse", "signature"]
+__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "parse", "read", "signature"]
 
 MAX_BYTES = 100_000
 MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
@@ -71,6 +72,24 @@ def check(source: str, wanted: Signature) -> None:
     if names[:count] != wanted.parameters or required > count or extra:
         shown = f"{wanted.function}({', '.join((*names, *extra))})"
         raise _rejected(f"{shown} has other parameters than wanted; define `{wanted.text}`, others need a default")
+
+
+def read(path: Path, wanted: Signature) -> str:
+    """Read a program that can be called as ``wanted`` from a file.
+
+    Raises:
+        CandidateError: with status ``rejected``, naming the file.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+        check(source, wanted)
+    except OSError as problem:
+        raise _rejected(f"cannot read {path}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise _rejected(f"{path} is not UTF-8 text") from None
+    except CandidateError as problem:
+        raise _rejected(f"{path}: {problem}") from None
+    return source
 
 
 def canonical(source: str, function: str) -> str:

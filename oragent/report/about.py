@@ -1,0 +1,124 @@
+"""What a run's ``config.yaml`` says of its problem."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oragent.errors import ConfigError, StoreError
+
+__all__ = ["About", "Axis", "read"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One feature of the archive: its name, how many bins it has, what it means."""
+
+    name: str
+    bins: int
+    meaning: str
+
+
+@dataclass(frozen=True)
+class About:
+    """A run as it was configured.
+
+    Attributes:
+        problem: its name.
+        title: one line on it.
+        direction: ``maximize`` or ``minimize``.
+        function: the name of the function that evolves.
+        axes: the archive's features, in their order; empty for a ranked population.
+        published: figures of others, for comparison.
+        settings: how the search was configured.
+        version: of oragent, with which the run began.
+        text: the file itself.
+    """
+
+    problem: str
+    title: str
+    direction: str
+    function: str
+    axes: tuple[Axis, ...]
+    published: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    version: str
+    text: str
+
+    @property
+    def islands(self) -> int:
+        """How many populations evolved side by side."""
+        return int(self._archive.get("islands", 1))
+
+    @property
+    def population(self) -> int:
+        """Size of an island where the problem has no features."""
+        return int(self._archive.get("population", 20))
+
+    @property
+    def strategy(self) -> str:
+        """The strategy's name; empty where it was left open, as the run's own name has it then."""
+        name = str((self.settings.get("strategy") or {}).get("name", ""))
+        return "" if name == "auto" else name
+
+    @property
+    def model(self) -> str | None:
+        """The model's name; None where the search needed none."""
+        return (self.settings.get("model") or {}).get("name")
+
+    @property
+    def cells(self) -> int:
+        """How many cells an island has; 0 for a ranked population."""
+        return math.prod(axis.bins for axis in self.axes) if self.axes else 0
+
+    @property
+    def references(self) -> dict[str, float]:
+        """The published figures that are plain numbers."""
+        numbers = {name: value for name, value in self.published.items() if type(value) in (int, float)}
+        return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
+
+    @property
+    def _archive(self) -> Mapping[str, Any]:
+        return self.settings.get("archive") or {}
+
+
+def read(path: Path) -> About:
+    """Read a run's ``config.yaml``.
+
+    Raises:
+        StoreError: if it cannot be read.
+        ConfigError: if it does not say what a report needs to know.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+        tree = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError) as problem:
+        raise StoreError(f"cannot read {path}: {problem}") from None
+    except yaml.YAMLError as problem:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    try:
+        about = _about(tree, text)
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise ConfigError(f"{path} is not what a run leaves: {type(problem).__name__} {problem}") from None
+    if about.direction not in ("maximize", "minimize"):
+        raise ConfigError(f"{path}: problem.direction must be maximize or minimize, not {about.direction!r}")
+    return about
+
+
+def _about(tree: Any, text: str) -> About:
+    problem = tree["problem"]
+    axes = tuple(Axis(str(f["name"]), int(f["bins"]), str(f.get("meaning", ""))) for f in problem.get("features") or ())
+    return About(
+        problem=str(problem["name"]),
+        title=str(problem.get("title") or problem["name"]),
+        direction=str(problem.get("direction", "maximize")),
+        function=str(problem.get("function", "")),
+        axes=axes,
+        published=dict(problem.get("published") or {}),
+        settings=dict(tree["config"]),
+        version=str(tree.get("oragent", "unknown")),
+        text=text,
+    )

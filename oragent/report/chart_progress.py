@@ -1,0 +1,122 @@
+"""The curve of the best score so far."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from oragent.report import wording
+from oragent.report.chart_style import BEST, FAILED, INK, MANY, MUTED, label, new_figure
+from oragent.report.progress import Point
+from oragent.report.run import RunData
+
+__all__ = ["caption", "draw", "window"]
+
+MARGIN = 0.065  # least distance of two labels, as a share of the panel's height
+
+
+def draw(data: RunData) -> Figure:
+    """Draw the way to the best over evaluations and over time, side by side."""
+    figure = new_figure(9.4, 3.5)
+    left, right = figure.subplots(1, 2, sharey=True)
+    seconds, unit = _unit(max(data.spend.seconds, data.by_seconds[-1].at))
+    _panel(left, data.by_evaluations, float(data.spend.evaluations))
+    _panel(right, [Point(p.at / unit, p.score, p.best) for p in data.by_seconds], data.spend.seconds / unit)
+    left.set_xlabel("evaluations")
+    left.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    right.set_xlabel(seconds)
+    left.set_ylabel(f"score ({wording.direction_hint(data.about.direction)})")
+    low, high = _limits(data)
+    left.set_ylim(low, high)
+    lines = _references(data, low, high)
+    for axes in (left, right):
+        axes.grid(axis="y")
+        for value, _, color, style in lines[1:]:
+            axes.axhline(value, color=color, linewidth=0.9, linestyle=style, zorder=1.5)
+    _label(right, [(value, text, color) for value, text, color, _ in lines])
+    return figure
+
+
+def caption(data: RunData) -> str:
+    """Say what is to be seen, and what lies outside."""
+    low, high = _limits(data)
+    outside = sum(not low <= point.score <= high for point in data.by_evaluations)
+    off = [f"published {name} {wording.score(v)}" for name, v in data.about.references.items() if not low <= v <= high]
+    said = ["Line: the best so far. Points: the scored candidates, equal programs once."]
+    if outside:
+        said.append(f"{wording.count(outside, 'candidate')} off the scale.")
+    if off:
+        said.append(f"Off the scale: {', '.join(off)}.")
+    return " ".join(said)
+
+
+def window(points: Sequence[Point], references: Sequence[float], direction: str) -> tuple[float, float]:
+    """Choose the scores to show, so that neither a hopeless candidate nor a far reference squashes the curve.
+
+    The curve takes at least half of the height; the rest is for the candidates worse than the seed, the worst tenth
+    left out. A reference is in if it lies less than the height away.
+
+    Returns:
+        Lower and upper limit.
+    """
+    sign = -1.0 if direction == "minimize" else 1.0
+    scores = np.array([sign * point.score for point in points])
+    top, base = scores.max(), sign * points[0].best
+    spread = top - base or np.subtract(*np.quantile(scores, [0.75, 0.25])) or max(abs(top) * 0.02, 1e-9)
+    bottom = max(min(base, float(np.quantile(scores, 0.1))), base - spread)
+    reach = max(top - bottom, spread)
+    near = [sign * value for value in references if bottom - reach < sign * value < top + reach]
+    bottom, top = min([bottom, *near]), max([top, *near])
+    pad = 0.07 * max(top - bottom, spread)
+    low, high = sorted((sign * (bottom - pad), sign * (top + pad)))
+    return float(low), float(high)
+
+
+def _limits(data: RunData) -> tuple[float, float]:
+    return window(data.by_evaluations, list(data.about.references.values()), data.about.direction)
+
+
+def _panel(axes: Axes, points: Sequence[Point], end: float) -> None:
+    """Points and curve; the curve goes on to where the run stands."""
+    at = [point.at for point in points]
+    axes.plot(
+        at, [point.score for point in points], "o", color=MUTED, alpha=0.35, markersize=3, markeredgewidth=0,
+        rasterized=len(points) > MANY,
+    )  # fmt: skip
+    best, last = [point.best for point in points], max(end, at[-1])
+    axes.step([*at, last], [*best, best[-1]], where="post", color=BEST, linewidth=1.8, zorder=3)
+    axes.plot(last, best[-1], "o", color=BEST, markersize=4, zorder=3)
+    axes.set_xlim(0, 1.02 * last)
+
+
+def _references(data: RunData, low: float, high: float) -> list[tuple[float, str, str, str]]:
+    """The heights worth a label: value, text, colour and line style; the best, which has its curve, comes first."""
+    best, seed = data.by_evaluations[-1].best, data.by_evaluations[0].best
+    lines = [(best, f"{'best' if best != seed else 'seed, still best,'} {wording.score(best)}", BEST, "-")]
+    if best != seed:
+        lines.append((seed, f"seed {wording.score(seed)}", INK, "--"))
+    for name, value in data.about.references.items():
+        if low <= value <= high:
+            said = f"published {name}" if name in ("seed", "best") else str(name)
+            lines.append((value, f"{label(said, 26)} {wording.score(value)}", FAILED, ":"))
+    return lines
+
+
+def _label(axes: Axes, lines: Sequence[tuple[float, str, str]]) -> None:
+    """Write what the lines are beside the panel, at their height or as near as the next label allows."""
+    low, high = axes.get_ylim()
+    floor = 0.0
+    heights = sorted(((value - low) / (high - low), text, color) for value, text, color in lines)
+    for number, (wanted, text, color) in enumerate(heights):
+        ceiling = 1.0 - MARGIN * (len(heights) - 1 - number)
+        height = min(max(wanted, floor), ceiling)
+        axes.annotate(text, (1.015, height), xycoords="axes fraction", va="center", color=color, annotation_clip=False)
+        floor = height + MARGIN
+
+
+def _unit(seconds: float) -> tuple[str, float]:
+    if seconds < 300:
+        return "seconds", 1.0
+    return ("minutes", 60.0) if seconds < 3 * 3600 else ("hours", 3600.0)

@@ -1,0 +1,55 @@
+"""The best score so far, over evaluations and over time."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from oragent.search.store import Record
+
+__all__ = ["Point", "over_evaluations", "over_seconds"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A scored candidate on its way through a run.
+
+    Attributes:
+        at: evaluations paid until then, its own included, or seconds of the run's own time.
+        score: its own.
+        best: the best until then, its own included.
+    """
+
+    at: float
+    score: float
+    best: float
+
+
+def over_evaluations(records: Sequence[Record], direction: str) -> tuple[Point, ...]:
+    """Follow a run in the order of its commitments; equal programs are scored once and counted once."""
+    found, paid = [], 0
+    for record in _first_of_each(records):
+        paid += record.trial.evaluation.ran
+        if record.trial.evaluation.score is not None:
+            found.append((float(paid), record.trial.evaluation.score))
+    return _points(found, direction)
+
+
+def over_seconds(records: Sequence[Record], direction: str) -> tuple[Point, ...]:
+    """Follow a run by the times at which its evaluations ended."""
+    ended = sorted(_first_of_each(records), key=lambda record: record.elapsed_s)
+    scored = [(record.elapsed_s, record.trial.evaluation.score) for record in ended]
+    return _points([(at, score) for at, score in scored if score is not None], direction)
+
+
+def _first_of_each(records: Iterable[Record]) -> Iterable[Record]:
+    firsts: dict[str, Record] = {}
+    for record in records:
+        firsts.setdefault(record.trial.fingerprint, record)
+    return firsts.values()
+
+
+def _points(found: Iterable[tuple[float, float]], direction: str) -> tuple[Point, ...]:
+    better = min if direction == "minimize" else max
+    points: list[Point] = []
+    for at, score in found:
+        points.append(Point(at, score, better(score, points[-1].best) if points else score))
+    return tuple(points)

@@ -1,0 +1,143 @@
+"""A run as reports see it: everything is read from its folder, and nothing in it is changed."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.errors import StoreError
+from oragent.protocol import Status
+from oragent.report import about
+from oragent.report.about import About
+from oragent.report.progress import Point, over_evaluations, over_seconds
+from oragent.report.replay import replayed
+from oragent.report.spend import Spend, spend
+from oragent.report.wording import Gain, gain
+from oragent.search.store import Record, RecordedReply, Store
+
+__all__ = ["RunData", "load"]
+
+
+@dataclass(frozen=True)
+class RunData:
+    """A run's findings.
+
+    Attributes:
+        folder: where it lives.
+        about: how it was configured.
+        records: every committed candidate, in order.
+        replies: every model's reply, in order.
+        islands: each island's elites, best first: the best of each cell among what was found on that island. What
+            migrated is shown where it was found, and an island that was reset keeps what it had.
+        seed: the seed heuristic.
+        best: the best candidate.
+        by_evaluations: the way there, over evaluations.
+        by_seconds: the same, over the run's own time.
+        failures: the candidates without a score by how they ended, the most frequent first.
+        descent: from the best candidate back to the oldest, through first parents.
+        spend: what it took.
+        end: why it ended; None where it was killed, or still runs.
+    """
+
+    folder: Path
+    about: About
+    records: tuple[Record, ...]
+    replies: tuple[RecordedReply, ...]
+    islands: tuple[tuple[Record, ...], ...]
+    seed: Record
+    best: Record
+    by_evaluations: tuple[Point, ...]
+    by_seconds: tuple[Point, ...]
+    failures: dict[Status, tuple[Record, ...]]
+    descent: tuple[Record, ...]
+    spend: Spend
+    end: str | None
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.folder.resolve().name
+
+    @property
+    def resume(self) -> str:
+        """The command that goes on with the run."""
+        return f"oragent resume {shlex.quote(str(self.folder))}"
+
+    @property
+    def gain(self) -> Gain:
+        """What the search gained on the seed."""
+        return self.gain_of(self.best.trial.evaluation.score)
+
+    def gain_of(self, score: float | None) -> Gain:
+        """How a score compares with the seed's."""
+        base = self.seed.trial.evaluation.score
+        assert base is not None
+        assert score is not None
+        return gain(self.about.direction, base, score)
+
+
+def load(folder: Path) -> RunData:
+    """Read a run.
+
+    Raises:
+        StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
+        ConfigError: if its ``config.yaml`` is not what a run leaves.
+    """
+    _expect_run(folder)
+    described = about.read(folder / "config.yaml")
+    path = folder / "run.db"
+    try:
+        with Store(path, readonly=True) as store:
+            records, replies = tuple(store.records()), tuple(store.replies())
+            seconds, end = store.elapsed_s(), store.meta("end")
+    except (ValueError, TypeError, KeyError) as problem:
+        raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
+    archive = replayed(described, records)
+    if archive.best is None:
+        raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
+    by_id = {record.id: record for record in records}
+    best = by_id[archive.best.id]
+    return RunData(
+        folder=folder,
+        about=described,
+        records=records,
+        replies=replies,
+        islands=tuple(tuple(by_id[elite.id] for elite in archive.ranked(island)) for island in range(archive.islands)),
+        seed=next(record for record in records if record.placed),
+        best=best,
+        by_evaluations=over_evaluations(records, described.direction),
+        by_seconds=over_seconds(records, described.direction),
+        failures=_failures(records),
+        descent=_descent(best, by_id),
+        spend=spend(records, replies, seconds),
+        end=end,
+    )
+
+
+def _expect_run(folder: Path) -> None:
+    missing = [name for name in ("config.yaml", "run.db") if not (folder / name).is_file()]
+    if not missing:
+        return
+    runs = sorted(path.parent for path in folder.glob("*/run.db"))
+    hint = f"; it holds {len(runs)} of them, the latest is {runs[-1]}" if runs else ""
+    raise StoreError(f"{folder} is no run's folder: {' and '.join(missing)} expected in it{hint}")
+
+
+def _failures(records: Sequence[Record]) -> dict[Status, tuple[Record, ...]]:
+    groups: dict[Status, list[Record]] = {}
+    for record in records:
+        if record.trial.evaluation.status is not Status.OK:
+            groups.setdefault(record.trial.evaluation.status, []).append(record)
+    return {status: tuple(group) for status, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
+
+
+def _descent(best: Record, by_id: dict[str, Record]) -> tuple[Record, ...]:
+    line = [best]
+    seen = {best.id}
+    while line[-1].trial.parents:
+        parent = by_id.get(line[-1].trial.parents[0])
+        if parent is None or parent.id in seen:
+            break
+        seen.add(parent.id)
+        line.append(parent)
+    return tuple(line)

@@ -1,0 +1,103 @@
+"""What a run took: evaluations, time, model calls, money."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from oragent.search.store import Record, RecordedReply
+
+__all__ = ["Calls", "Spend", "spend"]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """Sums over model calls.
+
+    Attributes:
+        number: replies received.
+        tokens_in: tokens of the prompts.
+        tokens_out: tokens of the replies.
+        cost: US dollars, over the replies whose price is known.
+        unpriced: replies whose price is not known.
+        seconds: spent waiting, summed over calls that may have run side by side.
+        retries: attempts that failed before a reply came.
+    """
+
+    number: int
+    tokens_in: int
+    tokens_out: int
+    cost: float
+    unpriced: int
+    seconds: float
+    retries: int
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of prompts and replies together."""
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What a run took.
+
+    Attributes:
+        candidates: programs that were tried, equal ones and rejected ones included.
+        evaluations: programs that were run; equal ones count once.
+        seconds: the run's own time, over all sittings.
+        cpu_s: CPU seconds of all evaluations.
+        wall_median_s: median time of an evaluation by the clock; None without one.
+        calls: of the model, all of them: also those of rounds that were not finished.
+        by_model: the same for each model.
+        by_role: the same for each role that a prompt plays.
+    """
+
+    candidates: int
+    evaluations: int
+    seconds: float
+    cpu_s: float
+    wall_median_s: float | None
+    calls: Calls
+    by_model: dict[str, Calls]
+    by_role: dict[str, Calls]
+
+    @property
+    def per_hour(self) -> float | None:
+        """Evaluations an hour; None before any time has passed."""
+        return self.evaluations / self.seconds * 3600 if self.seconds > 0 else None
+
+
+def spend(records: Sequence[Record], replies: Sequence[RecordedReply], seconds: float) -> Spend:
+    """Sum up a run."""
+    distinct = {record.trial.fingerprint: record.trial.evaluation for record in records}
+    ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
+    return Spend(
+        candidates=len(records),
+        evaluations=len(ran),
+        seconds=seconds,
+        cpu_s=sum(evaluation.cpu_s for evaluation in ran),
+        wall_median_s=median(evaluation.wall_s for evaluation in ran) if ran else None,
+        calls=_sum(replies),
+        by_model=_grouped(replies, lambda reply: reply.model),
+        by_role=_grouped(replies, lambda reply: reply.role),
+    )
+
+
+def _grouped(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, Calls]:
+    groups: dict[str, list[RecordedReply]] = {}
+    for reply in replies:
+        groups.setdefault(key(reply), []).append(reply)
+    return {name: _sum(group) for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
+
+
+def _sum(replies: Iterable[RecordedReply]) -> Calls:
+    every = list(replies)
+    return Calls(
+        number=len(every),
+        tokens_in=sum(reply.tokens_in for reply in every),
+        tokens_out=sum(reply.tokens_out for reply in every),
+        cost=sum(reply.cost or 0.0 for reply in every),
+        unpriced=sum(reply.cost is None for reply in every),
+        seconds=sum(reply.seconds for reply in every),
+        retries=sum(reply.retries for reply in every),
+    )

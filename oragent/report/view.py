@@ -1,0 +1,177 @@
+"""What page and terminal both show, each bounded: differences, descent, failures, costs and elites."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oragent.protocol import Status
+from oragent.report import wording
+from oragent.report.replay import size
+from oragent.report.run import RunData
+from oragent.report.text import DiffLine, diff
+from oragent.search.store import Record
+
+__all__ = ["Comparison", "EliteRow", "FailureRow", "Step", "against_seed", "costs", "descent", "elites", "failures"]
+
+EARLY, LATE = 15, 25  # steps of a long descent that are shown: those from the seed on, and those up to the best
+STEP_LINES = 40
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two programs compared: the lines to be shown, and how many were left out."""
+
+    lines: tuple[DiffLine, ...]
+    left_out: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One candidate in a line of descent.
+
+    Attributes:
+        id: of the candidate.
+        origin: what made it.
+        mates: ids of its parents but the first.
+        score: its own.
+        better: whether it is better than its first parent.
+        diff: what changed since its first parent.
+    """
+
+    id: str
+    origin: str
+    mates: tuple[str, ...]
+    score: float | None
+    better: bool
+    diff: Comparison
+
+
+@dataclass(frozen=True)
+class FailureRow:
+    """A way of failing.
+
+    Attributes:
+        status: how the evaluations ended.
+        number: of candidates.
+        share: of all candidates.
+        message: the most frequent one.
+        alike: how many candidates have that message.
+        example: id of the latest of them.
+    """
+
+    status: Status
+    number: int
+    share: float
+    message: str
+    alike: int
+    example: str
+
+
+@dataclass(frozen=True)
+class EliteRow:
+    """An elite in a table.
+
+    Attributes:
+        id: of the candidate.
+        score: its own.
+        change: against the seed, above 0 is better.
+        islands: where it was kept.
+        cell: its features.
+        size: nodes of its syntax tree.
+        origin: what made it.
+    """
+
+    id: str
+    score: float | None
+    change: str
+    islands: str
+    cell: str
+    size: str
+    origin: str
+
+
+def against_seed(data: RunData, lines: int = 300) -> Comparison:
+    """Compare the best program with the seed heuristic."""
+    return Comparison(*diff(data.seed.trial.source, data.best.trial.source, lines))
+
+
+def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
+    """Walk from the seed to the best.
+
+    Returns:
+        The steps, the oldest first, and how many in the middle were left out.
+    """
+    line = data.descent[::-1]
+    pairs: list[tuple[Record | None, Record]] = list(zip([None, *line], line, strict=False))
+    left_out = max(0, len(pairs) - EARLY - LATE)
+    shown = [*pairs[:EARLY], *pairs[-LATE:]] if left_out else pairs
+    return tuple(_step(data, parent, child) for parent, child in shown), left_out
+
+
+def failures(data: RunData) -> tuple[FailureRow, ...]:
+    """List the ways of failing, the most frequent first."""
+    return tuple(_failure(status, group, len(data.records)) for status, group in data.failures.items())
+
+
+def costs(data: RunData) -> tuple[tuple[str, str], ...]:
+    """Name and value of everything that the run took."""
+    spend, calls = data.spend, data.spend.calls
+    rows = [
+        ("candidates", f"{spend.candidates:,}"),
+        ("evaluations", f"{spend.evaluations:,}"),
+        ("time", wording.duration(spend.seconds)),
+        ("CPU time of evaluations", wording.duration(spend.cpu_s)),
+        ("median time of an evaluation", "–" if spend.wall_median_s is None else wording.duration(spend.wall_median_s)),
+        ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
+        ("model calls", f"{calls.number:,}"),
+    ]
+    if calls.number:
+        rows.append(("tokens in, out", f"{calls.tokens_in:,}, {calls.tokens_out:,}"))
+        rows.append(("money", wording.money(calls.cost, calls.unpriced)))
+    return tuple(rows)
+
+
+def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
+    """List the elites of all islands, each once, best first.
+
+    Returns:
+        At most ``most`` of them, and how many were left out.
+    """
+    homes: dict[str, list[int]] = {}
+    for island, group in enumerate(data.islands):
+        for record in group:
+            homes.setdefault(record.id, []).append(island)
+    ranked = [record for record in data.records if record.id in homes]
+    ranked.sort(key=lambda record: -data.gain_of(record.trial.evaluation.score).amount)
+    rows = [_elite(data, record, homes[record.id]) for record in ranked[:most]]
+    return tuple(rows), len(ranked) - len(rows)
+
+
+def _step(data: RunData, parent: Record | None, child: Record) -> Step:
+    trial, better = child.trial, False
+    compared = Comparison((), 0)
+    if parent is not None:
+        compared = Comparison(*diff(parent.trial.source, trial.source, STEP_LINES))
+        before, after = parent.trial.evaluation.score, trial.evaluation.score
+        better = None not in (before, after) and data.gain_of(after).amount > data.gain_of(before).amount
+    return Step(child.id, trial.origin, trial.parents[1:], trial.evaluation.score, better, compared)
+
+
+def _failure(status: Status, group: Sequence[Record], candidates: int) -> FailureRow:
+    message, alike = Counter(record.trial.evaluation.message for record in group).most_common(1)[0]
+    example = next(record.id for record in reversed(group) if record.trial.evaluation.message == message)
+    return FailureRow(status, len(group), len(group) / candidates, message, alike, example)
+
+
+def _elite(data: RunData, record: Record, islands: Sequence[int]) -> EliteRow:
+    trial, found = record.trial, record.trial.evaluation
+    share, nodes = data.gain_of(found.score).share, size(trial.source)
+    return EliteRow(
+        id=record.id,
+        score=found.score,
+        change="–" if share is None else f"{100 * share:+.2f} %",
+        islands="all" if len(islands) == len(data.islands) > 1 else ", ".join(map(str, islands)),
+        cell="–" if found.features is None else ", ".join(map(str, found.features)),
+        size="–" if nodes is None else f"{nodes:,}",
+        origin=trial.origin,
+    )

@@ -1,0 +1,209 @@
+from html.parser import HTMLParser
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent.errors import StoreError
+from oragent.report import view
+from oragent.report.files import write
+from oragent.report.run import load
+from oragent.report.terminal import show
+
+from . import runs
+from .runs import Made
+
+LINKS = {"src", "href", "xlink:href", "action"}
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a page; asserts that tags are closed in their order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def printed(folder: Path, width: int) -> str:
+    out = StringIO()
+    show(load(folder), Console(file=out, width=width, force_terminal=True, color_system=None))
+    return out.getvalue()
+
+
+def test_the_page_says_what_the_run_gained_and_how_to_go_on(run: Path, report: Path) -> None:
+    data, text = load(run), Page(report.read_text()).text
+    score = data.best.trial.evaluation.score
+    assert f"6.94→{score:g}" in text
+    assert "lower is better" in text
+    assert "the budget of 60 evaluations is used up" in text
+    assert f"oragent resume {run}" in text
+    assert "$0.7500 + 1 call of unknown price" in text
+    assert "seed 6.94 to 6.95" in text
+
+
+def test_the_page_needs_no_script_and_no_request(report: Path) -> None:
+    page = Page(report.read_text())
+    names = [name for name, _ in page.tags]
+    assert not {"script", "link", "iframe", "object"} & set(names)
+    links = [value or "" for _, attributes in page.tags for key, value in attributes.items() if key in LINKS]
+    assert links
+    assert all(link.startswith(("#", "data:image/png")) for link in links)
+
+
+def test_ids_on_the_page_are_unique_and_every_reference_has_its_target(report: Path) -> None:
+    page = Page(report.read_text())
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {
+        value[1:] for _, a in page.tags for key, value in a.items() if key in LINKS and value and value[0] == "#"
+    }
+    assert targets <= set(ids)
+
+
+def test_the_page_and_its_figures_are_files_of_the_run(run: Path, report: Path) -> None:
+    assert report == run / "report.html"
+    names = {file.name for file in (run / "figures").iterdir()}
+    assert names == {
+        f"{name}.{kind}" for name in ("progress", "archive", "operators", "failures") for kind in ("svg", "png")
+    }
+    assert (run / "figures" / "progress.png").read_bytes().startswith(b"\x89PNG")
+    assert not list(run.glob(".*"))
+
+
+def test_the_same_run_makes_the_same_files(run: Path, report: Path) -> None:
+    first = report.read_bytes(), (run / "figures" / "archive.svg").read_bytes()
+    assert (write(run).read_bytes(), (run / "figures" / "archive.svg").read_bytes()) == first
+
+
+def test_nothing_that_a_candidate_says_leaves_its_place(hostile: Path) -> None:
+    text = write(hostile).read_text()
+    page = Page(text)
+    names = [name for name, _ in page.tags]
+    assert "script" not in names
+    assert "img" not in names
+    assert not any(key.startswith("on") for _, attributes in page.tags for key in attributes)
+    assert 'alert("x")' in page.text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_nothing_that_a_candidate_says_drives_the_terminal(hostile: Path) -> None:
+    text = printed(hostile, 100)
+    assert "\\u001b[31m" in text
+    assert "\u202e" not in text
+    assert "\x1b[31m" not in text
+
+
+def test_rich_markup_in_a_message_is_shown_as_it_is(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    broken = Made("x = 1", None, None, origin="[bold]graft[/bold]", message="KeyError: [red]x[/red] [/nothing]")
+    runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")], [broken]])
+    assert "KeyError: [red]x[/red] [/nothing]" in printed(tmp_path, 120)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_terminal_report_fits_its_width_and_has_all_its_parts(run: Path, width: int) -> None:
+    text, data = printed(run, width), load(run)
+    assert max(map(len, text.splitlines())) <= width
+    score = f"{data.best.trial.evaluation.score:.6g}"
+    assert f"6.94 → {score}" in text
+    assert "-    return 1.0 / distances" not in text
+    assert "+    distances = distances **" in text
+    for part in (
+        "Best program",
+        "Against the seed",
+        "Archive",
+        "Failures",
+        "Time and cost",
+        "ZeroDivisionError",
+        "as reflect",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+def test_the_elites_are_listed_best_first_with_a_positive_gain_where_they_are_better(
+    tmp_path: Path, direction: str
+) -> None:
+    runs.describe(tmp_path, direction)
+    runs.write(tmp_path, runs.searched(60, direction=direction), direction=direction)
+    rows, left_out = view.elites(load(tmp_path), 5)
+    assert [row.change for row in rows] == sorted((row.change for row in rows), key=lambda text: -float(text[:-2]))
+    assert rows[0].change.startswith("+")
+    assert left_out == len({record.id for island in load(tmp_path).islands for record in island}) - 5
+
+
+def test_the_seed_on_all_islands_is_listed_once(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
+    ((row,), _) = view.elites(load(tmp_path), 5)
+    assert (row.id, row.islands, row.cell, row.change) == ("0.0", "all", "0, 0", "+0.00 %")
+
+
+def test_a_long_descent_is_cut_in_its_middle(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    line = [Made(f"{runs.SEED}# {n}\n", 10.0 - n / 100, (0, 0), (f"{n - 1}.0",) if n else ()) for n in range(60)]
+    runs.write(tmp_path, [[made] for made in line])
+    steps, left_out = view.descent(load(tmp_path))
+    assert (steps[0].id, steps[-1].id, left_out) == ("0.0", "59.0", 20)
+    assert [line.text for line in steps[1].diff.lines][-1] == "+# 1"
+    assert not steps[0].better
+    assert all(step.better for step in steps[1:])
+    assert "20 steps in the middle left out" in write(tmp_path).read_text()
+
+
+def test_the_most_frequent_message_of_a_failure_is_its_example(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    broken = [
+        [Made(f"x = {n}", None, None, message=text)] for n, text in enumerate(["rare", "often", "often", "rare too"])
+    ]
+    runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")], *broken])
+    (row,) = view.failures(load(tmp_path))
+    assert (row.message, row.alike, row.number, row.example, row.share) == ("often", 2, 4, "3.0", 0.8)
+
+
+@pytest.mark.parametrize("features", [[], runs.FEATURES])
+def test_a_run_of_only_the_seed_has_a_report(tmp_path: Path, features: list[dict[str, object]]) -> None:
+    runs.describe(tmp_path, features=features)
+    runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0) if features else None, (), "seed")]])
+    text = Page(write(tmp_path).read_text()).text
+    assert "as good as the seed" in text
+    assert "nothing better was found yet" in text
+    assert "it was interrupted, or it still runs" in text
+    assert "None: every candidate has a score" in text
+    assert "6 → 6  as good as the seed" in printed(tmp_path, 80)
+
+
+def test_a_long_run_makes_a_page_below_a_megabyte(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    runs.write(tmp_path, [[made] for (made,) in runs.searched(600)])
+    assert write(tmp_path).stat().st_size < 1 << 20
+
+
+def test_a_folder_that_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
+    runs.describe(tmp_path)
+    runs.write(tmp_path, [[Made(runs.SEED, 6.0, (0, 0), (), "seed")]])
+    (tmp_path / "figures").write_text("a file where the folder should be")
+    with pytest.raises(StoreError, match="cannot write the report of") as caught:
+        write(tmp_path)
+    assert len(str(caught.value).splitlines()) == 1
