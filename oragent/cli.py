@@ -1,8 +1,9 @@
 """The command line: it composes the parts and has no logic of its own."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -12,6 +13,7 @@ from rich.table import Table
 from oragent import __version__
 from oragent.authoring import contract, scaffold
 from oragent.errors import OragentError
+from oragent.held_out import held_out
 from oragent.launch import STOPPED, launch
 from oragent.progress import Bar, summary
 from oragent.protocol import Status
@@ -84,14 +86,14 @@ def run(
     chosen = read(config, [*overrides, *(settings or [])])
     base = _root(root)
     found = find(problem, base)
-    _search(chosen, base, lambda: begin(base, outputs or base / "outputs", found, chosen))
+    _search(chosen, base, found.about.direction, lambda: begin(base, outputs or base / "outputs", found, chosen))
 
 
 @app.command()
 def resume(run: RunPath, settings: Settings = None) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     folder = reopen(run, settings or [])
-    _search(folder.config, folder.root, lambda: folder)
+    _search(folder.config, folder.root, folder.problem.about.direction, lambda: folder)
 
 
 @app.command(name="eval")
@@ -127,8 +129,17 @@ def show_run(run: RunPath) -> None:
 
 
 @app.command()
-def report(run: RunPath) -> None:
+def report(
+    run: RunPath,
+    test: Annotated[bool, typer.Option("--test", help="Score seed and best on the held-out test set too.")] = False,
+) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG."""
+    if test:
+        found = held_out(run)
+        table = Table("test set", *found, box=None, header_style="bold")
+        for name in found["seed"]:
+            table.add_row(name, *(escape(str(figures.get(name, "–"))) for figures in found.values()))
+        console.print(table)
     console.print(f"report: {write(run)}", highlight=False, soft_wrap=True)
 
 
@@ -161,7 +172,7 @@ def check(
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 
 
-def _search(config: Config, root: Path, open_folder: Any) -> None:
+def _search(config: Config, root: Path, direction: str, open_folder: Callable[[], RunFolder]) -> None:
     """Search with a progress bar, then say what was found and where it is."""
     opened: list[RunFolder] = []
 
@@ -173,7 +184,7 @@ def _search(config: Config, root: Path, open_folder: Any) -> None:
         return opened[0]
 
     try:
-        with Bar(config.budget) as bar:
+        with Bar(config.budget, direction) as bar:
             outcome = launch(config, root, opening, bar)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():

@@ -1,6 +1,8 @@
 """What a person sees of a search while it runs, and at its end."""
 
+import shlex
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Self
 
@@ -9,19 +11,12 @@ from rich.markup import escape
 from tqdm import tqdm
 
 from oragent.protocol import Status
-from oragent.search.budget import Budget
+from oragent.report.wording import count, duration, gain, money
+from oragent.search.budget import Budget, Spent
 from oragent.search.engine import Outcome, Progress
 from oragent.search.folder import RunFolder
 
-__all__ = ["Bar", "gain", "summary"]
-
-
-def gain(seed: float, best: float) -> str:
-    """An improvement over the seed in percent of it, in words."""
-    if seed == best:
-        return "no better than the seed"
-    amount = f"{abs((best - seed) / seed):.2%}" if seed else f"{abs(best - seed):.6g}"
-    return f"{amount} better than the seed"
+__all__ = ["Bar", "summary"]
 
 
 class Bar:
@@ -29,9 +24,11 @@ class Bar:
 
     Args:
         budget: the bar runs over its evaluations, or over its seconds where those are not bounded.
+        direction: of the problem.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, direction: str) -> None:
+        self._direction = direction
         self._by = "evaluations" if budget.evaluations else "seconds"
         unit = " eval" if budget.evaluations else " s"
         self._bar = tqdm(total=getattr(budget, self._by), unit=unit, dynamic_ncols=True, disable=None)
@@ -50,8 +47,8 @@ class Bar:
         if progress.best.id != self._best:
             self._best = progress.best.id
             origin = progress.trials[-1].origin if progress.trials else ""
-            words = "seed" if progress.best is progress.seed else gain(progress.seed.score, progress.best.score)
-            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}  ({origin})")
+            words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
+            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
         failed = sum(self._failures.values()) - self._failures[Status.OK]
         self._bar.set_postfix_str(f"best {progress.best.score:.6g}, {failed} failed", refresh=False)
         self._bar.n = round(getattr(progress.spent, self._by), 1)
@@ -62,18 +59,28 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
     """Say what a search found, and where it is."""
     progress = outcome.progress
     spent = progress.spent
-    spending = f"{spent.evaluations} evaluations in {spent.seconds:.0f} s"
+    spending = f"{count(spent.evaluations, 'evaluation')} in {duration(spent.seconds)}"
     if spent.model_calls:
-        spending += f", {spent.model_calls} model calls, {spent.tokens} tokens, {spent.money:.4f} US dollars"
-    more = f" budget.evaluations={2 * spent.evaluations}" if outcome.complete else ""
+        spending += f", {count(spent.model_calls, 'model call')}, {count(spent.tokens, 'token')}, {money(spent.money)}"
     lines = {
         "seed": f"{progress.seed.score:.6g}",
-        "best": f"{progress.best.score:.6g}, {gain(progress.seed.score, progress.best.score)}",
+        "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
         "spent": spending,
         "ended": outcome.reason,
         "program": folder.path / "best.py",
         "report": page,
-        "go on": f"oragent resume {folder.path}{more}",
+        "go on": " ".join(["oragent resume", shlex.quote(str(folder.path)), *_more(folder.config.budget, spent)]),
     }
     for name, text in lines.items():
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
+
+
+def _gained(direction: str, progress: Progress) -> str:
+    return gain(direction, progress.seed.score, progress.best.score).sentence
+
+
+def _more(budget: Budget, spent: Spent) -> list[str]:
+    """The settings that double whatever bound ended the run."""
+    bounds = {field.name: getattr(budget, field.name) for field in fields(budget)}
+    used_up = {name: bound for name, bound in bounds.items() if bound is not None and getattr(spent, name) >= bound}
+    return [f"budget.{name}={2 * bound:g}" for name, bound in used_up.items()]

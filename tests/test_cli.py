@@ -55,7 +55,8 @@ def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
     assert "12 evaluations" in done.stdout
     assert "seed     94" in done.stdout
     assert str(folder / "report.html") in done.stdout
-    assert "better than the seed" in done.stdout
+    assert " lower than the seed (" in done.stdout
+    assert f"oragent resume {folder} budget.evaluations=24" in done.stdout
 
 
 def test_a_killed_run_is_resumed_with_every_scored_candidate(toy: Path, tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
         tokens == (100, 7 if "cannot" in text else 20) for _, *tokens, text in replies for tokens in [tuple(tokens)]
     )
     total = sum(row[1] + row[2] for row in replies)
-    assert f"{len(replies)} model calls, {total} tokens" in done.stdout
+    assert f"{len(replies)} model calls, {total:,} tokens" in done.stdout
     leftovers = [path for path in folder.rglob("*") if path.is_file() and b"sk-secret" in path.read_bytes()]
     assert leftovers == []
 
@@ -166,6 +167,17 @@ def test_show_and_report_read_a_run(toy: Path, tmp_path: Path) -> None:
     (folder / "report.html").unlink()
     assert oragent("report", folder, cwd=tmp_path).returncode == 0
     assert "toy" in (folder / "report.html").read_text()
+
+
+def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> None:
+    oragent("new", "sack", cwd=tmp_path)
+    oragent("run", "sack", "--evaluations", 6, cwd=tmp_path)
+    (folder,) = (tmp_path / "outputs" / "sack").iterdir()
+    assert not (folder / "test.yaml").exists()
+    done = oragent("report", folder, "--test", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "share_500" in done.stdout
+    assert (folder / "test.yaml").is_file()
 
 
 @pytest.mark.parametrize(

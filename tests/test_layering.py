@@ -19,8 +19,9 @@ ALLOWED = {
     "search": {"errors", "protocol", "sandbox", "llm"},
     "report": {"errors", "protocol", "search"},
     "authoring": {"errors", "protocol", "sandbox", "search"},
+    "held_out": {"errors", "protocol", "sandbox", "search"},
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
-    "progress": {"errors", "protocol", "search"},
+    "progress": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers"}

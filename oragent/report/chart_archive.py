@@ -25,7 +25,7 @@ CHARACTER = 4.9  # points that a digit takes at the size of a cell's text
 
 @dataclass(frozen=True)
 class Shades:
-    """Dark is good; the worst tenth shares one colour, so that it does not take all the contrast."""
+    """Dark is good; what is twice as far from the best as the median shares one colour, for contrast among the good."""
 
     best: float
     worst: float
@@ -87,12 +87,13 @@ def caption(data: RunData) -> str:
 
 
 def _shades(data: RunData) -> Shades:
-    scores = np.array([elite.trial.evaluation.score for elites in data.islands for elite in elites])
-    minimize = data.about.direction == "minimize"
-    best, worst = (scores.min(), np.quantile(scores, 0.9)) if minimize else (scores.max(), np.quantile(scores, 0.1))
-    if best == worst:
-        worst = best + (1 if minimize else -1) * max(abs(best) * 0.01, 1e-9)
-    return Shades(float(best), float(worst))
+    sign = 1.0 if data.about.direction == "minimize" else -1.0
+    losses = sign * np.array([elite.trial.evaluation.score for elites in data.islands for elite in elites])
+    best, median, far = np.quantile(losses, [0.0, 0.5, 0.9])
+    worst = min(far, best + 2 * (median - best))
+    if worst == best:
+        worst = best + max(abs(best) * 0.01, 1e-9)
+    return Shades(float(sign * best), float(sign * worst))
 
 
 def _panel(axes: Axes, found: Map, shades: Shades, cell_points: float) -> None:

@@ -55,7 +55,7 @@ def caption(data: RunData) -> str:
 def window(points: Sequence[Point], references: Sequence[float], direction: str) -> tuple[float, float]:
     """Choose the scores to show, so that neither a hopeless candidate nor a far reference squashes the curve.
 
-    The curve takes at least half of the height; the rest is for the candidates worse than the seed, the worst tenth
+    The curve takes four fifths of the height; the rest is for the candidates worse than the seed, the worst tenth
     left out. A reference is in if it lies less than the height away.
 
     Returns:
@@ -65,7 +65,7 @@ def window(points: Sequence[Point], references: Sequence[float], direction: str)
     scores = np.array([sign * point.score for point in points])
     top, base = scores.max(), sign * points[0].best
     spread = top - base or np.subtract(*np.quantile(scores, [0.75, 0.25])) or max(abs(top) * 0.02, 1e-9)
-    bottom = max(min(base, float(np.quantile(scores, 0.1))), base - spread)
+    bottom = max(min(base, float(np.quantile(scores, 0.1))), base - 0.25 * spread)
     reach = max(top - bottom, spread)
     near = [sign * value for value in references if bottom - reach < sign * value < top + reach]
     bottom, top = min([bottom, *near]), max([top, *near])
