@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from oragent import __version__
@@ -111,8 +112,8 @@ def evaluate_candidate(
     limits = Limits(found.about.timeout_s, found.about.memory_mb)
     result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
     if result.status is not Status.OK:
-        console.print(escape(result.traceback or result.log), highlight=False)
-        console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False)
+        console.print(escape(result.traceback or result.log), highlight=False, soft_wrap=True)
+        console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
     figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]
     table = Table(box=None, show_header=False)
@@ -167,7 +168,7 @@ def check(
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
-            console.print(f"     [dim]{escape(finding.detail)}[/]", highlight=False)
+            console.print(Padding(f"[dim]{escape(finding.detail)}[/]", (0, 0, 0, 5)), highlight=False)
     console.print(f"{counts['OK']} ok, {counts['WARNING']} warnings, {counts['FAILURE']} failures")
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 

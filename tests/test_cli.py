@@ -188,7 +188,10 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
         (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
         (["run", "toy", "--strategy", "funsearch"], "name one with --model, or use --strategy gp"),
         (["run", "toy", "--model", "m"], "OPENAI_API_KEY is not set"),
-        (["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"], "OPENAI_BASE_URL"),
+        (
+            ["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"],
+            "OPENAI_BASE_URL or model.base_url sets its address; --strategy gp",
+        ),
         (["resume", "nowhere"], "no run at nowhere"),
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
