@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_killed_run_is_resumed_with_every_scored_candidate(toy: Path, tmp_path
 def _committed(root: Path) -> int:
     for database in root.glob("outputs/toy/*/run.db"):
         try:
-            with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+            with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as db:
                 return int(db.execute("SELECT COUNT(*) FROM candidates").fetchone()[0])
         except sqlite3.OperationalError:
             break
@@ -91,7 +92,7 @@ def _committed(root: Path) -> int:
 
 
 def _scored(folder: Path) -> dict[str, tuple]:
-    with sqlite3.connect(folder / "run.db") as db:
+    with closing(sqlite3.connect(folder / "run.db")) as db:
         rows = db.execute("SELECT fingerprint, status, score, elapsed_s FROM evaluations").fetchall()
     return {row[0]: row[1:] for row in rows}
 
@@ -129,7 +130,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path)
-    with sqlite3.connect(folder / "run.db") as db:
+    with closing(sqlite3.connect(folder / "run.db")) as db:
         replies = db.execute("SELECT role, tokens_in, tokens_out, reply FROM replies").fetchall()
         rejected = db.execute(
             "SELECT COUNT(*) FROM candidates JOIN evaluations USING (fingerprint) WHERE status = 'rejected'"

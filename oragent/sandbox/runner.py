@@ -60,7 +60,8 @@ class Evaluation:
         output: the end of standard output.
         wall_s: seconds by the clock.
         cpu_s: user and system seconds of all its processes that ended in time to be counted.
-        peak_mb: resident memory of its largest process, in MiB.
+        peak_mb: resident memory of its largest process, in MiB. Linux counts what the process that started it had at
+            that moment, so it is never less than that.
     """
 
     status: Status

@@ -116,15 +116,22 @@ class Store:
             mode = "?mode=ro" if readonly else ""
             self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
             self._db.row_factory = sqlite3.Row
+        try:
+            self._prepare(readonly)
+        except StoreError:
+            self._db.close()
+            raise
+
+    def _prepare(self, readonly: bool) -> None:
+        with self._guarded():
             if not readonly:
                 self._db.execute("PRAGMA journal_mode=WAL")
                 self._db.execute("PRAGMA synchronous=NORMAL")
                 self._db.executescript(SCHEMA)
                 self._db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (VERSION,))
-            found = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
-        if found is None or found["value"] != VERSION:
-            layout = found and found["value"]
-            raise StoreError(f"{path} has layout {layout}, this version reads {VERSION}; start a new run")
+        layout = self.meta("version")
+        if layout != VERSION:
+            raise StoreError(f"{self.path} has layout {layout}, this version reads {VERSION}; start a new run")
 
     def __enter__(self) -> Self:
         return self

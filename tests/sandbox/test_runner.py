@@ -23,7 +23,7 @@ def test_a_result_comes_with_what_it_took(tmp_path: Path) -> None:
     found = run(tmp_path, f"x = sum(range(10**6))\nprint('''details\n{BLOCK}''')")
     assert (found.status, found.score, found.features, found.metrics) == (Status.OK, 3.5, (1, 2), {"a": 1.5})
     assert 0 < found.cpu_s <= found.wall_s + 0.1
-    assert 5 < found.peak_mb < 100
+    assert found.peak_mb > 5
     assert found.output.startswith("details")
 
 
