@@ -13,10 +13,10 @@ from rich.table import Table
 
 from oragent import __version__
 from oragent.authoring import contract, scaffold
+from oragent.display import Bar, summary
 from oragent.errors import OragentError
 from oragent.held_out import held_out
 from oragent.launch import STOPPED, launch
-from oragent.progress import Bar, summary
 from oragent.protocol import Status
 from oragent.report import load, show, write
 from oragent.sandbox import Job, Limits, evaluate

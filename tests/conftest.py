@@ -1,12 +1,20 @@
-"""A toy problem that scores in milliseconds: return a number close to 100, called with 3."""
+"""What all tests share: a toy problem that scores in milliseconds (return 100 when called with 3), and patience."""
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin
 from oragent.search.problem import load
+
+# Machines may be slow and shared: no example has a deadline, and where many depend on it, all runs draw the same.
+settings.register_profile(
+    "oragent", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
+)
+settings.load_profile("oragent")
 
 EVALUATOR = """
 import sys, traceback

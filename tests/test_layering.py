@@ -21,7 +21,7 @@ ALLOWED = {
     "authoring": {"errors", "protocol", "sandbox", "search"},
     "held_out": {"errors", "protocol", "sandbox", "search"},
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
-    "progress": {"errors", "protocol", "search", "report"},
+    "display": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers"}

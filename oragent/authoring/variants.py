@@ -10,7 +10,7 @@ from oragent.authoring.finding import Finding, Level, verdict
 from oragent.errors import CandidateError
 from oragent.sandbox import Evaluation
 from oragent.search import syntax
-from oragent.search.variation import vary
+from oragent.search.genetics.variation import vary
 
 __all__ = ["variants"]
 

@@ -14,8 +14,8 @@ import oragent.authoring
 from oragent.authoring import Level, check, new
 from oragent.authoring.bench import Bench
 from oragent.errors import ProblemError
+from oragent.search.genetics.variation import vary
 from oragent.search.problem import load
-from oragent.search.variation import vary
 
 from .folders import complaints
 

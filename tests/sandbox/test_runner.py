@@ -69,13 +69,13 @@ def test_every_end_has_a_status(tmp_path: Path, script: str, status: str, words:
     assert found.status == status
     assert words in found.message
     assert found.score is None
-    assert found.wall_s < 3
+    assert found.wall_s < 5
 
 
 def test_a_wall_limit_counts_from_the_start_and_holds(tmp_path: Path) -> None:
     begun = time.monotonic()
     assert run(tmp_path, "import time; time.sleep(60)", wall_s=0.5).status is Status.TIMEOUT
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 3
 
 
 def test_a_dead_child_is_noticed_at_once(tmp_path: Path) -> None:

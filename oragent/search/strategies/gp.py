@@ -3,9 +3,9 @@
 Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead of a generation.
 """
 
+from oragent.search.genetics.variation import vary
 from oragent.search.run import Run
 from oragent.search.selection import parents
-from oragent.search.variation import vary
 
 __all__ = ["round"]
 
