@@ -112,9 +112,9 @@ class Engine:
 
         Raises:
             ProblemError: if the problem's own seed fails, with the seed's error.
-            ModelError: if the endpoint cannot be used from the first call on.
             StoreError: if the run's folder cannot be written.
         """
+        self._store.note("end", "")  # not yet, or not any more
         progress = await self._score_seed()
         flying: dict[int, asyncio.Task[Run]] = {}
         upcoming = 1
@@ -194,7 +194,7 @@ class Engine:
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         self._horizon = number
         self._tend_islands(number)
-        self._latest = f"rejected: {run.trials[-1].evaluation.message}" if run.trials else ""
+        self._latest = next((t.evaluation.message for t in run.trials if t.evaluation.status is Status.REJECTED), "")
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
@@ -238,7 +238,7 @@ class Engine:
         if exceeded:
             self._finish(exceeded, complete=True)
         elif self._idle_rounds >= self._settings.patience:
-            why = f"; the latest was {self._latest}" if self._latest else ""
+            why = f"; the latest was rejected: {self._latest}" if self._latest else ""
             self._finish(f"no new program to score in {self._idle_rounds} rounds{why}", complete=False)
 
     def _finish(self, reason: str, *, complete: bool) -> None:
