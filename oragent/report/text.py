@@ -13,7 +13,7 @@ __all__ = ["DiffLine", "clip", "diff", "one_line", "plain"]
 # Control characters drive a terminal, bidirectional marks reorder what is read, lone surrogates cannot be written.
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
-MAX_WIDTH = 240
+MAX_WIDTH = 2000
 
 
 @dataclass(frozen=True)
