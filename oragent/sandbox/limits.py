@@ -9,6 +9,7 @@ __all__ = ["Limits", "environment", "restrict"]
 
 # Everything else stays outside, above all keys and tokens.
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES")
+PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -47,7 +48,15 @@ def environment(folder: Path, limits: Limits) -> dict[str, str]:
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.wall_s),
         **dict.fromkeys(THREADS, "1"),
+        **_kernel_cache(),
     }
+
+
+def _kernel_cache() -> dict[str, str]:
+    """Where compiled kernels are kept if not beside their source, as the evaluation's own home is gone after it."""
+    if os.access(PACKAGE / "solvers", os.W_OK):
+        return {}
+    return {"NUMBA_CACHE_DIR": str(Path.home() / ".cache" / "oragent")}
 
 
 def restrict(pid: int, limits: Limits) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from oragent.protocol import Result, Status, format_result
 from oragent.sandbox import Evaluation, Job, Limits, evaluate
+from oragent.sandbox.limits import environment
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 
@@ -109,6 +110,15 @@ def test_the_environment_is_an_allow_list(tmp_path: Path, monkeypatch: pytest.Mo
     assert "secret" not in found.output
     assert "'OMP_NUM_THREADS': '1'" in found.output
     assert "'PYTHONHASHSEED': '0'" in found.output
+
+
+def test_kernels_outlive_an_evaluation_where_their_source_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "NUMBA_CACHE_DIR" not in environment(tmp_path, Limits())
+    monkeypatch.setattr("oragent.sandbox.limits.PACKAGE", tmp_path / "read-only")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert environment(tmp_path / "scratch", Limits())["NUMBA_CACHE_DIR"] == str(tmp_path / ".cache" / "oragent")
 
 
 def test_a_flood_of_output_costs_no_memory(tmp_path: Path) -> None:
