@@ -34,7 +34,10 @@ def run(
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
     arguments = parse_arguments(sizes)
-    outcome = _outcome(evaluate, arguments, function, witness)
+    try:
+        outcome = _outcome(evaluate, arguments, function, witness)
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
     if isinstance(outcome, Failure):
         print(f"\n{format_failure(outcome)}", flush=True)
         sys.exit(1)
