@@ -61,7 +61,9 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
     spent = progress.spent
     spending = f"{count(spent.evaluations, 'evaluation')} in {duration(spent.seconds)}"
     if spent.model_calls:
-        spending += f", {count(spent.model_calls, 'model call')}, {count(spent.tokens, 'token')}, {money(spent.money)}"
+        spending += f", {count(spent.model_calls, 'model call')}, {count(spent.tokens, 'token')}"
+    if spent.money:  # nothing is said of a model without a known price
+        spending += f", {money(spent.money)}"
     lines = {
         "seed": f"{progress.seed.score:.6g}",
         "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
