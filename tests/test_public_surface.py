@@ -1,0 +1,36 @@
+"""What other people's evaluators import stays what it is, and importing stays cheap."""
+
+import subprocess
+import sys
+
+from oragent import errors, harness, protocol
+
+
+def test_the_harness_offers_what_evaluators_rely_on() -> None:
+    assert harness.__all__ == ["Arguments", "CandidateError", "Guest", "Result", "figures", "matrix", "run"]
+    assert all(hasattr(harness, name) for name in harness.__all__)
+
+
+def test_the_statuses_are_the_seven_of_the_contract() -> None:
+    assert [str(status) for status in protocol.Status] == [
+        "ok", "invalid", "error", "timeout", "memory", "crashed", "rejected",
+    ]  # fmt: skip
+
+
+def test_every_error_is_one_of_ours() -> None:
+    assert all(issubclass(getattr(errors, name), errors.OragentError) for name in errors.__all__)
+
+
+def test_importing_oragent_loads_nothing_heavy() -> None:
+    code = "import sys, oragent; print(sorted({'numpy', 'numba', 'openai', 'matplotlib', 'torch'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_an_evaluator_pays_for_no_part_of_the_search() -> None:
+    code = "import sys, oragent.harness; print(sorted(name for name in sys.modules if name.startswith('oragent.s')))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_search_without_a_model_never_loads_its_client() -> None:
+    code = "import sys, oragent.cli; print('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"
