@@ -10,19 +10,28 @@ from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
 __all__ = [
+    "UNIFORM_STREAM",
     "WEIBULL_STREAM",
     "Instance",
     "check",
     "fills",
+    "generate_uniform",
     "generate_weibull",
     "lower_bound",
     "objective",
+    "uniform_stream",
     "wait",
     "weibull_stream",
 ]
 
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
+UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))
+UNIFORM_STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
+    ("train", 500, 5),
+    *(("val", size, 64) for size in (120, 500, 1000)),
+    *(("test", size, 64) for size in (120, 500, 1000)),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +88,36 @@ def weibull_stream(mode: str, size: int) -> list[Instance]:
         if (part_mode, items) == (mode, size):
             return [Instance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
     known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def generate_uniform(rng: np.random.Generator, size: int) -> Instance:
+    """Draw ``size`` items of Falkenauer's uniform class: capacity 150, whole-numbered sizes, all of 20 to 100 alike.
+
+    Source: Falkenauer 1996, A hybrid grouping genetic algorithm for bin packing, DOI 10.1007/BF00226291.
+    """
+    return Instance(rng.integers(UNIFORM_LEAST, UNIFORM_MOST + 1, size), UNIFORM_CAPACITY)
+
+
+def uniform_stream(mode: str, size: int) -> list[Instance]:
+    """Draw one part of the offline stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
+
+    Every mode has a generator of its own, seeded with the length of the mode's name; parts of the same mode before the
+    wanted one are drawn and dropped.
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: number of items.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    rng = np.random.RandomState(len(mode))
+    for _, items, count in (part for part in UNIFORM_STREAM if part[0] == mode):
+        drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, (count, items), np.int64)
+        if items == size:
+            return [Instance(row, UNIFORM_CAPACITY) for row in drawn]
+    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in UNIFORM_STREAM)
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 

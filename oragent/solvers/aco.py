@@ -9,6 +9,8 @@ a running row: arrays with one row an ant), so that the loop itself knows of nod
     take(problem, weights, ant, current, node) -> bool    the ant goes there (current is -1 at its start); whether
                                                           the node is then used up
     stuck(problem, ant, candidates, draw) -> node         nothing fits: where to go on, or -1 to end the path
+    reach(problem, ant, candidates) -> count              only the first so many of the candidates left can fit: no
+                                                          other is looked at; with this rule they stay in order
     cost(problem, path) -> float                          of a whole path, to be minimised
     deposit(problem, pheromone, path, cost)               what one ant adds to the pheromone, in place
 
@@ -26,7 +28,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Solution", "draw_uniforms", "effective_choices", "inlined", "make_colony", "no_way_on", "usable_promise"]
+__all__ = [
+    "Solution",
+    "all_left",
+    "draw_uniforms",
+    "effective_choices",
+    "inlined",
+    "make_colony",
+    "no_way_on",
+    "usable_promise",
+]
 
 FLOOR, CEILING = 1e-9, 1e200  # no candidate weighs nothing, and no sum of weights overflows
 
@@ -91,7 +102,21 @@ def no_way_on(problem, ant, candidates, draw):  # type: ignore[no-untyped-def]
     return -1
 
 
-def make_colony(begin: Rule, weight: Rule, take: Rule, cost: Rule, deposit: Rule, stuck: Rule = no_way_on) -> Rule:
+@inlined
+def all_left(problem, ant, candidates):  # type: ignore[no-untyped-def]
+    """The ``reach`` rule of problems where any candidate may fit."""
+    return candidates.size
+
+
+def make_colony(
+    begin: Rule,
+    weight: Rule,
+    take: Rule,
+    cost: Rule,
+    deposit: Rule,
+    stuck: Rule = no_way_on,
+    reach: Rule = all_left,
+) -> Rule:
     """Bind a problem's rules to the loop.
 
     Returns:
@@ -100,7 +125,7 @@ def make_colony(begin: Rule, weight: Rule, take: Rule, cost: Rule, deposit: Rule
         the rules want, as has the pheromone, which starts at 1; ``weights`` is their product. ``draws`` comes from
         `draw_uniforms`, ``decay`` is the share of the pheromone that stays. On ties the first path found wins.
     """
-    walk = _make_walk(begin, weight, take, stuck)
+    walk = _make_walk(begin, weight, take, stuck, reach)
 
     @njit
     def colony(problem, candidates, heuristics, draws, decay):  # type: ignore[no-untyped-def]
@@ -122,9 +147,9 @@ def make_colony(begin: Rule, weight: Rule, take: Rule, cost: Rule, deposit: Rule
     return colony  # type: ignore[no-any-return]
 
 
-def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule) -> Rule:
+def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:
     """All ants of an iteration, in step: while one ant's choice is still in flight the processor begins the next's."""
-    spin = _make_spin(weight)
+    spin, remove = _make_spin(weight, reach), _remove if reach is all_left else _remove_in_order
 
     @njit
     def walk(problem, candidates, weights, draws, paths, lengths):  # type: ignore[no-untyped-def]
@@ -136,7 +161,7 @@ def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule) -> Rule:
             node = begin(problem, ant, draws[ant, 0])
             paths[ant, 0], lengths[ant] = node, 1
             if take(problem, weights, ant, -1, node):
-                _remove(left[ant], counts, ant, _find(left[ant], counts[ant], node))
+                remove(left[ant], counts, ant, _find(left[ant], counts[ant], node))
         for step in range(1, longest):
             for ant in range(ants):
                 if lengths[ant] < step:  # this ant's path has ended
@@ -150,12 +175,12 @@ def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule) -> Rule:
                 node = open_[place]
                 paths[ant, step], lengths[ant] = node, step + 1
                 if take(problem, weights, ant, current, node):
-                    _remove(left[ant], counts, ant, place)
+                    remove(left[ant], counts, ant, place)
 
     return walk  # type: ignore[no-any-return]
 
 
-def _make_spin(weight: Rule) -> Rule:
+def _make_spin(weight: Rule, reach: Rule) -> Rule:
     """The roulette wheel: the place of the winner among the candidates left, or -1 if none fits.
 
     The winner is found by counting, not by a search that stops: a mispredicted branch costs more than the rest of the
@@ -164,15 +189,15 @@ def _make_spin(weight: Rule) -> Rule:
 
     @inlined
     def spin(problem, weights, ant, current, left, draw, wheel):  # type: ignore[no-untyped-def]
-        total = 0.0
-        for place in range(left.size):
+        total, count = 0.0, reach(problem, ant, left)
+        for place in range(count):
             total += weight(problem, weights, ant, current, left[place])
             wheel[place] = total
         if not total > 0.0:
             return -1
         aim = draw * total  # below total, as draw < 1 even after rounding: the wheel always stops at one that fits
         winner = 0
-        for place in range(left.size):
+        for place in range(count):
             winner += wheel[place] <= aim
         return winner
 
@@ -193,3 +218,12 @@ def _remove(left, counts, ant, place):  # type: ignore[no-untyped-def]
     if place >= 0:
         counts[ant] -= 1
         left[place] = left[counts[ant]]
+
+
+@inlined
+def _remove_in_order(left, counts, ant, place):  # type: ignore[no-untyped-def]
+    """Close the gap by moving up all that come after it."""
+    if place >= 0:
+        counts[ant] -= 1
+        for later in range(place, counts[ant]):
+            left[later] = left[later + 1]

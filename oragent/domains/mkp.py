@@ -1,0 +1,115 @@
+"""The multidimensional knapsack problem: the dearest items that fit into one knapsack in every dimension."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains.claims import whole_numbers
+from oragent.errors import CandidateError
+
+__all__ = ["STREAM", "Instance", "check", "generate", "loads", "objective", "stream"]
+
+SEEDS = {"train": 1234, "val": 3456, "test": 4567}
+STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
+    ("train", 100, 5),
+    *(("val", size, 5) for size in (100, 300, 500)),
+    *(("test", size, 64) for size in (100, 200, 300, 500, 1000)),
+)
+DIMENSIONS = 5
+SLACK = 1e-9  # sums of weights are exact to rounding only
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Items to choose from; every dimension of the knapsack has capacity 1.
+
+    Attributes:
+        prizes: ``(n,)`` float array, what an item is worth, at least 0.
+        weights: ``(n, m)`` float array, what it takes of every dimension, 0 to 1.
+
+    Raises:
+        ValueError: unless they are such arrays, finite and not empty.
+    """
+
+    prizes: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.prizes.ndim != 1 or self.prizes.size == 0:
+            raise ValueError(f"prizes must have shape (n,) with n > 0, not {self.prizes.shape}")
+        if self.weights.ndim != 2 or len(self.weights) != len(self.prizes) or self.weights.shape[1] == 0:
+            raise ValueError(f"weights must have shape ({len(self.prizes)}, m) with m > 0, not {self.weights.shape}")
+        if not (np.isfinite(self.prizes).all() and self.prizes.min() >= 0):
+            raise ValueError("prizes must be finite and not negative")
+        if not (self.weights.min() >= 0 and self.weights.max() <= 1):
+            raise ValueError("weights must be 0 to 1: every item alone must fit")
+
+    def __len__(self) -> int:
+        return len(self.prizes)
+
+
+def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimensions: int = DIMENSIONS) -> Instance:
+    """Draw ``size`` items: prizes and weights uniform in [0, 1), weights then divided by their dimension's capacity.
+
+    The capacity is uniform between the largest weight in the dimension and the sum of all.
+    """
+    prizes = rng.random(size)
+    weights = rng.random((size, dimensions))
+    return Instance(prizes, weights / rng.uniform(weights.max(axis=0), weights.sum(axis=0)))
+
+
+def stream(mode: str, size: int) -> list[Instance]:
+    """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
+
+    Every mode has a generator of its own, so parts of the same mode before the wanted one are drawn and dropped.
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: number of items.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    if mode in SEEDS:
+        rng = np.random.RandomState(SEEDS[mode])
+        for _, items, count in (part for part in STREAM if part[0] == mode):
+            instances = [generate(rng, items) for _ in range(count)]
+            if items == size:
+                return instances
+    known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def check(instance: Instance, choice: Any) -> NDArray[np.int64]:
+    """Make sure that a claimed choice names every item at most once and fits in every dimension.
+
+    Args:
+        instance: the items.
+        choice: anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
+
+    Returns:
+        The choice as a flat array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    items = whole_numbers(choice, "a choice", "item", len(instance))
+    if (repeated := np.flatnonzero(np.bincount(items, minlength=len(instance)) > 1)).size:
+        raise CandidateError(f"the choice names item {repeated[0]} more than once")
+    taken = loads(instance, items)
+    if (overfull := np.flatnonzero(taken > 1 + SLACK)).size:
+        raise CandidateError(f"dimension {overfull[0]} holds {taken[overfull[0]]:.6g}; its capacity is 1")
+    return items
+
+
+def objective(instance: Instance, choice: NDArray[np.int64]) -> float:
+    """Total prize of a choice that `check` returned; to be maximised."""
+    return float(instance.prizes[choice].sum())
+
+
+def loads(instance: Instance, choice: NDArray[np.int64]) -> NDArray[np.float64]:
+    """``(m,)`` array: what the choice takes of every dimension, whose capacity is 1."""
+    taken: NDArray[np.float64] = instance.weights[choice].sum(axis=0)
+    return taken

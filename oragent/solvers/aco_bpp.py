@@ -1,0 +1,185 @@
+"""Ant System for offline bin packing: bins are filled one at a time, with items that go well with those in the bin."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from oragent.solvers.aco import draw_uniforms, inlined, make_colony
+
+__all__ = ["Packing", "bounded_promise", "solve_bpp"]
+
+LEAST, MOST = 1e-6, 1e6  # promises count within these bounds
+BASE = 1e-5  # what any item that fits weighs at least
+
+
+class Packing(NamedTuple):
+    """The best that a colony found.
+
+    Attributes:
+        cost: number of bins, by the rules' own count; scorers recompute it.
+        bins: ``(n,)`` int64 array, the bin of every item.
+    """
+
+    cost: int
+    bins: NDArray[np.int64]
+
+
+class Problem(NamedTuple):
+    """What the rules read, and every ant's open bin. Items are sorted by size: those that fit come first."""
+
+    sizes: NDArray[np.int64]  # (n,), rising
+    fitting: NDArray[np.int64]  # (capacity + 1,): how many items are at most so large
+    room: NDArray[np.int64]  # (ants,): left in the open bin
+    held: NDArray[np.int64]  # (ants,): items in it
+    rows: NDArray[np.float32]  # (ants, n): sum of their rows of weights, kept for the items that still fit
+
+
+@inlined
+def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
+    problem.room[ant] = -1  # not even an item of size 0 fits while no bin is open
+    return int(draw * problem.sizes.size)
+
+
+@inlined
+def _reach(problem, ant, candidates):  # type: ignore[no-untyped-def]
+    """Bisection, as the candidates rise."""
+    limit, low, high = problem.fitting[problem.room[ant]], 0, candidates.size
+    while low < high:
+        middle = (low + high) // 2
+        if candidates[middle] < limit:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    return problem.rows[ant, node] + BASE * problem.held[ant]  # the mean times the number of items: in proportion
+
+
+@inlined
+def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    opens = problem.sizes[node] > problem.room[ant]
+    if opens:
+        problem.room[ant], problem.held[ant] = problem.fitting.size - 1, 0
+    problem.room[ant] -= problem.sizes[node]
+    problem.held[ant] += 1
+    limit = problem.fitting[problem.room[ant]]
+    row, added = problem.rows[ant, :limit], weights[node, :limit]
+    if opens:
+        for item in range(limit):
+            row[item] = added[item]
+    else:
+        for item in range(limit):
+            row[item] += added[item]
+    return True
+
+
+@inlined
+def _stuck(problem, ant, candidates, draw):  # type: ignore[no-untyped-def]
+    return candidates[int(draw * candidates.size)] if candidates.size else -1
+
+
+@njit
+def _bins(problem, path):  # type: ignore[no-untyped-def]
+    """The bin of every step of a path: a bin is opened when, and only when, the item does not fit."""
+    bins, room, opened = np.empty(path.size, np.int64), -1, 0
+    for step, item in enumerate(path):
+        if problem.sizes[item] > room:
+            room, opened = problem.fitting.size - 1, opened + 1
+        room -= problem.sizes[item]
+        bins[step] = opened - 1
+    return bins
+
+
+@inlined
+def _cost(problem, path):  # type: ignore[no-untyped-def]
+    return _bins(problem, path)[-1] + 1.0
+
+
+@inlined
+def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
+    bins, fills = _bins(problem, path), np.zeros(path.size)
+    for step, item in enumerate(path):
+        fills[bins[step]] += problem.sizes[item] / (problem.fitting.size - 1)
+    share = (fills**2).sum() / cost / problem.room.size
+    first = 0  # of the bin that the step is in
+    for step, item in enumerate(path):
+        if bins[step] != bins[first]:
+            first = step
+        pheromone[item, item] += share
+        for mate in path[first:step]:
+            pheromone[item, mate] += share
+            pheromone[mate, item] += share
+
+
+_run = make_colony(_begin, _weight, _take, _cost, _deposit, _stuck, _reach)
+_SIZES = types.Array(types.int64, 1, "C", readonly=True)
+_MATRIX, _DRAWS = (
+    types.Array(kind, dims, "C", readonly=True) for kind, dims in ((types.float32, 2), (types.float64, 3))
+)
+
+
+@njit([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32)], cache=True)
+def _colony(sizes, fitting, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+    ants = draws.shape[1]
+    rows = np.empty((ants, sizes.size), np.float32)
+    problem = Problem(sizes, fitting, np.zeros(ants, np.int64), np.zeros(ants, np.int64), rows)
+    cost, path = _run(problem, np.arange(sizes.size), heuristics, draws, decay)
+    bins = np.empty_like(path)
+    bins[path] = _bins(problem, path)
+    return cost, bins
+
+
+def bounded_promise(heuristics: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Bring promises into [1e-6, 1], as ReEvo does: cut to 1e-6 and 1e6, divide by the largest, cut at 1e-6 again."""
+    bounded = np.clip(heuristics, LEAST, MOST)
+    shares: NDArray[np.float64] = np.maximum(bounded / bounded.max(), LEAST)
+    return shares
+
+
+def solve_bpp(
+    sizes: NDArray[np.int64],
+    capacity: int,
+    heuristics: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    ants: int = 20,
+    iterations: int = 15,
+    decay: float = 0.95,
+) -> Packing:
+    """Search a packing with few bins.
+
+    Every ant fills one bin after another. It opens a bin with a uniformly random item, and adds items that still fit,
+    each with a chance proportional to 1e-5 plus the mean, over the items in the bin, of pheromone times promise; when
+    none fits it opens the next bin. After each iteration the pheromone keeps ``decay`` of itself, and every ant adds
+    the mean squared fill of its bins, divided by the number of ants, to all pairs of items that share a bin, and to
+    each item with itself. Weights are in single precision.
+
+    Args:
+        sizes: ``(n,)`` sizes of the items, 0 to ``capacity``.
+        capacity: of every bin.
+        heuristics: ``(n, n)`` finite promises of two items to share a bin, row: an item that is in it.
+        rng: the only source of randomness.
+        ants: packings an iteration.
+        iterations: pheromone updates.
+        decay: share of the pheromone that stays.
+
+    Returns:
+        The packing with the fewest bins.
+
+    Source: Levine and Ducatelle 2004, Ant colony optimization and local search for bin packing and cutting stock
+    problems, DOI 10.1057/palgrave.jors.2601771; with the rules and settings of Ye et al. 2024, ReEvo, arXiv:2402.01145.
+    """
+    order = np.argsort(sizes, kind="stable")
+    rising = np.ascontiguousarray(sizes[order])
+    fitting = np.searchsorted(rising, np.arange(capacity + 1), side="right")
+    promise = bounded_promise(heuristics).astype(np.float32)[np.ix_(order, order)]
+    draws = draw_uniforms(rng, iterations, ants, len(sizes))
+    cost, bins = _colony(rising, fitting, np.ascontiguousarray(promise), draws, decay)
+    unsorted = np.empty_like(bins)
+    unsorted[order] = bins
+    return Packing(int(cost), unsorted)

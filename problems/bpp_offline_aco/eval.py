@@ -1,0 +1,62 @@
+"""Score same-bin promises for bin packing: Ant System follows them, and the packing with the fewest bins counts."""
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import bpp
+from oragent.domains.cells import cell
+from oragent.solvers.aco import effective_choices
+from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
+
+SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000)}
+ANTS, ITERATIONS = 20, 15
+GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)  # effective share of the other items
+FILL_EDGES = (0.7, 0.78, 0.85, 0.9, 0.94, 0.975)  # of two promised items in a bin
+ONE_WAY_EDGES = (0.01, 0.1, 0.3, 0.6)  # share of the promise that differs between the directions of a pair
+
+
+def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
+    """Run the ants on every instance of the sizes that were asked for."""
+    bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    bounds: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
+    solver_seconds = 0.0
+    for size in arguments.sizes:
+        for index, instance in enumerate(bpp.uniform_stream(arguments.mode, size)):
+            heuristics.where = f"size {size}, instance {index}"
+            promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
+            rng = np.random.default_rng([*f"bpp_offline_aco {arguments.mode}".encode(), size, index])
+            begun = perf_counter()
+            found = solve_bpp(instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS)
+            solver_seconds += perf_counter() - begun
+            bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
+            bounds[size].append(bpp.lower_bound(instance))
+            traits[size].append(behaviour(instance, bounded_promise(promise)))
+    metrics, score = figures("bins", bins)
+    for size in arguments.sizes:
+        metrics[f"lower_bound_{size}"] = round(float(np.mean(bounds[size])), 3)
+        metrics[f"excess_percent_{size}"] = round(100 * float(np.mean(bins[size]) / np.mean(bounds[size]) - 1), 4)
+        metrics[f"effective_share_{size}"] = round(float(np.mean(traits[size], axis=0)[0]), 3)
+    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    greed, fill, one_way = np.mean([np.mean(of_size, axis=0) for of_size in traits.values()], axis=0).tolist()
+    return Result(metrics, cell((greed, GREED_EDGES), (fill, FILL_EDGES), (one_way, ONE_WAY_EDGES)), score)
+
+
+def behaviour(instance: bpp.Instance, promise: np.ndarray) -> tuple[float, float, float]:
+    """Share of the items that an ant really chooses among, how full the promised pairs are, how one-way it is."""
+    share = effective_choices(promise) / (len(instance) - 1)
+    pairs = (instance.items[:, None] + instance.items) / instance.capacity
+    fitting = promise * (pairs <= 1)
+    fill = float((fitting * pairs).sum() / fitting.sum())
+    one_way = float(np.abs(promise - promise.T).sum() / (2 * promise.sum()))
+    return share, fill, one_way
+
+
+if __name__ == "__main__":
+    run(evaluate, function="heuristics", sizes=SIZES)

@@ -1,0 +1,72 @@
+"""Score item promises for the multidimensional knapsack: Ant System follows them, and the dearest choice counts."""
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import mkp
+from oragent.domains.cells import cell
+from oragent.solvers.aco import effective_choices, usable_promise
+from oragent.solvers.aco_mkp import solve_mkp
+
+SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500)}
+ANTS, ITERATIONS = 30, 50
+BOUND = {  # mean value of the linear relaxation, by HiGHS
+    "train": {100: 22.592236},
+    "val": {100: 17.324263, 300: 54.565046},
+    "test": {100: 23.466982, 200: 43.019053, 300: 63.294947, 500: 105.692624},
+}
+GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)  # effective share of the items
+PRIZE_EDGES = (0.4, 0.72, 0.78, 0.83, 0.9)  # rank correlation with the prize
+SCARCITY_EDGES = (0.15, 0.3, 0.42, 0.5, 0.57)  # how much more it turns on the scarcest dimension than on the others
+
+
+def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
+    """Run the ants on every instance of the sizes that were asked for."""
+    prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
+    solver_seconds = 0.0
+    for size in arguments.sizes:
+        for index, instance in enumerate(mkp.stream(arguments.mode, size)):
+            heuristics.where = f"size {size}, instance {index}"
+            promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
+            rng = np.random.default_rng([*f"mkp_aco {arguments.mode}".encode(), size, index])
+            begun = perf_counter()
+            found = solve_mkp(instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS)
+            solver_seconds += perf_counter() - begun
+            prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
+            traits[size].append(behaviour(instance, usable_promise(promise)))
+    metrics, score = figures("prize", prizes)
+    for size in arguments.sizes:
+        metrics[f"gap_percent_{size}"] = round(100 * (1 - metrics[f"prize_{size}"] / BOUND[arguments.mode][size]), 3)
+        metrics[f"effective_share_{size}"] = round(float(np.mean(traits[size], axis=0)[0]), 3)
+    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    greed, pull, scarcity = np.mean([np.mean(of_size, axis=0) for of_size in traits.values()], axis=0).tolist()
+    return Result(metrics, cell((greed, GREED_EDGES), (pull, PRIZE_EDGES), (scarcity, SCARCITY_EDGES)), score)
+
+
+def behaviour(instance: mkp.Instance, promise: np.ndarray) -> tuple[float, float, float]:
+    """Share of the items that an ant really chooses among; how the promise follows prizes and the scarcest capacity."""
+    size = len(instance)
+    share = effective_choices(np.broadcast_to(promise, (size, size))) / (size - 1)
+    lightness = np.array([rank_correlation(promise, -column) for column in instance.weights.T])
+    scarcest = int(instance.weights.sum(axis=0).argmax())
+    scarcity = lightness[scarcest] - np.delete(lightness, scarcest).mean()
+    return share, rank_correlation(promise, instance.prizes), float(scarcity)
+
+
+def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """Spearman's coefficient, in [-1, 1]; 0 where all entries are equal."""
+    if np.ptp(one) == 0 or np.ptp(other) == 0:
+        return 0.0
+    first, second = (np.argsort(np.argsort(values, kind="stable")) for values in (one, other))
+    return float(np.corrcoef(first, second)[0, 1])
+
+
+if __name__ == "__main__":
+    run(evaluate, function="heuristics", sizes=SIZES)
