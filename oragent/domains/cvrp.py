@@ -1,0 +1,157 @@
+"""Capacitated vehicle routing: the shortest routes from one depot that serve every customer within the capacity."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains import tsp
+from oragent.domains.claims import whole_numbers
+from oragent.errors import CandidateError
+
+__all__ = ["ACO_STREAM", "Instance", "check", "generate", "least_routes", "objective", "split", "spread", "stream"]
+
+CAPACITY, LARGEST_DEMAND = 50, 9
+CENTRE = (0.5, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A depot, node 0, and customers in the plane.
+
+    Attributes:
+        coordinates: ``(n, 2)`` float array, depot first.
+        demands: ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers.
+        capacity: what a vehicle holds, positive.
+
+    Raises:
+        ValueError: unless they are such numbers.
+    """
+
+    coordinates: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: int
+
+    def __post_init__(self) -> None:
+        if self.demands.shape != (len(self.nodes),) or self.demands.dtype != np.int64:
+            expected = f"an int64 array of shape ({len(self.nodes)},)"
+            raise ValueError(f"demands must be {expected}, not {self.demands.dtype} of shape {self.demands.shape}")
+        if self.capacity <= 0:
+            raise ValueError(f"capacity must be positive, not {self.capacity}")
+        if self.demands[0] != 0:
+            raise ValueError(f"the depot must have demand 0, not {self.demands[0]}")
+        if self.demands.min() < 0 or self.demands.max() > self.capacity:
+            raise ValueError(f"demands must be 0 to {self.capacity}, not {self.demands.min()} to {self.demands.max()}")
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def nodes(self) -> tsp.Instance:
+        """All nodes as cities: where lengths come from."""
+        return tsp.Instance(self.coordinates)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
+        return self.nodes.distances
+
+
+def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> Instance:
+    """Draw ``size`` customers in the unit square around a depot at its centre, with demands from 1 to 9."""
+    return _instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
+
+
+_SIZES = (20, 50, 100)
+ACO_STREAM = (  # (mode, customers, instances), in the order in which they are drawn
+    ("train", 50, 10),
+    *(("val", size, 64) for size in _SIZES),
+    *(("test", size, 64) for size in _SIZES),
+)
+
+
+def stream(mode: str, size: int) -> list[Instance]:
+    """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
+
+    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: number of customers.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    rng = np.random.RandomState(1234)
+    for part_mode, customers, count in ACO_STREAM:
+        drawn = [(rng.rand(customers, 2), rng.randint(1, LARGEST_DEMAND + 1, customers)) for _ in range(count)]
+        if (part_mode, customers) == (mode, size):
+            return [_instance(points, demands, CAPACITY) for points, demands in drawn]
+    known = ", ".join(f"{part_mode} {customers}" for part_mode, customers, _ in ACO_STREAM)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def check(instance: Instance, path: Any) -> NDArray[np.int64]:
+    """Make sure that claimed routes serve every customer once and overload no vehicle.
+
+    Args:
+        instance: depot and customers.
+        path: anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
+            between one route and the next.
+
+    Returns:
+        The path as a ``(k,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    nodes = whole_numbers(path, "a set of routes", "node", len(instance))
+    if not nodes.size or nodes[0] or nodes[-1]:
+        ends = f"not at {nodes[0]} and {nodes[-1]}" if nodes.size else "but are empty"
+        raise CandidateError(f"the routes must start and end at the depot, node 0, {ends}")
+    visits = np.bincount(nodes, minlength=len(instance))
+    visits[0] = 1  # as often as one likes
+    if (repeated := np.flatnonzero(visits > 1)).size:
+        raise CandidateError(f"the routes visit customer {repeated[0]} {visits[repeated[0]]} times; expected once")
+    if (missing := np.flatnonzero(visits == 0)).size:
+        raise CandidateError(
+            f"the routes leave out {missing.size} of {len(instance) - 1} customers, such as {missing[0]}"
+        )
+    for number, route in enumerate(split(nodes)):
+        if (load := int(instance.demands[route].sum())) > instance.capacity:
+            customers = ", ".join(map(str, route.tolist()))
+            raise CandidateError(f"route {number} ({customers}) carries {load}; the capacity is {instance.capacity}")
+    return nodes
+
+
+def objective(instance: Instance, path: NDArray[np.int64]) -> float:
+    """Total length of routes that `check` returned; to be minimised."""
+    return tsp.objective(instance.nodes, path)
+
+
+def split(path: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """The customers of each route of a path, in order; the depot is left out, and so are routes without customers."""
+    return [route[route > 0] for route in np.split(path, np.flatnonzero(path == 0)) if (route > 0).any()]
+
+
+def least_routes(instance: Instance) -> int:
+    """A lower bound on the number of routes: the total demand in capacities, rounded up."""
+    return -(-int(instance.demands.sum()) // instance.capacity)
+
+
+def spread(instance: Instance, path: NDArray[np.int64]) -> float:
+    """Mean angle between one customer and the next of its route, seen from the depot, in radians.
+
+    0 where every route lies in one direction, or serves just one customer; pi/2 where the order knows no direction.
+    """
+    east, north = (instance.coordinates - instance.coordinates[0]).T
+    headings = np.arctan2(north, east)
+    steps = (path[:-1] > 0) & (path[1:] > 0)
+    turns = np.abs(headings[path[1:]] - headings[path[:-1]])[steps]
+    return float(np.minimum(turns, 2 * np.pi - turns).mean()) if turns.size else 0.0
+
+
+def _instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> Instance:
+    return Instance(np.vstack((CENTRE, customers)), np.append(0, demands).astype(np.int64), capacity)

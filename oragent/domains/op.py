@@ -1,0 +1,149 @@
+"""The orienteering problem: collect as much prize as a tour of bounded length can, from a depot and back."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains import tsp
+from oragent.domains.claims import whole_numbers
+from oragent.errors import CandidateError
+
+__all__ = ["ACO_STREAM", "Instance", "check", "distant_prizes", "generate", "objective", "stream", "usual_bound"]
+
+TOLERANCE = 1e-9  # sums of the same lengths in another order
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A depot, node 0, and nodes with prizes in the plane.
+
+    Attributes:
+        coordinates: ``(n, 2)`` float array, depot first.
+        prizes: ``(n,)`` float array, not negative.
+        maxlen: how long a tour may be, the way back to the depot included; in the unit of the coordinates.
+
+    Raises:
+        ValueError: unless they are such numbers.
+    """
+
+    coordinates: NDArray[np.float64]
+    prizes: NDArray[np.float64]
+    maxlen: float
+
+    def __post_init__(self) -> None:
+        if self.prizes.shape != (len(self.nodes),):
+            raise ValueError(f"prizes must have shape ({len(self.nodes)},), not {self.prizes.shape}")
+        if not (np.isfinite(self.prizes).all() and self.prizes.min() >= 0):
+            raise ValueError("prizes must be finite and not negative")
+        if not 0 <= self.maxlen < np.inf:
+            raise ValueError(f"maxlen must be finite and not negative, not {self.maxlen}")
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def nodes(self) -> tsp.Instance:
+        """All nodes as cities: where lengths come from."""
+        return tsp.Instance(self.coordinates)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
+        return self.nodes.distances
+
+
+def distant_prizes(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Prizes that grow with the distance from the depot, in hundredths: 0.01 at the depot, 1 at the farthest node.
+
+    Source: Fischetti, Salazar Gonzalez and Toth 1998, Solving the orienteering problem through branch-and-cut,
+    DOI 10.1287/ijoc.10.2.133, its third generation; as in ReEvo.
+    """
+    # In this order, as in ReEvo, rounding makes 98 of some 99s: the farthest node then has 99 parts, and still prize 1.
+    away = np.sqrt(((coordinates - coordinates[0]) ** 2).sum(axis=1))
+    prizes = 1 + np.floor(99 * away / (away.max() or 1.0))
+    return np.asarray(prizes / prizes.max())
+
+
+def usual_bound(size: int) -> float:
+    """Tell how long a tour of the unit square may usually be: 3 up to 50 nodes, 4 to 100, 5 to 200, 6 to 300, 7."""
+    return float(3 + np.searchsorted((50, 100, 200, 300), size))
+
+
+def generate(rng: np.random.Generator, size: int) -> Instance:
+    """Draw ``size`` nodes uniformly in the unit square, depot first, with distant prizes and the usual bound."""
+    return _instance(rng.random((size, 2)))
+
+
+_SIZES = (50, 100, 200)
+ACO_STREAM: dict[
+    str, tuple[int, tuple[tuple[int, int], ...]]
+] = {  # mode: seed of its generator, and (nodes, instances) in the order in which they are drawn
+    "train": (1234, ((50, 5),)),
+    "val": (3456, tuple((size, 64) for size in _SIZES)),
+    "test": (4567, tuple((size, 64) for size in _SIZES)),
+}
+
+
+def stream(mode: str, size: int) -> list[Instance]:
+    """Draw one part of the reference streams of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
+
+    Every mode has a generator of its own; the sizes before the wanted one are drawn and dropped.
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: number of nodes, the depot included.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    seed, parts = ACO_STREAM.get(mode, (0, ()))
+    rng = np.random.RandomState(seed)
+    for nodes, count in parts:
+        coordinates = rng.rand(count, nodes, 2)
+        if nodes == size:
+            return [_instance(points) for points in coordinates]
+    known = ", ".join(f"{name} {nodes}" for name, (_, parts) in ACO_STREAM.items() for nodes, _ in parts)
+    raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+
+
+def check(instance: Instance, path: Any) -> NDArray[np.int64]:
+    """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
+
+    Args:
+        instance: depot, prizes and bound.
+        path: anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
+
+    Returns:
+        The path as a ``(k,)`` array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    nodes = whole_numbers(path, "a path", "node", len(instance))
+    if not nodes.size:
+        raise CandidateError("the path is empty; expected the depot, node 0, first")
+    if nodes[0] != 0:
+        raise CandidateError(f"the path starts at node {nodes[0]}; expected the depot, node 0, first")
+    visits = np.bincount(nodes)
+    if (repeated := np.flatnonzero(visits > 1)).size:
+        raise CandidateError(f"the path visits node {repeated[0]} {visits[repeated[0]]} times; expected at most once")
+    distances = instance.distances
+    travelled = np.append(0.0, np.cumsum(distances[nodes[:-1], nodes[1:]]))
+    if (late := np.flatnonzero(travelled + distances[nodes, 0] > instance.maxlen + TOLERANCE)).size:
+        length = f"{travelled[-1] + distances[nodes[-1], 0]:.6g}, the way back included; at most {instance.maxlen:.6g}"
+        raise CandidateError(
+            f"the path has length {length} is allowed; from node {nodes[late[0]]} it gets home too late"
+        )
+    return nodes
+
+
+def objective(instance: Instance, path: NDArray[np.int64]) -> float:
+    """Total prize of a path that `check` returned, the depot's own included; to be maximised."""
+    return float(instance.prizes[path].sum())
+
+
+def _instance(coordinates: NDArray[np.float64]) -> Instance:
+    return Instance(coordinates, distant_prizes(coordinates), usual_bound(len(coordinates)))

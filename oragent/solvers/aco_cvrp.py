@@ -1,0 +1,100 @@
+"""Ant System for capacitated vehicle routing: an ant may come back to the depot, and carries a load."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+
+__all__ = ["solve_cvrp"]
+
+
+class Problem(NamedTuple):
+    """What the rules read, and what every ant carries."""
+
+    distances: NDArray[np.float64]
+    demands: NDArray[np.int64]
+    capacity: int
+    loads: NDArray[np.int64]  # one an ant
+
+
+@inlined
+def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
+    return 0
+
+
+@inlined
+def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    # Only the depot can be both where the ant is and still a candidate; and it always fits, since it has no demand.
+    fits = (node != current) & (problem.loads[ant] + problem.demands[node] <= problem.capacity)
+    return weights[current, node] if fits else 0.0
+
+
+@inlined
+def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    problem.loads[ant] = 0 if node == 0 else problem.loads[ant] + problem.demands[node]
+    return node != 0  # the depot can be visited again
+
+
+@inlined
+def _cost(problem, path):  # type: ignore[no-untyped-def]
+    length = 0.0
+    for step in range(1, path.size):
+        length += problem.distances[path[step - 1], path[step]]
+    return length
+
+
+@inlined
+def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
+    share = 1.0 / cost if cost > 0.0 else 0.0  # all nodes in one place: nothing to learn
+    for step in range(1, path.size):
+        pheromone[path[step - 1], path[step]] += share
+
+
+_run = make_colony(_begin, _weight, _take, _cost, _deposit)
+_MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
+_DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
+
+
+@njit([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64)], cache=True)
+def _colony(distances, demands, capacity, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+    problem = Problem(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
+    return _run(problem, np.arange(demands.size), heuristics, draws, decay)
+
+
+def solve_cvrp(
+    distances: NDArray[np.float64],
+    demands: NDArray[np.int64],
+    capacity: int,
+    heuristics: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    ants: int = 30,
+    iterations: int = 50,
+    decay: float = 0.9,
+) -> Solution:
+    """Search short routes.
+
+    Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise: to a
+    customer that is left and fits into what is free, or back to the depot. Its path ends at the depot when no customer
+    is left. After each iteration the pheromone keeps ``decay`` of itself, and every ant adds 1/length to its edges, in
+    the direction in which it went.
+
+    Args:
+        distances: ``(n, n)`` lengths, depot first; the diagonal is not read.
+        demands: ``(n,)`` int64 array, 0 at the depot, at most ``capacity`` at customers.
+        capacity: what one route may carry.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better.
+        rng: the only source of randomness.
+        ants: paths an iteration.
+        iterations: pheromone updates.
+        decay: share of the pheromone that stays.
+
+    Returns:
+        The shortest routes and their length: one path from the depot to the depot, which it visits in between.
+    """
+    draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
+    promise = np.ascontiguousarray(usable_promise(heuristics))
+    return Solution(*_colony(np.ascontiguousarray(distances), demands, capacity, promise, draws, decay))

@@ -1,0 +1,104 @@
+"""Ant System for the orienteering problem: an ant goes on while it can still get home in time."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+
+__all__ = ["solve_op"]
+
+
+class Problem(NamedTuple):
+    """What the rules read, and what every ant carries."""
+
+    prizes: NDArray[np.float64]
+    distances: NDArray[np.float64]
+    home: NDArray[np.float64]  # from every node to the depot
+    maxlen: float
+    total: float  # of all prizes
+    travelled: NDArray[np.float64]  # one an ant
+
+
+@inlined
+def _begin(problem, ant, draw):  # type: ignore[no-untyped-def]
+    problem.travelled[ant] = 0.0
+    return 0
+
+
+@inlined
+def _weight(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    length = problem.travelled[ant] + problem.distances[current, node] + problem.home[node]
+    return weights[current, node] if length <= problem.maxlen else 0.0
+
+
+@inlined
+def _take(problem, weights, ant, current, node):  # type: ignore[no-untyped-def]
+    if current >= 0:
+        problem.travelled[ant] += problem.distances[current, node]
+    return True
+
+
+@inlined
+def _cost(problem, path):  # type: ignore[no-untyped-def]
+    prize = 0.0
+    for node in path:
+        prize += problem.prizes[node]
+    return -prize
+
+
+@inlined
+def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
+    share = -cost / problem.total if problem.total > 0.0 else 0.0  # nothing to win: nothing to learn
+    for step in range(1, path.size):
+        pheromone[path[step - 1], path[step]] += share
+
+
+_run = make_colony(_begin, _weight, _take, _cost, _deposit)
+_VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
+
+
+@njit([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64)], cache=True)
+def _colony(prizes, distances, maxlen, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+    home = distances[:, 0].copy()
+    problem = Problem(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))
+    return _run(problem, np.arange(1, prizes.size), heuristics, draws, decay)
+
+
+def solve_op(
+    prizes: NDArray[np.float64],
+    distances: NDArray[np.float64],
+    maxlen: float,
+    heuristics: NDArray[np.float64],
+    rng: np.random.Generator,
+    *,
+    ants: int = 20,
+    iterations: int = 50,
+    decay: float = 0.9,
+) -> Solution:
+    """Search a path that collects much prize.
+
+    Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise to a node
+    that is left and from which it can get home within ``maxlen``, until there is none. After each iteration the
+    pheromone keeps ``decay`` of itself, and every ant adds its share of all prizes to its edges, in the direction in
+    which it went; the way home is not an edge of its path.
+
+    Args:
+        prizes: ``(n,)`` prizes, not negative, depot first.
+        distances: ``(n, n)`` lengths; the diagonal is not read but for the depot's, which is 0.
+        maxlen: how long a path may be, the way home included.
+        heuristics: ``(n, n)`` finite promises of the edges, larger is better; column 0 is not read.
+        rng: the only source of randomness.
+        ants: paths an iteration.
+        iterations: pheromone updates.
+        decay: share of the pheromone that stays.
+
+    Returns:
+        The path with the largest prize, depot first; its cost is minus that prize.
+    """
+    draws = draw_uniforms(rng, iterations, ants, len(prizes))
+    promise = np.ascontiguousarray(usable_promise(heuristics))
+    arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
+    return Solution(*_colony(*arrays, maxlen, promise, draws, decay))

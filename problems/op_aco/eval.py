@@ -1,0 +1,76 @@
+"""Score edge promises for orienteering: Ant System follows them, and the largest total prize found counts."""
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import op
+from oragent.domains.cells import cell
+from oragent.solvers.aco import effective_choices, usable_promise
+from oragent.solvers.aco_op import solve_op
+
+SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200)}
+ANTS, ITERATIONS = 20, 50
+NO_LOOP = 1e9  # distance of a node from itself, so that 1/d is next to nothing on the diagonal
+GREED_EDGES = (2.0, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0)  # effective number of next nodes
+LURE_EDGES = (0.98, 1.01, 1.05, 1.1, 1.2, 1.35)  # prize of the node that the promise names, over the mean prize
+REACH_EDGES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.9)  # distance to that node, over the mean distance
+
+
+def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
+    """Run the ants on every instance of the sizes that were asked for."""
+    prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    visited: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    traits: list[tuple[float, float]] = []
+    solver_seconds = 0.0
+    for size in arguments.sizes:
+        for index, instance in enumerate(op.stream(arguments.mode, size)):
+            heuristics.where = f"size {size}, instance {index}"
+            distances = instance.distances + NO_LOOP * np.eye(size)
+            promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
+            rng = np.random.default_rng([*f"op_aco {arguments.mode}".encode(), size, index])
+            begun = perf_counter()
+            found = solve_op(
+                instance.prizes, instance.distances, instance.maxlen, promise, rng, ants=ANTS, iterations=ITERATIONS
+            )
+            solver_seconds += perf_counter() - begun
+            path = op.check(instance, found.path)
+            prizes[size].append(op.objective(instance, path))
+            visited[size].append(len(path) - 1)
+            usable = usable_promise(promise)[1:, 1:]  # no ant chooses the depot
+            choices[size].append(effective_choices(usable))
+            traits.append(lure_and_reach(instance, usable))
+    metrics, score = figures("prize", prizes)
+    for size in arguments.sizes:
+        metrics[f"visited_{size}"] = round(float(np.mean(visited[size])), 3)
+        metrics[f"effective_choices_{size}"] = round(float(np.mean(choices[size])), 3)
+    lure, reach = np.mean(traits, axis=0).tolist()
+    metrics |= {"lure": round(lure, 3), "reach": round(reach, 3)}
+    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    greed = float(np.exp(np.mean([np.mean(np.log(values)) for values in choices.values()])))
+    return Result(metrics, cell((greed, GREED_EDGES), (lure, LURE_EDGES), (reach, REACH_EDGES)), score)
+
+
+def lure_and_reach(instance: op.Instance, promise: np.ndarray) -> tuple[float, float]:
+    """How rich and how far the next node is if the promise alone decides, each over what blind chance gives.
+
+    Args:
+        instance: depot, prizes and bound.
+        promise: ``(n - 1, n - 1)`` positive promises of the edges between all nodes but the depot.
+    """
+    others = 1.0 - np.eye(len(promise))
+    shares = promise / promise.max(axis=1, keepdims=True) * others
+    shares /= shares.sum(axis=1, keepdims=True)
+    rich, far = instance.prizes[np.newaxis, 1:], instance.distances[1:, 1:]
+    blind = others / others.sum(axis=1, keepdims=True)
+    return float((shares * rich).sum() / (blind * rich).sum()), float((shares * far).sum() / (blind * far).sum())
+
+
+if __name__ == "__main__":
+    run(evaluate, function="heuristics", sizes=SIZES)
