@@ -1,7 +1,6 @@
 """Capacitated vehicle routing: the shortest routes from one depot that serve every customer within the capacity."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ CENTRE = (0.5, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(tsp.Nodes):
     """A depot, node 0, and customers in the plane.
 
     Attributes:
@@ -30,7 +29,6 @@ class Instance:
         ValueError: unless they are such numbers.
     """
 
-    coordinates: NDArray[np.float64]
     demands: NDArray[np.int64]
     capacity: int
 
@@ -44,19 +42,6 @@ class Instance:
             raise ValueError(f"the depot must have demand 0, not {self.demands[0]}")
         if self.demands.min() < 0 or self.demands.max() > self.capacity:
             raise ValueError(f"demands must be 0 to {self.capacity}, not {self.demands.min()} to {self.demands.max()}")
-
-    def __len__(self) -> int:
-        return len(self.coordinates)
-
-    @cached_property
-    def nodes(self) -> tsp.Instance:
-        """All nodes as cities: where lengths come from."""
-        return tsp.Instance(self.coordinates)
-
-    @property
-    def distances(self) -> NDArray[np.float64]:
-        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
-        return self.nodes.distances
 
 
 def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> Instance:

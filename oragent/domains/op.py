@@ -1,7 +1,6 @@
 """The orienteering problem: collect as much prize as a tour of bounded length can, from a depot and back."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ TOLERANCE = 1e-9  # sums of the same lengths in another order
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class Instance(tsp.Nodes):
     """A depot, node 0, and nodes with prizes in the plane.
 
     Attributes:
@@ -29,7 +28,6 @@ class Instance:
         ValueError: unless they are such numbers.
     """
 
-    coordinates: NDArray[np.float64]
     prizes: NDArray[np.float64]
     maxlen: float
 
@@ -40,19 +38,6 @@ class Instance:
             raise ValueError("prizes must be finite and not negative")
         if not 0 <= self.maxlen < np.inf:
             raise ValueError(f"maxlen must be finite and not negative, not {self.maxlen}")
-
-    def __len__(self) -> int:
-        return len(self.coordinates)
-
-    @cached_property
-    def nodes(self) -> tsp.Instance:
-        """All nodes as cities: where lengths come from."""
-        return tsp.Instance(self.coordinates)
-
-    @property
-    def distances(self) -> NDArray[np.float64]:
-        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
-        return self.nodes.distances
 
 
 def distant_prizes(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:

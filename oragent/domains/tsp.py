@@ -16,6 +16,7 @@ __all__ = [
     "ACO_STREAM",
     "CONSTRUCTIVE_STREAM",
     "Instance",
+    "Nodes",
     "Rounding",
     "check",
     "generate",
@@ -77,6 +78,30 @@ class Instance:
         lengths = self.rounding.apply(np.sqrt((x[:, None] - x) ** 2 + (y[:, None] - y) ** 2))
         lengths.flags.writeable = False
         return lengths
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """Nodes in the plane, for problems that have more to their instances than where things are.
+
+    Attributes:
+        coordinates: ``(n, 2)`` float array.
+    """
+
+    coordinates: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @cached_property
+    def nodes(self) -> Instance:
+        """All nodes as cities: where lengths come from."""
+        return Instance(self.coordinates)
+
+    @property
+    def distances(self) -> NDArray[np.float64]:
+        """``(n, n)`` symmetric Euclidean lengths with a zero diagonal; read-only."""
+        return self.nodes.distances
 
 
 def generate(rng: np.random.Generator, size: int) -> Instance:

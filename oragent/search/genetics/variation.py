@@ -10,7 +10,6 @@ import numpy as np
 
 from oragent.errors import CandidateError
 from oragent.search.genetics.draft import MODULES, Draft, build
-from oragent.search.genetics.expressions import PLAIN, REDUCTIONS
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
 from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
@@ -176,20 +175,9 @@ def _drop_idle(unit: ast.FunctionDef) -> bool:
 def _is_idle(statement: ast.stmt, kept: set[str]) -> bool:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value) if name not in kept:
-            acting = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
             return all(
-                isinstance(node, ast.Call) and numeric_call(node) for node in nodes(value) if isinstance(node, acting)
+                isinstance(node, ast.Call) and numeric_call(node) for node in nodes(value) if isinstance(node, _ACTING)
             )
-        case _:
-            return False
-
-
-def _is_pure(node: ast.Call) -> bool:
-    match node.func:
-        case ast.Name(id=name):
-            return name in PLAIN or name in ("int", "len", "list", "set", "sorted")
-        case ast.Attribute(attr=name):
-            return bool(numeric_call(node)) or name in REDUCTIONS
         case _:
             return False
 
