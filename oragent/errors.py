@@ -8,6 +8,7 @@
     ├── CandidateError        a candidate did wrong: carries a status, becomes data at the border
     ├── ReplyError            nothing usable in a model's reply: told to the model once
     ├── ModelError            the model's endpoint: no key, refused, unreachable
+    ├── SandboxError          our own side of an evaluation: no server, no process to be had
     ├── StoreError            a run's folder: missing, corrupted, disk full
     └── BudgetExhausted       a budget is used up: the one clean way in which a run ends
 
@@ -22,6 +23,7 @@ __all__ = [
     "OragentError",
     "ProblemError",
     "ReplyError",
+    "SandboxError",
     "StoreError",
 ]
 
@@ -58,6 +60,10 @@ class ReplyError(OragentError):
 
 class ModelError(OragentError):
     """The model's endpoint cannot be used: no key, refused, unknown model, or unreachable."""
+
+
+class SandboxError(OragentError):
+    """Evaluations cannot be run at all, through no fault of a candidate's."""
 
 
 class StoreError(OragentError):

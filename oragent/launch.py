@@ -12,7 +12,7 @@ from oragent.llm.client import Client
 from oragent.llm.model import Model
 from oragent.llm.prices import Prices
 from oragent.llm.scripted import Scripted
-from oragent.sandbox import Pool
+from oragent.sandbox import Pool, Sandbox
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
@@ -44,8 +44,9 @@ def launch(config: Config, root: Path, open_folder: Callable[[], RunFolder], obs
 async def _search(config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer) -> Outcome:
     async with _model(config, root) as model:
         folder = open_folder()
-        pool = Pool(config.cores)
-        with Store(folder.database) as store:
+        sandbox = Sandbox(config.cores, warm=config.zygote)
+        pool = Pool(config.cores, sandbox)
+        with sandbox, Store(folder.database) as store:
             engine = Engine(folder, store, pool, STRATEGIES[config.strategy_name], model, observer)
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))

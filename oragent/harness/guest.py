@@ -31,7 +31,10 @@ class Guest:
     Attributes:
         where: the instance at hand, such as ``size 50, instance 3``; every failure's message ends with it.
         seconds: wall seconds spent in calls.
+        limit_s: wall seconds that one call may take; None for as long as the evaluation has.
     """
+
+    limit_s: float | None = None
 
     def __init__(self, candidate: Path, function: str, *, witness: bool = False) -> None:
         """Fork the guest.
@@ -99,7 +102,7 @@ class Guest:
     def _ask(self, process: "_Process", loop: list[str] | None, args: Any, kwargs: Any) -> Any:
         begun = time.perf_counter()
         try:
-            answer = process.ask(frames.encode({"loop": loop, "args": args, "kwargs": kwargs}))
+            answer = process.ask(frames.encode({"loop": loop, "args": args, "kwargs": kwargs}), self.limit_s)
             if isinstance(answer, dict) and answer.get("status") in STATUSES:
                 raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
             if not isinstance(answer, dict) or "value" not in answer:
@@ -120,6 +123,7 @@ class _Process:
     def __init__(self, path: Path, source: str, function: str) -> None:
         self.log = Capped(LOG_BYTES)
         self._status: int | None = None
+        self._deadline: float | None = None
         self._wire, theirs = socket.socketpair()
         reader, writer = os.pipe()
         sys.stdout.flush()
@@ -137,8 +141,9 @@ class _Process:
         self._poll.register(self._wire, select.POLLIN)
         self._poll.register(reader, select.POLLIN)
 
-    def ask(self, request: bytes) -> Any:
+    def ask(self, request: bytes, limit_s: float | None = None) -> Any:
         """Send a request and wait for its answer, for the guest's death, or for whoever interrupts us."""
+        self._deadline = None if limit_s is None else time.monotonic() + limit_s
         try:
             self._wire.sendall(request)
         except (BrokenPipeError, ConnectionResetError):
@@ -155,14 +160,19 @@ class _Process:
         """End the guest, whatever it is doing."""
         if self._status is None:
             os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
-        self._drain()
-        self._wire.close()
-        os.close(self._reader)
+            self._reap(0)
+        if self._reader >= 0:
+            self._drain()
+            self._wire.close()
+            os.close(self._reader)
+            self._reader = -1
 
     def _read(self, length: int) -> bytes:
         buffer = bytearray()
         while len(buffer) < length:
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                self.close()
+                raise CandidateError("took too long for one call", Status.TIMEOUT)
             ready = dict(self._poll.poll(LOOK_S * 1000))
             if self._reader in ready:
                 self._drain()

@@ -1,7 +1,6 @@
 """What runs inside a guest process: confine itself, load the candidate, answer calls until the wire closes."""
 
 import contextlib
-import ctypes
 import linecache
 import os
 import random
@@ -19,13 +18,14 @@ import numpy as np
 
 from oragent.harness import frames
 from oragent.errors import CandidateError
+from oragent.isolation.guest import confine
+from oragent.isolation.means import FORBID
 from oragent.protocol import Status
 
 __all__ = ["live"]
 
 DEFAULT_MEMORY_MB = 2048
 TRACEBACK_CHARACTERS = 4000
-PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
 
 
 def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, function: str) -> NoReturn:
@@ -53,16 +53,13 @@ def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, fu
 
 
 def _confine(wire: socket.socket, log: int, scorer: int) -> None:
-    """Give up what the candidate must not have: inherited files, environment, memory, processes, writable files."""
-    if sys.platform == "linux":
-        prctl = ctypes.CDLL(None, use_errno=True).prctl
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    if os.getppid() != scorer:
-        os._exit(0)
+    """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
-    memory = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB)) << 20
+    memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
+    # A library that is imported only now must not start threads either.
+    kept = {name: value for name, value in os.environ.items() if name.endswith("_NUM_THREADS") or name == FORBID}
     os.environ.clear()
+    os.environ.update(kept)
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
@@ -72,17 +69,7 @@ def _confine(wire: socket.socket, log: int, scorer: int) -> None:
     keep = wire.fileno()
     os.closerange(3, keep)
     os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    limits = {
-        resource.RLIMIT_AS: memory,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: 256,
-        resource.RLIMIT_NPROC: 0,
-    }
-    for limit, value in limits.items():
-        hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+    confine(memory_mb, scorer)
 
 
 class _Candidate:

@@ -7,9 +7,11 @@ import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import NoReturn
 
-from oragent.errors import CandidateError
+from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.guest import Guest
+from oragent.isolation import kernel
+from oragent.isolation.guest import prepare
 from oragent.protocol import Failure, Result, Status, format_failure, format_result
 
 __all__ = ["run"]
@@ -21,6 +23,8 @@ def run(
     function: str,
     sizes: Mapping[str, Sequence[int]],
     witness: bool = False,
+    flags: Mapping[str, str] | None = None,
+    choices: Mapping[str, Sequence[str]] | None = None,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
 
@@ -29,11 +33,15 @@ def run(
         function: the name of the function that evolves.
         sizes: the problem sizes of each mode.
         witness: whether ``evaluate`` spot-checks with ``Guest.witness``.
+        flags: options of the evaluator's own, none of which takes a value: name and help text.
+        choices: options of its own that take one of several values: name and values, the default first.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
-    arguments = parse_arguments(sizes)
+    arguments = parse_arguments(sizes, flags=flags, choices=choices)
+    kernel.hide_memory()
+    prepare()
     try:
         outcome = _outcome(evaluate, arguments, function, witness)
     except KeyboardInterrupt:
@@ -63,11 +71,16 @@ def _outcome(
     except _OutOfTime:
         return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}")
     except CandidateError as problem:
-        located = where and where not in str(problem)
-        return Failure(Status(problem.status), f"{problem} ({where})" if located else str(problem), problem.traceback)
+        return Failure(Status(problem.status), _located(problem, where), problem.traceback)
+    except OragentError as problem:  # not the candidate's fault, and its one line says all: no traceback
+        return Failure(Status.CRASHED, _located(problem, where))
     except Exception as problem:
         message = f"the evaluator itself failed: {type(problem).__name__}: {problem}"
         return Failure(Status.CRASHED, message, traceback.format_exc())
+
+
+def _located(problem: OragentError, where: str) -> str:
+    return f"{problem} ({where})" if where and where not in str(problem) else str(problem)
 
 
 class _OutOfTime(Exception):

@@ -2,6 +2,6 @@
 
 from oragent.sandbox.limits import Limits
 from oragent.sandbox.pool import Pool
-from oragent.sandbox.runner import Evaluation, Job, evaluate
+from oragent.sandbox.runner import Evaluation, Job, Sandbox, evaluate
 
-__all__ = ["Evaluation", "Job", "Limits", "Pool", "evaluate"]
+__all__ = ["Evaluation", "Job", "Limits", "Pool", "Sandbox", "evaluate"]

@@ -5,10 +5,12 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Limits", "environment", "restrict"]
+from oragent.isolation.means import FORBID
+
+__all__ = ["Limits", "environment", "restrict", "tasks"]
 
 # Everything else stays outside, above all keys and tokens.
-ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES")
+ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -18,10 +20,10 @@ class Limits:
     """Bounds of one evaluation.
 
     Attributes:
-        wall_s: seconds by the clock, from its start; at the end of them the whole process group is killed.
+        wall_s: seconds by the clock, from its start; at the end of them all its processes are killed.
         memory_mb: address space of each of its processes, in MiB.
-        file_mb: size of any file that it writes, in MiB.
-        processes: how many processes and threads the user may have beyond those of today (not held for root).
+        file_mb: size of any file that it writes, and of all of them where its folder lies in memory, in MiB.
+        processes: how many processes and threads it may have.
         output_kb: bytes kept of standard output and of standard error, in KiB; the rest is read and dropped.
     """
 
@@ -37,19 +39,24 @@ class Limits:
                 raise ValueError(f"{name} must be positive, not {value}")
 
 
-def environment(folder: Path, limits: Limits) -> dict[str, str]:
-    """Build the environment of an evaluation: an allow-list, its own folder as home, one thread a library."""
+def environment() -> dict[str, str]:
+    """Build the environment of an evaluation server: an allow-list, one thread a library."""
     allowed = {name: os.environ[name] for name in ALLOWED if name in os.environ}
     return allowed | {
-        "HOME": str(folder),
-        "TMPDIR": str(folder),
+        **_ourselves(),
         "PYTHONHASHSEED": "0",  # the order of a set of strings must not change a score
         "MPLBACKEND": "agg",
-        "ORAGENT_MEMORY_MB": str(limits.memory_mb),
-        "ORAGENT_TIME_LIMIT_S": str(limits.wall_s),
         **dict.fromkeys(THREADS, "1"),
         **_kernel_cache(),
     }
+
+
+def _ourselves() -> dict[str, str]:
+    """Where to import us from, if we are not installed but run from a checkout."""
+    if PACKAGE.parent.name in ("site-packages", "dist-packages"):
+        return {}
+    given = os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([*([given] if given else []), str(PACKAGE.parent)])}
 
 
 def _kernel_cache() -> dict[str, str]:
@@ -59,32 +66,30 @@ def _kernel_cache() -> dict[str, str]:
     return {"NUMBA_CACHE_DIR": str(Path.home() / ".cache" / "oragent")}
 
 
-def restrict(pid: int, limits: Limits) -> None:
-    """Set the kernel's limits on a process that has just been started.
+def restrict(limits: Limits, others: int) -> None:
+    """Set the kernel's limits on this process and all that it will start.
 
-    From outside, right after the start: nothing runs between fork and exec, so a start is safe among threads.
+    Args:
+        limits: of the evaluation.
+        others: tasks that its user has already, as the kernel counts those too.
     """
-    if not hasattr(resource, "prlimit"):  # only Linux can; elsewhere the wall limit and the guest's own limits hold
-        return
-    cpu = int(limits.wall_s) + 1
     for limit, value in (
         (resource.RLIMIT_AS, limits.memory_mb << 20),
-        (resource.RLIMIT_CPU, cpu),
+        (resource.RLIMIT_CPU, int(limits.wall_s) + 1),
         (resource.RLIMIT_FSIZE, limits.file_mb << 20),
-        (resource.RLIMIT_NPROC, _tasks() + limits.processes),
+        (resource.RLIMIT_NPROC, others + limits.processes),
         (resource.RLIMIT_CORE, 0),
     ):
-        try:
-            hard = resource.prlimit(pid, limit)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(pid, limit, (value, value))
-        except ProcessLookupError:
-            return
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
 
 
-def _tasks() -> int:
-    """Count the user's processes and threads, since the kernel's limit counts all of them."""
+def tasks() -> int:
+    """Count the user's processes and threads."""
     user, count = os.getuid(), 0
+    if not os.path.isdir("/proc/self"):
+        return 0
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:

@@ -14,7 +14,7 @@ class Pool:
 
     Args:
         workers: how many evaluations run at once; each uses one core.
-        run: how one is run; the default is a fresh interpreter.
+        run: how one is run, such as a ``Sandbox`` for as many workers.
     """
 
     def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
@@ -28,5 +28,5 @@ class Pool:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
 
     def close(self) -> None:
-        """Start nothing more; what runs ends by its own deadline."""
+        """Start nothing more; what runs goes on until its sandbox is closed."""
         self._threads.shutdown(wait=False, cancel_futures=True)

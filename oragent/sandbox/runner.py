@@ -1,27 +1,23 @@
-"""One evaluation in a fresh interpreter: a folder, a process group, a deadline, a verdict."""
+"""An evaluation from the engine's side: what is to be scored, how it ended, and what that means."""
 
-import contextlib
-import os
-import select
-import shutil
+import dataclasses
 import signal
-import subprocess
-import sys
-import tempfile
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from threading import Lock
+from typing import Any, Self
 
-from oragent.output import Capped
+from oragent.errors import SandboxError
 from oragent.protocol import Failure, Result, Status, parse
-from oragent.sandbox.limits import Limits, environment, restrict
+from oragent.sandbox.host import Host
+from oragent.sandbox.life import End, Life, Stage
+from oragent.sandbox.limits import Limits
+from oragent.sandbox.wire import Closed
 
-__all__ = ["Evaluation", "Job", "evaluate"]
+__all__ = ["Evaluation", "Job", "Sandbox", "evaluate"]
 
 LOG_CHARACTERS = 4000
-CHUNK = 1 << 16
-LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
+LIVES = 2  # attempts at an evaluation under which its server dies
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,7 @@ class Job:
         limits: what the evaluation may use.
         mode: passed on where given; otherwise the evaluator's own default holds.
         problem_size: likewise.
+        arguments: more for the evaluator, such as options of its own.
     """
 
     evaluator: Path
@@ -43,6 +40,19 @@ class Job:
     limits: Limits
     mode: str | None = None
     problem_size: int | None = None
+    arguments: tuple[str, ...] = ()
+
+    def message(self) -> dict[str, Any]:
+        """The job as an evaluation server takes it."""
+        optional = {"mode": self.mode, "problem_size": self.problem_size}
+        given = [f"--{name}={value}" for name, value in optional.items() if value is not None]
+        return {
+            "script": {"name": self.evaluator.name, "text": self.evaluator.read_text(encoding="utf-8")},
+            "candidate": {"name": "heuristic.py", "text": self.source},
+            "root_dir": str(self.root_dir.resolve()),
+            "arguments": [*given, *self.arguments],
+            "limits": dataclasses.asdict(self.limits),
+        }
 
 
 @dataclass(frozen=True)
@@ -58,10 +68,11 @@ class Evaluation:
         traceback: the candidate's own.
         log: the end of standard error.
         output: the end of standard output.
-        wall_s: seconds by the clock.
+        end: how its process ended, a value of ``End``; empty if none was started.
+        queued_s: seconds for which it waited for a free worker.
+        wall_s: seconds by the clock from its start to its end.
         cpu_s: user and system seconds of all its processes that ended in time to be counted.
-        peak_mb: resident memory of its largest process, in MiB. Linux counts what the process that started it had at
-            that moment, so it is never less than that.
+        peak_mb: resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
     """
 
     status: Status
@@ -72,6 +83,8 @@ class Evaluation:
     traceback: str = ""
     log: str = ""
     output: str = ""
+    end: str = ""
+    queued_s: float = 0.0
     wall_s: float = 0.0
     cpu_s: float = 0.0
     peak_mb: float = 0.0
@@ -82,136 +95,117 @@ class Evaluation:
         return self.wall_s > 0
 
 
-def evaluate(job: Job) -> Evaluation:
-    """Run an evaluation from its start to its end, whatever that is.
+class Sandbox:
+    """Runs evaluations, several at once, each in a process of its own under a server of its problem.
 
-    Raises:
-        OSError: if our own side fails: no room for its folder, no process to be had.
+    Args:
+        workers: how many run at once.
+        warm: whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
+            starts a fresh one, as by hand.
     """
-    with tempfile.TemporaryDirectory(prefix="oragent-", ignore_cleanup_errors=True) as name:
-        folder = Path(name)
-        shutil.copyfile(job.evaluator, folder / job.evaluator.name)
-        (folder / "heuristic.py").write_text(job.source, encoding="utf-8")
-        with _Process(_command(job, folder), folder, job.limits) as process:
-            process.wait()
-    return _judge(process, job.limits)
 
+    def __init__(self, workers: int = 1, *, warm: bool = True) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be positive, not {workers}")
+        self._workers, self._warm = workers, warm
+        self._hosts: dict[tuple[Path, Path, int], Host] = {}
+        self._lock = Lock()
 
-def _command(job: Job, folder: Path) -> list[str]:
-    script = folder / job.evaluator.name
-    program = [sys.executable, str(script)]
-    if script.suffix != ".py":  # any language that prints text
-        script.chmod(0o700)
-        program = [str(script)]
-    optional = {"mode": job.mode, "problem_size": job.problem_size}
-    given = [f"--{name}={value}" for name, value in optional.items() if value is not None]
-    return [*program, f"--root_dir={job.root_dir}", f"--file_output_prefix={folder}{os.sep}", *given]
-
-
-class _Process:
-    """A child in a session of its own, of which nothing is left when the block ends."""
-
-    def __init__(self, command: list[str], folder: Path, limits: Limits) -> None:
-        self.begun = time.monotonic()
-        self.deadline = self.begun + limits.wall_s
-        self.timed_out = False
-        self.code = 0
-        self.wall_s = self.cpu_s = self.peak_mb = 0.0
-        self._child = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment(folder, limits),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        restrict(self._child.pid, limits)
-        self._end = os.pidfd_open(self._child.pid) if hasattr(os, "pidfd_open") else -1
-        self.stdout, self.stderr = Capped(limits.output_kb << 10), Capped(limits.output_kb << 10)
-        self._pipes: dict[int, tuple[IO[bytes], Capped]] = {}
-        for pipe, capped in ((self._child.stdout, self.stdout), (self._child.stderr, self.stderr)):
-            assert pipe is not None
-            os.set_blocking(pipe.fileno(), False)
-            self._pipes[pipe.fileno()] = (pipe, capped)
-
-    def __enter__(self) -> "_Process":
+    def __enter__(self) -> Self:
         return self
 
-    def wait(self) -> None:
-        """Read its output until it ends or its time is up; once it is dead nothing is waited for."""
-        poll = select.poll()
-        for descriptor in self._pipes:
-            poll.register(descriptor, select.POLLIN)
-        if self._end >= 0:
-            poll.register(self._end, select.POLLIN)
-        while not self._dead():
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                self.timed_out = True
-                return
-            for descriptor, _ in poll.poll((left if self._end >= 0 else min(left, LOOK_S)) * 1000 + 1):
-                if descriptor in self._pipes and not self._read(descriptor):
-                    poll.unregister(descriptor)
-
     def __exit__(self, *exception: object) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._child.pid, signal.SIGKILL)  # before reaping: until then the number is surely its own
-        _, status, usage = os.wait4(self._child.pid, 0)
-        self.code = self._child.returncode = os.waitstatus_to_exitcode(status)
-        self.wall_s = time.monotonic() - self.begun
-        self.cpu_s = usage.ru_utime + usage.ru_stime
-        self.peak_mb = usage.ru_maxrss / 1024 if sys.platform == "linux" else usage.ru_maxrss / 2**20
-        for descriptor, (pipe, _) in self._pipes.items():
-            self._read(descriptor)
-            pipe.close()
-        if self._end >= 0:
-            os.close(self._end)
+        self.close()
 
-    def _dead(self) -> bool:
-        return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    def __call__(self, job: Job) -> Evaluation:
+        """Run an evaluation from its start to its end, whatever that is; may be called from several threads.
 
-    def _read(self, descriptor: int) -> bool:
-        """Take what a pipe holds at this moment; False at its end."""
-        try:
-            while chunk := os.read(descriptor, CHUNK):
-                self._pipes[descriptor][1].add(chunk)
-                if time.monotonic() > self.deadline:
-                    break  # a stream without an end must not outlast the deadline
-        except BlockingIOError:
-            return True
-        return bool(chunk)
+        Raises:
+            SandboxError: if our own side fails: no server, no isolation that was there when the server began.
+            OSError: if the machine does: no room, no process to be had.
+        """
+        host, message, life = self.host(job), job.message(), Life()
+        while life.lost < LIVES:
+            slot, worker = host.take()
+            life.enter(Stage.RUNNING)
+            try:
+                outcome = worker.run(message)
+            except Closed:
+                host.give_back(slot, None)
+                life.enter(Stage.QUEUED)
+                continue
+            except BaseException:
+                worker.kill()
+                host.give_back(slot, None)
+                raise
+            life.enter(Stage.ENDED)
+            host.give_back(slot, worker)
+            return _judge(outcome, job.limits, life)
+        seconds = life.entered[Stage.RUNNING] - life.entered[Stage.QUEUED]
+        message_text = f"the process that watches over it was killed, {LIVES} times"
+        return Evaluation(Status.CRASHED, message=message_text, end=End.LOST, wall_s=max(seconds, 1e-3))
+
+    def host(self, job: Job) -> Host:
+        """The server of a job's problem; the first call starts it, and does not wait until it is warm."""
+        key = job.evaluator.resolve(), job.root_dir.resolve(), job.limits.memory_mb
+        with self._lock:
+            if key not in self._hosts:
+                self._hosts[key] = Host(*key[:2], job.limits, self._workers, warm=self._warm)
+            return self._hosts[key]
+
+    def close(self) -> None:
+        """End all servers, and what runs under them."""
+        with self._lock:
+            for host in self._hosts.values():
+                host.close()
+            self._hosts.clear()
 
 
-def _judge(process: _Process, limits: Limits) -> Evaluation:
-    output, log = process.stdout.text(), process.stderr.text()
-    verdict = _verdict(process, output, log, limits)
+def evaluate(job: Job) -> Evaluation:
+    """Run a single evaluation, just as in a search.
+
+    Raises:
+        SandboxError: if our own side fails.
+        OSError: if the machine does.
+    """
+    with Sandbox() as sandbox:
+        return sandbox(job)
+
+
+def _judge(outcome: dict[str, Any], limits: Limits, life: Life) -> Evaluation:
+    if outcome["trouble"]:
+        raise SandboxError(f"an evaluation cannot be confined as the evaluation before it was: {outcome['trouble']}")
+    verdict = _verdict(outcome, limits)
     ended: dict[str, Any] = {
-        "log": log[-LOG_CHARACTERS:],
-        "output": output[-LOG_CHARACTERS:],
-        "wall_s": round(process.wall_s, 4),
-        "cpu_s": round(process.cpu_s, 4),
-        "peak_mb": round(process.peak_mb, 1),
+        "log": outcome["stderr"][-LOG_CHARACTERS:],
+        "output": outcome["stdout"][-LOG_CHARACTERS:],
+        "end": outcome["end"],
+        "queued_s": round(life.queued_s, 4),
+        "wall_s": round(outcome["wall_s"], 4),
+        "cpu_s": round(outcome["cpu_s"], 4),
+        "peak_mb": round(outcome["peak_mb"], 1),
     }
     if isinstance(verdict, Failure):
         return Evaluation(verdict.status, message=verdict.message, traceback=verdict.traceback, **ended)
     return Evaluation(Status.OK, verdict.score, verdict.features, verdict.metrics, **ended)
 
 
-def _verdict(process: _Process, output: str, log: str, limits: Limits) -> Result | Failure:
-    if process.timed_out:
+def _verdict(outcome: dict[str, Any], limits: Limits) -> Result | Failure:
+    code, output, log = outcome["code"], outcome["stdout"], outcome["stderr"]
+    if outcome["end"] == End.DEADLINE:
         return Failure(Status.TIMEOUT, f"no result within {limits.wall_s:g} s")
-    if process.code == -signal.SIGXCPU:
+    if code in (-signal.SIGXCPU, -signal.SIGKILL) and outcome["cpu_s"] > limits.wall_s:
         return Failure(Status.TIMEOUT, f"more than {int(limits.wall_s) + 1} CPU seconds")
-    if process.code < 0:
-        return Failure(Status.CRASHED, f"the evaluation was ended by {signal.Signals(-process.code).name}")
+    if code < 0:
+        why = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""
+        return Failure(Status.CRASHED, f"the evaluation was ended by {signal.Signals(-code).name}{why}")
     parsed = parse(output)
-    if process.code == 0:
+    if code == 0:
         return parsed
     if isinstance(parsed, Result):
-        return Failure(Status.CRASHED, f"the evaluation printed a result, then exited with code {process.code}")
+        return Failure(Status.CRASHED, f"the evaluation printed a result, then exited with code {code}")
     if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in output:
         return parsed
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "and printed no reason")
     status = Status.MEMORY if last.startswith("MemoryError") else Status.ERROR
-    return Failure(status, f"the evaluation exited with code {process.code}: {last}"[:500])
+    return Failure(status, f"the evaluation exited with code {code}: {last}"[:500])

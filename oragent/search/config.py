@@ -76,6 +76,7 @@ class Config:
     Attributes:
         seed: of the run's own randomness; instances and solvers have seeds of their own.
         workers: evaluations at once, a core each; 0: as many as there are cores. It never changes what is found.
+        zygote: fork evaluations from a warm interpreter; otherwise each starts a fresh one. Nor does this.
         budget: when to stop.
         strategy: how to search.
         archive: what to remember.
@@ -85,6 +86,7 @@ class Config:
 
     seed: Annotated[int, Ge(0)] = 0
     workers: Annotated[int, Ge(0)] = 0
+    zygote: bool = True
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)

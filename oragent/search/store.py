@@ -25,7 +25,8 @@ CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS evaluations (
     fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, score REAL, features TEXT, metrics TEXT NOT NULL,
     message TEXT NOT NULL, traceback TEXT NOT NULL, log TEXT NOT NULL, output TEXT NOT NULL,
-    wall_s REAL NOT NULL, cpu_s REAL NOT NULL, peak_mb REAL NOT NULL, elapsed_s REAL NOT NULL);
+    end TEXT NOT NULL, queued_s REAL NOT NULL, wall_s REAL NOT NULL, cpu_s REAL NOT NULL, peak_mb REAL NOT NULL,
+    elapsed_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
     round INTEGER NOT NULL, call INTEGER NOT NULL, role TEXT NOT NULL, prompt_hash TEXT NOT NULL, prompt TEXT NOT NULL,
     reply TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost REAL,
@@ -37,7 +38,7 @@ CREATE TABLE IF NOT EXISTS candidates (
     parents TEXT NOT NULL, origin TEXT NOT NULL, island INTEGER NOT NULL, call INTEGER, placed TEXT NOT NULL,
     PRIMARY KEY (round, number));
 """
-VERSION = "1"
+VERSION = "2"
 
 
 @dataclass(frozen=True)
@@ -248,7 +249,7 @@ def _dumps(metrics: dict[str, Any]) -> str:
 
 
 def _evaluation(row: sqlite3.Row) -> Evaluation:
-    plain = ("score", "message", "traceback", "log", "output", "wall_s", "cpu_s", "peak_mb")
+    plain = ("score", "message", "traceback", "log", "output", "end", "queued_s", "wall_s", "cpu_s", "peak_mb")
     kept = {name: row[name] for name in plain}
     features = None if row["features"] is None else tuple(json.loads(row["features"]))
     return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **kept)

@@ -1,0 +1,72 @@
+"""The confinement of a guest: the process in which a candidate lives, and nothing that it could reach from there."""
+
+import os
+import resource
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from oragent.isolation import credentials, kernel, landlock, seccomp
+from oragent.isolation.means import Means, allowed
+
+__all__ = ["DEVICES", "confine", "prepare", "surrender"]
+
+DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
+
+
+def prepare() -> None:
+    """Do once, in a process that forks guests, what every guest would have to do again."""
+    if allowed(Means.SECCOMP):
+        with suppress(OSError):
+            seccomp.guest_filter()
+    credentials.interpreter_paths()
+
+
+def confine(memory_mb: int, scorer: int) -> None:
+    """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
+
+    Args:
+        memory_mb: address space, in MiB.
+        scorer: process id of the parent, with which this process ends.
+    """
+    kernel.no_new_privileges()
+    _limit(memory_mb)
+    surrender()
+    kernel.die_with_parent(scorer)  # a change of user would have undone it
+    if allowed(Means.LANDLOCK):
+        with suppress(OSError):
+            landlock.restrict((*credentials.interpreter_paths(), *DEVICES), (), network=False)
+    if allowed(Means.SECCOMP):
+        with suppress(OSError):
+            seccomp.install(seccomp.guest_filter())
+
+
+def surrender(needed: Sequence[Path] = ()) -> None:
+    """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
+
+    Where only root can read Python, the right to read every file is kept if Landlock will say which.
+
+    Args:
+        needed: what must stay readable beside Python.
+    """
+    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
+    kept = () if readable or not (allowed(Means.LANDLOCK) and landlock.abi()) else (kernel.CAP_DAC_READ_SEARCH,)
+    with suppress(OSError):
+        if os.geteuid() == 0 and allowed(Means.IDENTITY) and (readable or kept):
+            credentials.become_nobody(*kept)
+        else:
+            kernel.keep_capabilities(*filter(kernel.has_capability, kept))
+
+
+def _limit(memory_mb: int) -> None:
+    limits = {
+        resource.RLIMIT_AS: memory_mb << 20,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_NOFILE: 256,
+        resource.RLIMIT_NPROC: 0,
+    }
+    for limit, value in limits.items():
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))

@@ -1,0 +1,175 @@
+"""The system calls of confinement, which Python does not wrap: thin, Linux only, errors as ``OSError``."""
+
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+__all__ = [
+    "adopt_orphans",
+    "die_with_parent",
+    "has_capability",
+    "hide_memory",
+    "keep_capabilities",
+    "make_read_only",
+    "mount",
+    "no_new_privileges",
+    "prctl",
+    "rejoin_pid_namespace",
+    "syscall",
+    "unshare",
+]
+
+LINUX = sys.platform == "linux"
+libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
+CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 36, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
+CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
+CAPABILITY_VERSION_3 = 0x20080522
+SYS_MOUNT_SETATTR = 442  # one number on every architecture, as for all calls since Linux 5.1
+AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 1
+
+
+def syscall(number: int, *args: object) -> int:
+    """Call the kernel by number.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    return _checked("syscall", ctypes.c_long(number), *args)
+
+
+def prctl(option: int, *args: int) -> None:
+    """Change a property of this process.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    _checked("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the parent ends; at once, if it already has."""
+    if LINUX:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def hide_memory() -> None:
+    """Let no other process of the same user trace this one or read its memory."""
+    if LINUX:
+        prctl(PR_SET_DUMPABLE, 0)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    if LINUX:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def no_new_privileges() -> None:
+    """Let no program that is started from here gain rights: set-uid bits and file capabilities count for nothing."""
+    if LINUX:
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces for new ones.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("unshare", flags)
+
+
+def rejoin_pid_namespace(descriptor: int) -> None:
+    """Have later children born into the namespace of an open ``/proc/self/ns/pid``.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("setns", descriptor, CLONE_NEWPID)
+
+
+def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
+    """Mount a file system, or change how one is mounted.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    name = kind.encode() if kind else None
+    _checked("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
+
+
+def make_read_only(root: Path) -> None:
+    """Make a mount and all below it read-only, in this mount namespace (Linux 5.12).
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    attributes = _MountAttributes(set=MOUNT_ATTR_RDONLY)
+    arguments = (ctypes.c_uint(AT_RECURSIVE), ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    syscall(SYS_MOUNT_SETATTR, ctypes.c_int(AT_FDCWD), ctypes.c_char_p(os.fsencode(root)), *arguments)
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapabilityData(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process may use a capability."""
+    if not LINUX:
+        return False
+    data = (_CapabilityData * 2)()
+    _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+    return bool(data[number // 32].effective >> number % 32 & 1)
+
+
+def keep_capabilities(*numbers: int) -> None:
+    """Give up every other capability, for good once ``no_new_privileges`` is set.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    if LINUX:
+        data = (_CapabilityData * 2)()
+        for number in numbers:
+            for kind in ("effective", "permitted", "inheritable"):
+                word = data[number // 32]
+                setattr(word, kind, getattr(word, kind) | 1 << number % 32)
+        _checked("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+        for number in numbers:
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)  # kept by programs that are started, too
+
+
+def _checked(name: str, *args: object) -> int:
+    if libc is None:
+        raise OSError(f"{name} is a call of Linux, and this is {sys.platform}")
+    result = int(getattr(libc, name)(*args))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}")
+    return result

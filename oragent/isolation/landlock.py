@@ -1,0 +1,86 @@
+"""Landlock: a process gives up file access, TCP and signals to others, for itself and its children, without being root.
+
+https://docs.kernel.org/userspace-api/landlock.html
+"""
+
+import ctypes
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from oragent.isolation import kernel
+
+__all__ = ["abi", "restrict"]
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+GET_VERSION, RULE_PATH_BENEATH = 1, 1
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+READ = EXECUTE | READ_FILE | READ_DIR
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # those that a rule on a single file may name
+NEWEST = 6
+# All rights that a version of the interface knows: file system, network, scope.
+RIGHTS = {
+    1: ((1 << 13) - 1, 0, 0),
+    2: ((1 << 14) - 1, 0, 0),  # moving files between folders
+    3: ((1 << 15) - 1, 0, 0),  # truncation
+    4: ((1 << 15) - 1, 3, 0),  # TCP
+    5: ((1 << 16) - 1, 3, 0),  # ioctl on devices
+    6: ((1 << 16) - 1, 3, 3),  # abstract sockets and signals of processes outside
+}
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("files", "network", "scoped")]
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = [("access", ctypes.c_uint64), ("folder", ctypes.c_int32)]
+
+
+def abi() -> int:
+    """The version of the interface that this kernel has, 0 for none."""
+    try:
+        return kernel.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(GET_VERSION))
+    except OSError:
+        return 0
+
+
+def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
+    """Give up, for good, all access to files but this; ``no_new_privileges`` must be set.
+
+    Args:
+        read: folders and files that may be read, with what is below them.
+        write: those that may be changed too.
+        network: whether TCP stays allowed (known to version 4 on).
+
+    Raises:
+        OSError: if the kernel has no Landlock.
+    """
+    version = min(abi(), NEWEST)
+    if not version:
+        raise OSError("this kernel has no Landlock")
+    files, net, scoped = RIGHTS[version]
+    ruleset = _Ruleset(files, 0 if network else net, scoped)
+    size = ctypes.c_size_t(ctypes.sizeof(ruleset) if version >= 6 else 16 if version >= 4 else 8)
+    descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, ctypes.c_uint(0))
+    try:
+        for paths, access in ((read, READ), (write, files)):
+            for path in paths:
+                _allow(descriptor, path, access & files)
+        kernel.syscall(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint(0))
+    finally:
+        os.close(descriptor)
+
+
+def _allow(ruleset: int, path: Path, access: int) -> None:
+    with suppress(FileNotFoundError, PermissionError):  # what is not there, or not ours to open, stays forbidden
+        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        try:
+            rule = _Beneath(access if path.is_dir() else access & FILE_RIGHTS, folder)
+            arguments = (ctypes.c_int(RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
+            kernel.syscall(ADD_RULE, ctypes.c_int(ruleset), *arguments)
+        finally:
+            os.close(folder)

@@ -1,0 +1,193 @@
+"""The engine's side of the evaluation servers: start them, put evaluations to them, replace what dies."""
+
+import contextlib
+import os
+import queue
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from oragent.errors import SandboxError
+from oragent.sandbox.limits import Limits, environment
+from oragent.sandbox.wire import Closed, receive, send
+
+__all__ = ["Host", "Worker"]
+
+GRACE_S = 5.0  # a worker that is silent so long after the deadline is dead
+START_S = 300.0  # the first import on a machine compiles kernels
+RECYCLE = 500  # evaluations after which a worker is forked anew
+STARTS = 2  # attempts at a start before we give up
+
+
+@dataclass
+class Worker:
+    """The connection to a process that runs one evaluation at a time.
+
+    Attributes:
+        connection: to it.
+        handle: descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
+        done: evaluations so far.
+    """
+
+    connection: socket.socket
+    handle: int
+    done: int = 0
+
+    def run(self, job: dict[str, Any]) -> dict[str, Any]:
+        """Have an evaluation run, and wait for its end.
+
+        Raises:
+            Closed: if the worker dies under it, or does not answer any more.
+        """
+        self.connection.settimeout(job["limits"]["wall_s"] + GRACE_S)
+        try:
+            send(self.connection, job)
+            outcome, _ = receive(self.connection)
+        except TimeoutError:
+            self.kill()
+            raise Closed("no answer") from None
+        self.done += 1
+        return outcome
+
+    def kill(self) -> None:
+        """End it, and what it runs, at once."""
+        if self.handle >= 0:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self.handle, signal.SIGKILL)
+        self.close()
+
+    def close(self) -> None:
+        """Let it end: nobody will ask it any more."""
+        self.connection.close()
+        if self.handle >= 0:
+            os.close(self.handle)
+            self.handle = -1
+
+
+class Host:
+    """An evaluation server: started at once, ready when its evaluator's imports are done.
+
+    Args:
+        evaluator: the problem's ``eval.py``.
+        root_dir: project root.
+        limits: of each evaluation; the control groups are made for them.
+        workers: how many evaluations may run at once.
+        warm: whether evaluations are forked from an interpreter that has imported what they need.
+    """
+
+    def __init__(self, evaluator: Path, root_dir: Path, limits: Limits, workers: int, *, warm: bool) -> None:
+        self._evaluator, self._root_dir, self._limits, self._workers = evaluator, root_dir, limits, workers
+        self._warm = warm and evaluator.suffix == ".py"
+        self._lock = threading.Lock()
+        self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
+        for slot in range(workers):
+            self._free.put((slot, None))
+        self._ready = False
+        self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def take(self) -> tuple[int, Worker]:
+        """Wait for a free worker, and have one forked where there is none in its place yet.
+
+        Raises:
+            SandboxError: if the server does not live long enough for that.
+        """
+        slot, worker = self._free.get()
+        try:
+            return slot, worker or self._connect(slot)
+        except BaseException:
+            self._free.put((slot, None))
+            raise
+
+    def give_back(self, slot: int, worker: Worker | None) -> None:
+        """Free a place, with the worker in it if that can be used again."""
+        if worker and worker.done >= RECYCLE:
+            worker.close()
+            worker = None
+        self._free.put((slot, worker))
+
+    def close(self) -> None:
+        """End the server and everything in it."""
+        with self._lock:
+            while not self._free.empty():
+                _, worker = self._free.get()
+                if worker:
+                    worker.close()
+            self._end()
+
+    def _connect(self, slot: int) -> Worker:
+        for _ in range(STARTS):
+            with self._lock:
+                control = self._control
+                ours, theirs = socket.socketpair()
+                try:
+                    self._await_ready()
+                    send(control, {"slot": slot}, (theirs.fileno(),))
+                    theirs.close()
+                    ours.settimeout(GRACE_S)
+                    _, files = receive(ours)
+                    return Worker(ours, files[0] if files else -1)
+                except (Closed, TimeoutError):
+                    ours.close()
+                    theirs.close()
+                    self._end()
+                    self._start()
+        raise SandboxError(f"the evaluation server of {self._evaluator} ends whenever it is started{self._complaint()}")
+
+    def _await_ready(self) -> None:
+        if not self._ready:
+            self._control.settimeout(START_S)
+            hello, _ = receive(self._control)
+            self._ready = True
+            if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
+                self._warm = False
+                raise Closed("what the evaluator imports starts threads")
+
+    def _start(self) -> None:
+        self._ready = False
+        self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
+        self._scratch.chmod(0o711)  # an evaluation that is nobody in particular goes through
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self._control, theirs = socket.socketpair()
+        command = [
+            sys.executable, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
+            f"--evaluator={self._evaluator}", f"--root-dir={self._root_dir}", f"--scratch={self._scratch}",
+            f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
+            *(["--warm"] if self._warm else []),
+        ]  # fmt: skip
+        with theirs:
+            self._process = subprocess.Popen(
+                command,
+                cwd=self._scratch,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+                pass_fds=[theirs.fileno()],
+            )
+
+    def _end(self) -> None:
+        self._control.close()
+        self._process.kill()  # all others die with it
+        self._process.wait()
+        self._log.seek(0)
+        self._last_words = self._log.read()[-500:].decode(errors="replace")
+        self._log.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def _complaint(self) -> str:
+        lines = [line for line in self._last_words.splitlines() if line.strip()]
+        return f": {lines[-1]}" if lines else ""

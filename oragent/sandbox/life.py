@@ -1,0 +1,61 @@
+"""The life of an evaluation, stage by stage."""
+
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = ["End", "Life", "Stage"]
+
+
+class Stage(StrEnum):
+    """Where an evaluation is in its life."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class End(StrEnum):
+    """Why it ended."""
+
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    DEADLINE = "deadline"
+    LOST = "lost"
+
+
+# An evaluation whose server died under it is queued again.
+NEXT = {Stage.QUEUED: {Stage.RUNNING}, Stage.RUNNING: {Stage.ENDED, Stage.QUEUED}, Stage.ENDED: set[Stage]()}
+
+
+@dataclass
+class Life:
+    """One evaluation's stages, with the time at which each was entered.
+
+    Attributes:
+        stage: the present one.
+        entered: monotonic seconds at which each stage was last entered.
+        lost: how often its server died under it.
+    """
+
+    stage: Stage = Stage.QUEUED
+    entered: dict[Stage, float] = field(default_factory=lambda: {Stage.QUEUED: time.monotonic()})
+    lost: int = 0
+
+    def enter(self, stage: Stage) -> None:
+        """Go on to a stage.
+
+        Raises:
+            ValueError: if it does not follow the present one.
+        """
+        if stage not in NEXT[self.stage]:
+            raise ValueError(f"an evaluation that is {self.stage} cannot become {stage}")
+        self.lost += stage is Stage.QUEUED
+        self.stage = stage
+        first = stage is not Stage.QUEUED
+        self.entered[stage] = time.monotonic() if first else self.entered[Stage.QUEUED]
+
+    @property
+    def queued_s(self) -> float:
+        """Seconds that it waited for a free worker, lost attempts included."""
+        return self.entered[Stage.RUNNING] - self.entered[Stage.QUEUED]

@@ -1,0 +1,168 @@
+"""The evaluation server of one problem: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
+
+Three generations of processes. The first, a fresh interpreter with an allow-listed environment, enters namespaces of
+its own and cleans up when all is over. Its child, the zygote, imports what the evaluator imports, which compiles or
+loads its kernels. The zygote's children, one a worker, run an evaluation at a time, each in a fork of that warm
+interpreter: milliseconds in place of seconds. No process of these has ever held a key of the user's; no candidate runs
+in any of them; each ends when the one before it ends, the first when the engine does.
+"""
+
+import argparse
+import ast
+import contextlib
+import gc
+import importlib
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NoReturn
+
+from oragent.isolation import kernel, namespaces, probe
+from oragent.isolation.cgroups import Group
+from oragent.isolation.guest import prepare
+from oragent.isolation.means import Means
+from oragent.sandbox.child import Setting
+from oragent.sandbox.limits import tasks
+from oragent.sandbox.watch import Abandoned, watch
+from oragent.sandbox.wire import Closed, receive, send
+
+__all__ = ["main"]
+
+SHARE = 3  # scorer, guest and witness may each use their memory
+
+
+def main() -> None:
+    """Serve evaluations until the engine is gone."""
+    arguments = _arguments()
+    engine = socket.socket(fileno=arguments.socket)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kernel.hide_memory()
+    means = frozenset(offer.means for offer in probe() if offer.works)
+    groups = _groups(arguments, means)
+    setting = Setting(means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, _others(means))
+    if Means.NAMESPACES in means:
+        for number in range(arguments.workers):
+            (arguments.scratch / str(number)).mkdir()
+        namespaces.enter()
+    zygote = os.fork()
+    if zygote == 0:
+        _be_zygote(engine, setting, groups, arguments.evaluator)
+    engine.close()
+    os.waitpid(zygote, 0)
+    for group in groups:
+        group.remove()
+    shutil.rmtree(arguments.scratch, ignore_errors=True)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--evaluator", type=Path, required=True)
+    parser.add_argument("--root-dir", type=Path, required=True)
+    parser.add_argument("--scratch", type=Path, required=True)
+    parser.add_argument("--workers", type=int, required=True)
+    parser.add_argument("--memory-mb", type=int, required=True)
+    parser.add_argument("--tasks", type=int, required=True)
+    parser.add_argument("--warm", action="store_true")
+    return parser.parse_args()
+
+
+def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[Group]:
+    if Means.CGROUPS not in means:
+        return []
+    name = f"oragent-{os.getpid()}"
+    share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
+    return [Group.make(f"{name}-{number}", *share) for number in range(arguments.workers)]
+
+
+def _others(means: frozenset[Means]) -> int:
+    """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
+    fresh = Means.NAMESPACES in means and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
+    return 0 if fresh else tasks()
+
+
+def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path) -> NoReturn:
+    """Warm up, then fork a worker for each connection that the engine sends."""
+    try:
+        apart = Means.NAMESPACES in setting.means
+        kernel.die_with_parent(0 if apart else os.getppid())
+        if setting.warm:
+            warm_up(evaluator)
+        if apart:
+            namespaces.read_only()
+        prepare()
+        gc.collect()
+        gc.freeze()
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
+        zygote = os.getpid()
+        send(engine, {"threads": _threads()})
+        with contextlib.suppress(Closed):
+            while True:
+                request, (connection,) = receive(engine)
+                slot = request["slot"]
+                if os.fork() == 0:
+                    engine.close()
+                    group = groups[slot] if groups else Group()
+                    own = replace(setting, scratch=setting.scratch / str(slot), group=group)
+                    _be_worker(socket.socket(fileno=connection), own, zygote)
+                os.close(connection)
+    finally:
+        os._exit(0)
+
+
+def _be_worker(engine: socket.socket, setting: Setting, zygote: int) -> NoReturn:
+    """Run one evaluation at a time."""
+    try:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        kernel.die_with_parent(zygote)
+        kernel.adopt_orphans()
+        handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
+        send(engine, {"ready": True}, () if handle is None else (handle,))
+        with contextlib.suppress(Closed, Abandoned):
+            while True:
+                job, _ = receive(engine)
+                with _folder(setting):
+                    outcome = watch(job, setting, engine)
+                send(engine, outcome)
+    finally:
+        os._exit(0)
+
+
+@contextlib.contextmanager
+def _folder(setting: Setting) -> Iterator[None]:
+    """Where mounts are not to be had, the evaluation's folder is one on disk, and goes when it ends."""
+    try:
+        yield
+    finally:
+        if Means.NAMESPACES not in setting.means:
+            shutil.rmtree(setting.scratch, ignore_errors=True)
+
+
+def warm_up(evaluator: Path) -> None:
+    """Import what an evaluator imports at its top; what cannot be imported it will say itself."""
+    with contextlib.suppress(OSError, SyntaxError, ValueError):
+        for name in imported(ast.parse(evaluator.read_bytes())):
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """The modules that a program imports when it starts, in its order."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _threads() -> int:
+    return len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+
+
+if __name__ == "__main__":
+    main()

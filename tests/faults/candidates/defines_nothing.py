@@ -1,0 +1,4 @@
+"""Has no such function."""
+# expect: error
+
+x = 1

@@ -1,0 +1,15 @@
+"""Never returns, and takes no hint."""
+# expect: timeout
+
+import signal
+
+for number in range(1, 65):
+    try:
+        signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+
+
+def heuristics(matrix):
+    while True:
+        pass

@@ -1,0 +1,5 @@
+"""Is not a program."""
+# expect: rejected
+
+def heuristics(matrix:
+    return matrix

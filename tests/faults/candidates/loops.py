@@ -1,0 +1,7 @@
+"""Never returns."""
+# expect: timeout
+
+
+def heuristics(matrix):
+    while True:
+        pass

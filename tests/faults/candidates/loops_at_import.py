@@ -1,0 +1,5 @@
+"""Never even loads."""
+# expect: timeout
+
+while True:
+    pass

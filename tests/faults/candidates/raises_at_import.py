@@ -1,0 +1,4 @@
+"""Fails when it is loaded."""
+# expect: error
+
+raise ValueError("not today")

@@ -1,0 +1,6 @@
+"""Recurses without end."""
+# expect: error
+
+
+def heuristics(matrix):
+    return heuristics(matrix)

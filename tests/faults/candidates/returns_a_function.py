@@ -1,0 +1,6 @@
+"""Returns a function."""
+# expect: invalid
+
+
+def heuristics(matrix):
+    return heuristics

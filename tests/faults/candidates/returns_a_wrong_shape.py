@@ -1,0 +1,6 @@
+"""Returns a row."""
+# expect: invalid
+
+
+def heuristics(matrix):
+    return matrix[0]

@@ -1,0 +1,6 @@
+"""Returns complex numbers."""
+# expect: invalid
+
+
+def heuristics(matrix):
+    return -matrix + 1j

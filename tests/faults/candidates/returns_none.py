@@ -1,0 +1,6 @@
+"""Returns nothing."""
+# expect: invalid
+
+
+def heuristics(matrix):
+    return None

@@ -1,0 +1,10 @@
+"""Starts threads without end."""
+# expect: error memory timeout
+
+import threading
+import time
+
+
+def heuristics(matrix):
+    while True:
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()

@@ -1,0 +1,149 @@
+"""Puts every misbehaving candidate to one sandbox and prints as JSON what became of it; run by test_faults.py.
+
+A program of its own, so that it can also be run as another user or with fewer means of isolation.
+"""
+
+import json
+import os
+import re
+import socket
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.isolation import not_held, probe
+from oragent.sandbox import Evaluation, Job, Limits, Sandbox
+
+HERE = Path(__file__).parent
+WORKERS = 2
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A candidate, and what its first lines say of it."""
+
+    path: Path
+
+    def header(self, key: str, default: str) -> str:
+        found = re.search(rf"^# {key}: (.*)$", self.path.read_text(), re.MULTILINE)
+        return found[1] if found else default
+
+    @property
+    def expected(self) -> list[str]:
+        """Statuses with which it may end, where what it tries is held."""
+        return self.header("expect", "").split()
+
+    @property
+    def holds(self) -> str:
+        """The guarantee that it tries, if that can be missing."""
+        return self.header("holds", "")
+
+    @property
+    def runs(self) -> int:
+        """How often it is evaluated; the last counts."""
+        return int(self.header("runs", "1"))
+
+    @property
+    def limits(self) -> Limits:
+        """Of its evaluation: short, where it will not end by itself."""
+        return Limits(wall_s=float(self.header("seconds", "3")), memory_mb=700)
+
+
+FAULTS = [Fault(path) for path in sorted((HERE / "candidates").glob("*.py"))]
+
+
+def make_root(root: Path) -> None:
+    """A project whose files nothing but isolation protects."""
+    for name, text in (
+        ("data/val.txt", "held-out data"),
+        ("outputs/best.py", "def heuristics(matrix): ..."),
+        ("open/keep.txt", "good"),
+        ("open/delete-me.txt", "good"),
+    ):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).parent.chmod(0o777)
+        (root / name).write_text(text)
+        (root / name).chmod(0o666)
+
+
+def state(root: Path) -> dict[str, str]:
+    """All files of the project."""
+    return {str(path.relative_to(root)): path.read_text() if path.is_file() else "" for path in root.rglob("*")}
+
+
+def listen() -> int:
+    """Open servers that a candidate must not reach: TCP, UDP and a Unix socket without a file."""
+    tcp = socket.create_server(("127.0.0.1", 0))
+    port = tcp.getsockname()[1]
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind(("127.0.0.1", port))
+    abstract = socket.socket(socket.AF_UNIX)
+    abstract.bind(f"\0oragent-faults-{port}")
+    abstract.listen(64)
+    listen.open = tcp, udp, abstract  # type: ignore[attr-defined]
+    return port
+
+
+def processes(root: Path) -> list[int]:
+    """What is alive of our evaluations: all forks bear their server's command, and a started program its own."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if f"--root-dir={root}".encode() in words or words.startswith(b"sleep\x0061.25"):
+                found.append(int(entry.name))
+    return sorted(found)
+
+
+def put(sandbox: Sandbox, root: Path, port: int, fault: Fault) -> Evaluation:
+    """Evaluate a candidate, as often as it wants."""
+    source = f"ROOT, PORT = {str(root)!r}, {port}\n{fault.path.read_text()}"
+    for _ in range(fault.runs):
+        found = sandbox(Job(HERE / "eval.py", source, root, fault.limits))
+    return found
+
+
+def main() -> None:
+    os.environ["ORAGENT_TEST_KEY"] = "secret"
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        root.chmod(0o777)
+        make_root(root)
+        whole, port, begun = state(root), listen(), time.monotonic()
+        with Sandbox(WORKERS) as sandbox, ThreadPoolExecutor(WORKERS) as threads:
+            ended = list(threads.map(lambda fault: put(sandbox, root, port, fault), FAULTS))
+            honest = put(sandbox, root, port, Fault(HERE / "candidates" / "is_honest.py"))
+        seconds = time.monotonic() - begun
+        deadline = time.monotonic() + 3
+        while processes(root) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        left = processes(root)
+        changed = sorted(key for key in state(root).items() ^ whole.items())
+    offers = probe()
+    print(
+        json.dumps(
+            {
+                "faults": {
+                    fault.path.stem: {"status": found.status, "score": found.score, "message": found.message}
+                    for fault, found in zip(FAULTS, ended, strict=True)
+                },
+                "honest": honest.score,
+                "left": left,
+                "changed": changed,
+                "not_held": [guarantee.name.lower() for guarantee in not_held(o.means for o in offers if o.works)],
+                "threads": threading.active_count(),
+                "seconds": seconds,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

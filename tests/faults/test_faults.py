@@ -1,0 +1,99 @@
+"""Misbehaving candidates, each a file of a few lines: every status is right, and nothing of them is left.
+
+They are put to the sandbox with all means of isolation, with limits alone, and as an ordinary user where this machine
+has a Python that another user may start.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oragent.isolation import Guarantee
+from oragent.isolation.means import FORBID
+from tests.faults.drive import FAULTS, HERE, Fault
+
+PROJECT = HERE.parents[1]
+# env in between: setpriv itself may still start what its user may not.
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
+MODES = ["all", "limits", "user"]
+GOT_THROUGH = "got through"
+
+
+@cache
+def driven(mode: str) -> dict[str, Any]:
+    """What became of all faults."""
+    command, environment = [sys.executable], dict(os.environ)
+    if mode == "limits":
+        environment[FORBID] = "limits"
+    if mode == "user":
+        command, environment = another_user()
+    environment["PYTHONPATH"] = os.pathsep.join([str(PROJECT), environment.get("PYTHONPATH", "")])
+    done = subprocess.run([*command, HERE / "drive.py"], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def another_user() -> tuple[list[str], dict[str, str]]:
+    """A Python that an ordinary user can start and that has our dependencies."""
+    if os.geteuid():
+        pytest.skip("the suite already runs as an ordinary user")
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": sysconfig.get_paths()["purelib"]}
+    for python in (sys.executable, "/usr/bin/python3"):
+        command = [*NOBODY, python]
+        trial = [*command, "-c", "import numpy, sys; sys.path.insert(0, '.'); import oragent.sandbox"]
+        if not subprocess.run(trial, env=environment, cwd=PROJECT, capture_output=True, check=False).returncode:
+            return command, environment
+    pytest.skip("no Python on this machine that an ordinary user could start")
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.path.stem)
+def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: str) -> None:
+    found = driven(mode)
+    ended = found["faults"][fault.path.stem]
+    if fault.holds in found["not_held"]:
+        assert ended["status"] in ("ok", "error"), ended["message"]
+    else:
+        assert ended["status"] in fault.expected, ended["message"]
+        assert GOT_THROUGH not in ended["message"]
+    assert ended["score"] in (None, found["honest"])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_run_goes_on_and_nothing_is_left(mode: str) -> None:
+    found = driven(mode)
+    assert found["honest"] is not None
+    assert found["left"] == []
+    assert found["threads"] == 1
+    if "untouched" not in found["not_held"]:
+        assert found["changed"] == []
+
+
+@pytest.mark.parametrize("mode", ["all", "user"])
+def test_this_machine_holds_everything(mode: str) -> None:
+    missing = driven(mode)["not_held"]
+    if missing:
+        pytest.skip(f"not held on this machine: {', '.join(missing)}")
+
+
+def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone() -> None:
+    found = driven("limits")
+    through = {
+        fault.holds for fault in FAULTS if GOT_THROUGH in found["faults"][fault.path.stem]["message"] and fault.holds
+    }
+    assert through == set(found["not_held"])
+
+
+def test_every_guarantee_that_can_be_missing_is_tried() -> None:
+    assert {fault.holds for fault in FAULTS if fault.holds} <= {guarantee.name.lower() for guarantee in Guarantee}
+
+
+def test_the_headers_can_be_read() -> None:
+    assert all(fault.expected and Path(fault.path).read_text().startswith('"""') for fault in FAULTS)
