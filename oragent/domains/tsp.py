@@ -15,6 +15,7 @@ from oragent.errors import CandidateError
 __all__ = [
     "ACO_STREAM",
     "CONSTRUCTIVE_STREAM",
+    "GLS_STREAM",
     "Instance",
     "Nodes",
     "Rounding",
@@ -121,23 +122,29 @@ CONSTRUCTIVE_STREAM: Stream = (
     *(("val", size, 64) for size in (*_SIZES, 200)),
     *(("test", size, 64) for size in (*_SIZES, 200, 500, 1000)),
 )
+GLS_STREAM: Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
+OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
 def stream(parts: Stream, mode: str, size: int) -> list[Instance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
-    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
+    All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
+    `GLS_STREAM` every mode has its own.
 
     Args:
-        parts: `ACO_STREAM` or `CONSTRUCTIVE_STREAM`.
+        parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
         mode: ``train``, ``val`` or ``test``.
         size: number of cities.
 
     Raises:
         ValueError: if the stream has no such part.
     """
-    rng = np.random.RandomState(1234)
+    seeds = OWN_SEEDS.get(parts, {})
+    rng = np.random.RandomState(seeds.get(mode, 1234))
     for part_mode, cities, count in parts:
+        if seeds and part_mode != mode:
+            continue
         coordinates = rng.rand(count, cities, 2)
         if (part_mode, cities) == (mode, size):
             return [Instance(points) for points in coordinates]

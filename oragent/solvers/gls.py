@@ -1,0 +1,249 @@
+"""Guided local search for the travelling salesman problem: long searches that penalise what a guide calls bad.
+
+From a local optimum the edge of the tour with the highest utility, badness / (1 + penalty), is penalised by one, and
+the two cities at its ends try a 2-opt move and a relocation each, on lengths to which the penalties are added. After
+enough such moves a descent on true lengths follows.
+
+All that changes at a penalty is one entry of the penalised lengths. What the scans read is kept in the order of the
+tour (`Search`), so that they are straight loops over it.
+
+Source: Voudouris and Tsang 1999, DOI 10.1016/S0377-2217(98)00099-X; in the form, the order of moves and the single
+precision of Ye et al. 2024, ReEvo, arXiv:2402.01145: tours are the same city for city.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numpy.typing import NDArray
+
+from oragent.solvers.aco import inlined
+from oragent.solvers.local_search import (
+    LEAST_GAIN,
+    SLACK,
+    closed_length,
+    descend,
+    nearest_neighbour_tour,
+    reverse,
+    shift,
+    sorted_neighbours,
+)
+
+__all__ = ["Guided", "solve_tsp_gls", "usable_badness"]
+
+CEILING = 1e30  # of a badness: far from where single precision ends
+WEIGHT = 0.1  # of a penalty, in mean edges of the first local optimum
+PENALTIES_A_MOVE = 100  # at most: about one is usual, but where all cities are in one place no penalty makes any move
+COMPARING = {"nnan", "nsz"}  # nothing here is NaN or cares for the sign of a zero: minima become vector instructions
+
+
+class Guided(NamedTuple):
+    """What a search found, and how it went.
+
+    Attributes:
+        tour: ``(n,)`` int64 array, the shortest tour found.
+        penalties: ``(n, n)`` float32 array, how often each edge was penalised in the direction of travel.
+    """
+
+    tour: NDArray[np.int64]
+    penalties: NDArray[np.float32]
+
+
+class Search(NamedTuple):
+    """What a perturbation reads and changes: matrices by city, and rows in the order of the tour.
+
+    Attributes:
+        lengths: ``(n, n)`` true lengths.
+        badness: ``(n, n)`` guide.
+        penalties: ``(n, n)`` counts.
+        weights: ``(n, n)`` penalised lengths.
+        turned: their transpose, so that what leads to a city is a row too.
+        utility: ``(n, n)`` badness / (1 + penalty).
+        tour: ``(n + 1,)`` closed.
+        edges: ``(n,)`` weights of the tour's edges.
+        utilities: ``(n,)`` utilities of the tour's edges.
+        changes: ``(n,)`` what the moves of the last scan would change.
+    """
+
+    lengths: NDArray[np.float32]
+    badness: NDArray[np.float32]
+    penalties: NDArray[np.float32]
+    weights: NDArray[np.float32]
+    turned: NDArray[np.float32]
+    utility: NDArray[np.float64]
+    tour: NDArray[np.uint32]
+    edges: NDArray[np.float32]
+    utilities: NDArray[np.float64]
+    changes: NDArray[np.float32]
+
+
+def usable_badness(badness: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Cut off what makes no difference (an edge is no better than 0) and what is beyond single precision."""
+    return np.clip(badness, 0.0, CEILING).astype(np.float32)
+
+
+@inlined
+def _perturb(search, weight, moves):  # type: ignore[no-untyped-def]
+    """Penalise edges until so many moves were made at their ends."""
+    size = search.edges.size
+    _follow(search, 0, size - 1)
+    made = 0
+    for _ in range(moves * PENALTIES_A_MOVE):
+        if made >= moves:
+            break
+        worst = _worst_edge(search.utilities[: size - 1])  # never the closing edge
+        _penalise(search, weight, worst)
+        for place in (worst, worst + 1):
+            if 0 < place < size - 1:
+                turned = _turn(search, place)
+                moved = _relocate(search, place)
+                made += turned or moved
+
+
+@njit(fastmath=COMPARING)
+def _worst_edge(utilities):  # type: ignore[no-untyped-def]
+    highest = 0.0
+    for value in utilities:
+        highest = max(highest, value)
+    return _first(utilities, 0, highest) if highest > 0.0 else 0
+
+
+@inlined
+def _penalise(search, weight, place):  # type: ignore[no-untyped-def]
+    city, after = search.tour[place], search.tour[place + 1]
+    search.penalties[city, after] += np.float32(1.0)
+    penalty = search.penalties[city, after]
+    search.weights[city, after] = search.lengths[city, after] + weight * penalty
+    search.turned[after, city] = search.weights[city, after]
+    search.utility[city, after] = search.badness[city, after] / (1.0 + penalty)
+    _follow(search, place, place)
+
+
+@inlined
+def _turn(search, first):  # type: ignore[no-untyped-def]
+    """Make the best 2-opt move that turns around the cities from this place on; whether there is one."""
+    tour, edges = search.tour, search.edges
+    ahead, behind = search.weights[tour[first - 1]], search.weights[tour[first]]
+    least = _scan_turns(search.changes, tour, edges, ahead, behind, first)
+    if least >= -LEAST_GAIN:
+        return False
+    last = _first(search.changes, first + 1, least)
+    reverse(tour, first, last)
+    _follow(search, first - 1, last)
+    return True
+
+
+@inlined
+def _relocate(search, source):  # type: ignore[no-untyped-def]
+    """Make the best relocation of the city at this place, where `descend` would land it; whether there is one."""
+    tour, edges = search.tour, search.edges
+    into, out = search.turned[tour[source]], search.weights[tour[source]]
+    taken, joined = -edges[source - 1] - edges[source], search.weights[tour[source - 1], tour[source + 1]]
+    search.changes[source - 1 : source + 1] = 0.0  # the gaps on both sides of the city are none
+    least = min(
+        _scan_gaps(search.changes, tour, edges, into, out, taken, joined, 0, source - 1),
+        _scan_gaps(search.changes, tour, edges, into, out, taken, joined, source + 1, edges.size),
+    )
+    if least >= 0.0:
+        return False
+    gap = _first(search.changes, 0, least)
+    shift(tour, source, gap)
+    _follow(search, max(0, min(source, gap) - 1), max(source, gap))
+    if gap == 0:
+        _follow(search, edges.size - 1, edges.size - 1)
+    return True
+
+
+@njit(fastmath=COMPARING)
+def _scan_turns(changes, tour, edges, ahead, behind, first):  # type: ignore[no-untyped-def]
+    least, old = np.float32(0.0), edges[first - 1]
+    for last in range(first + 1, edges.size):
+        change = ahead[tour[last]] + behind[tour[last + 1]] - old - edges[last]
+        changes[last], least = change, min(least, change)
+    return least
+
+
+@njit(fastmath=COMPARING)
+def _scan_gaps(changes, tour, edges, into, out, taken, joined, begin, end):  # type: ignore[no-untyped-def]
+    least = np.float32(0.0)
+    for gap in range(begin, end):
+        change = taken - edges[gap] + into[tour[gap]] + out[tour[gap + 1]] + joined
+        changes[gap], least = change, min(least, change)
+    return least
+
+
+@njit(fastmath=COMPARING)
+def _first(values, begin, wanted):  # type: ignore[no-untyped-def]
+    """Find a value by a minimum over all places: a loop that stops early is no vector loop."""
+    found = values.size
+    for place in range(begin, values.size):
+        found = min(found, place if values[place] == wanted else values.size)
+    return found
+
+
+@inlined
+def _follow(search, begin, end):  # type: ignore[no-untyped-def]
+    """Note weights and utilities of the tour's edges from one place to another."""
+    for place in range(begin, end + 1):
+        city, after = search.tour[place], search.tour[place + 1]
+        search.edges[place] = search.weights[city, after]
+        search.utilities[place] = search.utility[city, after]
+
+
+_MATRIX = types.Array(types.float32, 2, "C", readonly=True)
+_NEAR = types.Array(types.uint16, 2, "C", readonly=True)
+
+
+# With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
+@njit([(_MATRIX, _MATRIX, _NEAR, types.float32, types.int64, types.int64)], cache=True)
+def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no-untyped-def]
+    size = lengths.shape[0]
+    penalties, tour = np.zeros_like(lengths), nearest_neighbour_tour(lengths)
+    if size < 4:  # there is no other tour
+        return tour[:-1].astype(np.int64), penalties
+    descend(lengths, near, tour, slack)
+    best, shortest = tour.copy(), closed_length(lengths, tour)
+    weight = np.float32(WEIGHT * shortest / size)
+    search = Search(
+        lengths,
+        badness,
+        penalties,
+        lengths.copy(),
+        lengths.copy(),
+        badness.astype(np.float64),
+        tour,
+        np.empty(size, np.float32),
+        np.empty(size, np.float64),
+        np.empty(size, np.float32),
+    )
+    for _ in range(iterations):
+        _perturb(search, weight, moves)
+        descend(lengths, near, tour, slack)
+        length = closed_length(lengths, tour)
+        if length < shortest:
+            best, shortest = tour.copy(), length
+    return best[:-1].astype(np.int64), penalties
+
+
+def solve_tsp_gls(
+    distances: NDArray[np.float64],
+    badness: NDArray[np.float64],
+    *,
+    moves: int = 30,
+    iterations: int = 1200,
+) -> Guided:
+    """Search a short tour; nothing in it is random.
+
+    Args:
+        distances: ``(n, n)`` symmetric lengths.
+        badness: ``(n, n)`` finite numbers, how bad it is to go from the row's city to the column's; negative ones
+            count as 0.
+        moves: made on penalised lengths between two descents.
+        iterations: perturbations, each followed by a descent.
+
+    Returns:
+        The shortest tour met after a descent, and the penalties.
+    """
+    lengths = np.ascontiguousarray(distances, dtype=np.float32)
+    near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())
+    return Guided(*_guide(lengths, usable_badness(badness), near, slack, moves, iterations))

@@ -1,0 +1,77 @@
+"""Score what edges are bad for a TSP tour: guided local search penalises them, and the shortest tour found counts."""
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import tsp
+from oragent.domains.cells import cell
+from oragent.solvers.gls import Guided, solve_tsp_gls
+
+SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200)}
+MOVES, ITERATIONS = 30, 1200
+NO_LOOP = 1e-5  # distance of a city from itself, so that 1/d is finite
+OPTIMAL = {  # mean length of the optimal tours, by LKH and long guided searches
+    "train": {200: 10.583905},
+    "val": {50: 5.672955, 100: 7.807963, 200: 10.702478},
+    "test": {20: 3.836285, 50: 5.68458, 100: 7.77858, 200: 10.711932},
+}
+REACH_EDGES = (1.6, 2.3, 2.7, 2.95, 3.1, 3.3, 3.7)  # mean length of a penalised edge, in mean edges of the tour
+GROWTH_EDGES = (0.7, 0.76, 0.8, 0.86)  # its value at the largest size over that at the smallest
+ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)  # share of the penalties that differs between the directions of an edge
+
+
+def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
+    """Search with every instance of the sizes that were asked for."""
+    lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    reaches: dict[int, list[float]] = {size: [] for size in arguments.sizes}
+    one_way: list[float] = []
+    solver_seconds = 0.0
+    for size in arguments.sizes:
+        for index, instance in enumerate(tsp.stream(tsp.GLS_STREAM, arguments.mode, size)):
+            heuristics.where = f"size {size}, instance {index}"
+            badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
+            begun = perf_counter()
+            found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS)
+            solver_seconds += perf_counter() - begun
+            lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
+            reaches[size].append(reach(instance, found, lengths[size][-1]))
+            one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
+    metrics, score = figures("length", lengths)
+    for size in arguments.sizes:
+        metrics[f"gap_percent_{size}"] = round(100 * (metrics[f"length_{size}"] / OPTIMAL[arguments.mode][size] - 1), 4)
+        metrics[f"penalised_length_{size}"] = round(float(np.mean(reaches[size])), 3)
+    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    return Result(metrics, behaviour(reaches, one_way), score)
+
+
+def usable(value: object, size: int) -> np.ndarray:
+    """Check what the heuristic returned; an infinite diagonal is a usual way to rule it out, and nobody reads it."""
+    badness = matrix(value, (size, size), allow_inf=True)
+    np.fill_diagonal(badness, 0.0)
+    return matrix(badness, (size, size))
+
+
+def reach(instance: tsp.Instance, found: Guided, length: float) -> float:
+    """Mean length of the edges that were penalised, each as often as it was, over that of the tour's edges."""
+    penalised = (found.penalties * instance.distances).sum() / found.penalties.sum()
+    return float(penalised / (length / len(instance)))
+
+
+def behaviour(reaches: dict[int, list[float]], one_way: list[float]) -> tuple[int, ...]:
+    """How long the penalised edges are, how that changes with the size (1 where just one runs), how one-way it is."""
+    means = [float(np.mean(values)) for values in reaches.values()]
+    return cell(
+        (float(np.mean(means)), REACH_EDGES),
+        (means[-1] / means[0], GROWTH_EDGES),
+        (float(np.mean(one_way)), ONE_WAY_EDGES),
+    )
+
+
+if __name__ == "__main__":
+    run(evaluate, function="heuristics", sizes=SIZES)
