@@ -1,0 +1,28 @@
+"""Decoupling capacitors on a power distribution network (PDN): networks, instances, and what a placement is worth."""
+
+from oragent.domains.pdn.grid import Parameters, generate
+from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, decap_magnitude
+from oragent.domains.pdn.official import NETWORK_FILE, SITE_FILES, read_network, read_sites
+from oragent.domains.pdn.placement import DECAPS, STREAM, Instance, check, draw_sites, objective, part, reward
+
+__all__ = [
+    "DECAPS",
+    "FREQUENCIES",
+    "GRID",
+    "NETWORK_FILE",
+    "PORTS",
+    "SITE_FILES",
+    "STREAM",
+    "Instance",
+    "Network",
+    "Parameters",
+    "check",
+    "decap_magnitude",
+    "draw_sites",
+    "generate",
+    "objective",
+    "part",
+    "read_network",
+    "read_sites",
+    "reward",
+]

@@ -1,0 +1,127 @@
+"""The decap placement problem: lower what a probed port sees, with a given number of decoupling capacitors."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from oragent.domains.claims import whole_numbers
+from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
+from oragent.errors import CandidateError
+
+__all__ = ["DECAPS", "STREAM", "Instance", "check", "draw_sites", "objective", "part", "reward"]
+
+DECAPS = 20
+STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
+_SITES, _MOST_KEEPOUTS = 100, 15
+
+Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must stay free
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A network, a port that is looked at, and ports where no capacitor may go.
+
+    Attributes:
+        network: what the ports see.
+        probe: the port whose impedance counts; it takes no capacitor either.
+        keepouts: ``(k,)`` int array of ports, different ones, without the probe.
+        decaps: how many capacitors are to be placed.
+
+    Raises:
+        ValueError: unless they are such ports, with room for the capacitors beside them.
+    """
+
+    network: Network
+    probe: int
+    keepouts: NDArray[np.int64]
+    decaps: int = DECAPS
+
+    def __post_init__(self) -> None:
+        ports = np.append(self.keepouts, self.probe)
+        if not (np.issubdtype(ports.dtype, np.integer) and ports.min() >= 0 and ports.max() < len(self.network)):
+            raise ValueError(f"probe and keepouts must be whole numbers, 0 to {len(self.network) - 1}")
+        if len(np.unique(ports)) < len(ports):
+            raise ValueError("probe and keepouts must be different ports")
+        if not 0 < self.decaps <= len(self.free):
+            raise ValueError(f"decaps must be 1 to {len(self.free)}, the number of free ports, not {self.decaps}")
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """The ports that may take a capacitor, in rising order."""
+        return np.setdiff1d(np.arange(len(self.network)), np.append(self.keepouts, self.probe))
+
+
+def draw_sites(rng: np.random.Generator) -> list[Site]:
+    """Draw a hundred sites as DevFormer's are distributed: a uniform probe, and 0 to 15 keep-outs, all as likely."""
+    sites = []
+    for _ in range(_SITES):
+        ports = rng.permutation(PORTS)
+        sites.append((int(ports[0]), ports[1 : 1 + rng.integers(_MOST_KEEPOUTS + 1)]))
+    return sites
+
+
+def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
+    """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        sites: a hundred of them.
+        network: the network of all instances.
+
+    Raises:
+        ValueError: if there is no such mode.
+    """
+    if mode not in STREAM:
+        raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
+    return [Instance(network, *site) for site in sites[STREAM[mode]]]
+
+
+def check(instance: Instance, placement: Any) -> NDArray[np.int64]:
+    """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
+
+    Args:
+        instance: network, probe and keep-outs.
+        placement: anything; a placement is a sequence of ports in any order.
+
+    Returns:
+        The placement as a flat array.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong.
+    """
+    ports = whole_numbers(placement, "a placement", "port", len(instance.network))
+    if len(ports) != instance.decaps:
+        raise CandidateError(f"the placement has {len(ports)} capacitors; expected {instance.decaps}")
+    if (repeated := np.flatnonzero(np.bincount(ports) > 1)).size:
+        raise CandidateError(f"the placement puts two capacitors on port {repeated[0]}; one at most fits")
+    if instance.probe in ports:
+        raise CandidateError(f"the placement puts a capacitor on port {instance.probe}, which is the probe")
+    if (kept := np.intersect1d(ports, instance.keepouts)).size:
+        raise CandidateError(f"the placement puts a capacitor on port {kept[0]}, which must be kept free")
+    return ports
+
+
+def objective(instance: Instance, placement: NDArray[np.int64]) -> float:
+    """Reward of a placement that `check` returned, by inverting the whole of it; to be maximised."""
+    matrices = np.moveaxis(instance.network.impedance, 2, 0)
+    decaps = decap_magnitude(instance.network.frequencies)[:, None, None] * np.eye(len(placement))
+    inverse = np.linalg.inv(matrices[:, placement[:, None], placement] + decaps)
+    towards = matrices[:, instance.probe, placement]
+    seen = matrices[:, instance.probe, instance.probe] - np.einsum("fi,fij,fj->f", towards, inverse, towards)
+    return float(reward(instance, seen))
+
+
+def reward(instance: Instance, seen: ArrayLike) -> NDArray[np.float64]:
+    """Say what it is worth that the probe sees certain impedances.
+
+    Args:
+        instance: network and probe.
+        seen: ``(..., f)`` complex array, ohms.
+
+    Returns:
+        ``(...)`` array: by how many ohms the magnitude falls, each frequency times 1 GHz over itself, summed, over 10.
+    """
+    before = np.abs(instance.network.impedance[instance.probe, instance.probe])
+    return np.asarray(((before - np.abs(seen)) * (1e9 / instance.network.frequencies)).sum(axis=-1) / 10)

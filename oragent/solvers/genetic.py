@@ -1,0 +1,96 @@
+"""A genetic algorithm over sets of a fixed size, whose crossover is given from outside.
+
+Source: the algorithm of Ye et al. 2024, ReEvo, arXiv:2402.01145, for the placement of decoupling capacitors, after Kim
+et al. 2023, DevFormer, arXiv:2205.13225; except that genes which are not allowed are mended like repeated ones.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Solution", "evolve", "mend"]
+
+Genes = NDArray[np.int64]
+Fitness = Callable[[Genes], NDArray[np.float64]]
+Crossover = Callable[[Genes, int], Genes]
+
+
+class Solution(NamedTuple):
+    """The best individual of the last generation.
+
+    Attributes:
+        genes: ``(k,)`` int64 array, different genes.
+        fitness: by the function that was given; scorers recompute it.
+        history: best fitness of the first population, then of every generation; it never falls.
+    """
+
+    genes: Genes
+    fitness: float
+    history: tuple[float, ...]
+
+
+def evolve(
+    fitness: Fitness,
+    crossover: Crossover,
+    allowed: Genes,
+    length: int,
+    rng: np.random.Generator,
+    *,
+    population: int = 20,
+    generations: int = 10,
+    elite_rate: float = 0.2,
+) -> Solution:
+    """Evolve sets of ``length`` different genes.
+
+    The first population is drawn at random. In every generation the better half are parents; the best survive as the
+    elite; the crossover makes the rest anew from the parents, and what it returns is mended. There is no other
+    mutation.
+
+    Args:
+        fitness: values of an ``(n, length)`` array of individuals, to be maximised.
+        crossover: makes ``n`` children, ``(n, length)`` whole numbers, from ``(population - population // 2, length)``
+            parents, the worst first.
+        allowed: ``(m,)`` genes that an individual may have, different ones, at least ``length``.
+        length: genes of an individual.
+        rng: the only source of randomness.
+        population: individuals of a generation.
+        generations: how often there are children.
+        elite_rate: share of the population that survives.
+    """
+    individuals = rng.permuted(np.tile(allowed, (population, 1)), axis=1)[:, :length]
+    values = fitness(individuals)
+    history = [float(values.max())]
+    elite = int(population * elite_rate)
+    for _ in range(generations):
+        order = np.argsort(values, kind="stable")
+        individuals, values = individuals[order], values[order]
+        children = crossover(individuals[population // 2 :].copy(), population - elite)
+        children = mend(children, allowed, rng)
+        individuals = np.concatenate([individuals[population - elite :], children])
+        values = np.concatenate([values[population - elite :], fitness(children)])
+        history.append(float(values.max()))
+    best = int(values.argmax())
+    return Solution(individuals[best], float(values[best]), tuple(history))
+
+
+def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
+    """Replace genes that are not allowed, or stand in an individual before, by random ones that are and do not.
+
+    Args:
+        individuals: ``(n, k)`` array, any whole numbers.
+        allowed: ``(m,)`` array of at least ``k`` different genes.
+        rng: draws the new genes; untouched where nothing is to be mended.
+
+    Returns:
+        ``(n, k)`` array; every row has ``k`` different allowed genes.
+    """
+    mended = np.array(individuals, dtype=np.int64)
+    for row in mended:
+        first = np.zeros(len(row), dtype=bool)
+        first[np.unique(row, return_index=True)[1]] = True
+        wrong = np.flatnonzero(~(first & np.isin(row, allowed)))
+        if wrong.size:
+            row[wrong] = rng.choice(np.setdiff1d(allowed, row), len(wrong), replace=False)
+    return mended

@@ -1,0 +1,100 @@
+"""Score crossovers for decap placement: a genetic algorithm breeds with them, and its best placement counts."""
+
+from oragent.harness import Arguments, CandidateError, Guest, Result, figures, matrix, run
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+from time import perf_counter
+
+import numpy as np
+
+from oragent.domains import pdn
+from oragent.domains.cells import cell
+from oragent.solvers.elimination import with_shunts
+from oragent.solvers.genetic import evolve
+
+SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,)}
+GENERATIONS = {"train": 5, "val": 10, "test": 10}
+DATA = "problems/dpp_ga/data"  # where official files are looked for, under the project root
+SITES_SEED = 20
+NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
+LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)  # share of its ports that the parent most like it has
+TWIN_EDGES = (0.25, 0.35, 0.45, 0.55, 0.7, 0.9)  # share of its ports that another child of the same call has
+
+
+def evaluate(arguments: Arguments, crossover: Guest) -> Result:
+    """Run the genetic algorithm on every instance of the mode."""
+    folder = arguments.root_dir / DATA
+    network = pdn.read_network(folder) or pdn.generate()
+    read = pdn.read_sites(folder, network)
+    sites = read or pdn.draw_sites(np.random.default_rng(SITES_SEED))
+    decaps = pdn.decap_magnitude(network.frequencies)
+    rewards: list[float] = []
+    histories: list[tuple[float, ...]] = []
+    traits: list[tuple[float, float, float]] = []
+    begun = perf_counter()
+    for index, instance in enumerate(pdn.part(arguments.mode, sites, network)):
+        crossover.where = f"size {pdn.PORTS}, instance {index}"
+
+        def fitness(placements: np.ndarray, instance: pdn.Instance = instance) -> np.ndarray:
+            return pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, placements))
+
+        def breed(parents: np.ndarray, count: int) -> np.ndarray:
+            children = ports(crossover(parents, count), (count, pdn.DECAPS))
+            traits.append(kinship(parents, children))
+            return children
+
+        found = evolve(
+            fitness,
+            breed,
+            instance.free,
+            instance.decaps,
+            np.random.default_rng([*f"dpp_ga {arguments.mode}".encode(), pdn.PORTS, index]),
+            generations=GENERATIONS[arguments.mode],
+        )
+        rewards.append(pdn.objective(instance, pdn.check(instance, found.genes)))
+        histories.append(found.history)
+    seconds = perf_counter() - begun - crossover.seconds
+    metrics, score = figures("reward", {pdn.PORTS: rewards})
+    first, *later = np.mean(histories, axis=0).round(3).tolist()
+    novelty, likeness, twins = np.mean(traits, axis=0).tolist()
+    metrics |= {"pdn": network.origin, "instances": "official" if read else "generated"}
+    metrics |= {"random_start": first, "by_generation": later}
+    metrics |= {"novelty": round(novelty, 3), "likeness": round(likeness, 3), "twins": round(twins, 3)}
+    metrics |= {"candidate_seconds": round(crossover.seconds, 3), "solver_seconds": round(seconds, 3)}
+    return Result(metrics, cell((novelty, NOVELTY_EDGES), (likeness, LIKENESS_EDGES), (twins, TWIN_EDGES)), score)
+
+
+def ports(value: object, shape: tuple[int, int]) -> np.ndarray:
+    """Check what a crossover returned: the right shape, whole numbers, all of them ports.
+
+    Raises:
+        CandidateError: ``invalid``, saying what came and what was expected.
+    """
+    numbers = matrix(value, shape)  # type: ignore[arg-type]
+    wrong = (numbers != np.rint(numbers)) | (numbers < 0) | (numbers >= pdn.PORTS)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        found = f"{numbers[row, column]:.6g} at [{row}, {column}] ({int(wrong.sum())} such entries)"
+        raise CandidateError(f"returned {found}; expected ports, whole numbers 0 to {pdn.PORTS - 1}")
+    return numbers.astype(np.int64)
+
+
+def kinship(parents: np.ndarray, children: np.ndarray) -> tuple[float, float, float]:
+    """Novelty, likeness and twins of children, as they came from the crossover; averaged over them."""
+    old, new = (np.zeros((len(sets), pdn.PORTS)) for sets in (parents, children))
+    for table, sets in ((old, parents), (new, children)):
+        np.put_along_axis(table, sets, 1.0, axis=1)
+    distinct = new.sum(axis=1, keepdims=True)
+    novelty = (new * (old.max(axis=0) == 0)).sum(axis=1) / distinct[:, 0]
+    siblings = new @ new.T * (1 - np.eye(len(new)))
+    return (
+        float(novelty.mean()),
+        float(((new @ old.T).max(axis=1) / distinct[:, 0]).mean()),
+        float((siblings.max(axis=1) / distinct[:, 0]).mean()),
+    )
+
+
+if __name__ == "__main__":
+    run(evaluate, function="crossover", sizes=SIZES)
