@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
 
 from oragent.harness import frames
 from oragent.errors import CandidateError

@@ -19,7 +19,8 @@ def prepare() -> None:
     if allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
-    credentials.interpreter_paths()
+    credentials.readable_by_all(credentials.interpreter_paths())
+    landlock.abi()
 
 
 def confine(memory_mb: int, scorer: int) -> None:

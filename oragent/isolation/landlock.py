@@ -7,6 +7,7 @@ import ctypes
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from oragent.isolation import kernel
@@ -40,6 +41,7 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("access", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
+@cache
 def abi() -> int:
     """The version of the interface that this kernel has, 0 for none."""
     try:

@@ -89,7 +89,7 @@ class Host:
         self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
         for slot in range(workers):
             self._free.put((slot, None))
-        self._ready = False
+        self._ready = self._closed = False
         self._start()
 
     def __enter__(self) -> Self:
@@ -121,6 +121,7 @@ class Host:
     def close(self) -> None:
         """End the server and everything in it."""
         with self._lock:
+            self._closed = True
             while not self._free.empty():
                 _, worker = self._free.get()
                 if worker:
@@ -130,6 +131,8 @@ class Host:
     def _connect(self, slot: int) -> Worker:
         for _ in range(STARTS):
             with self._lock:
+                if self._closed:
+                    raise SandboxError("the sandbox is closed")
                 control = self._control
                 ours, theirs = socket.socketpair()
                 try:

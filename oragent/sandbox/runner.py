@@ -131,6 +131,7 @@ class Sandbox:
             try:
                 outcome = worker.run(message)
             except Closed:
+                worker.close()
                 host.give_back(slot, None)
                 life.enter(Stage.QUEUED)
                 continue

@@ -1,10 +1,10 @@
 """The evaluation server of one problem: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
 
-Three generations of processes. The first, a fresh interpreter with an allow-listed environment, enters namespaces of
-its own and cleans up when all is over. Its child, the zygote, imports what the evaluator imports, which compiles or
-loads its kernels. The zygote's children, one a worker, run an evaluation at a time, each in a fork of that warm
-interpreter: milliseconds in place of seconds. No process of these has ever held a key of the user's; no candidate runs
-in any of them; each ends when the one before it ends, the first when the engine does.
+Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
+over. The second enters namespaces of its own. The third, the zygote, imports what the evaluator imports, which compiles
+or loads its kernels. Its children, one a worker, run an evaluation at a time, each in a fork of that warm interpreter:
+milliseconds in place of seconds. None of these has ever held a key of the user's; no candidate runs in any of them;
+each ends when the one before it ends, the first when the engine does.
 """
 
 import argparse
@@ -44,18 +44,31 @@ def main() -> None:
     means = frozenset(offer.means for offer in probe() if offer.works)
     groups = _groups(arguments, means)
     setting = Setting(means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, _others(means))
-    if Means.NAMESPACES in means:
-        for number in range(arguments.workers):
-            (arguments.scratch / str(number)).mkdir()
-        namespaces.enter()
-    zygote = os.fork()
-    if zygote == 0:
-        _be_zygote(engine, setting, groups, arguments.evaluator)
+    warden = os.fork()
+    if warden == 0:
+        _be_warden(engine, setting, groups, arguments)
     engine.close()
-    os.waitpid(zygote, 0)
+    os.waitpid(warden, 0)
     for group in groups:
         group.remove()
     shutil.rmtree(arguments.scratch, ignore_errors=True)
+
+
+def _be_warden(engine: socket.socket, setting: Setting, groups: list[Group], arguments: argparse.Namespace) -> NoReturn:
+    """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
+    try:
+        kernel.die_with_parent(os.getppid())
+        if Means.NAMESPACES in setting.means:
+            for number in range(arguments.workers):
+                (arguments.scratch / str(number)).mkdir()
+            namespaces.enter()
+        zygote = os.fork()
+        if zygote == 0:
+            _be_zygote(engine, setting, groups, arguments.evaluator)
+        engine.close()
+        os.waitpid(zygote, 0)
+    finally:
+        os._exit(0)
 
 
 def _arguments() -> argparse.Namespace:

@@ -1,0 +1,51 @@
+"""What this machine offers to hold a stranger's program, in plain words."""
+
+import platform
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from oragent.isolation import Guarantee, Offer, not_held, probe
+
+__all__ = ["examine", "warning"]
+
+
+def examine(console: Console) -> bool:
+    """Try every means of isolation, and print what there is and what follows.
+
+    Returns:
+        Whether everything is held that we promise where all means are at hand.
+    """
+    offers = probe()
+    console.print(f"{platform.system()} {platform.release()}, Python {platform.python_version()}", highlight=False)
+    table = Table("means", "", "what there is of it", box=None, header_style="bold")
+    for offer in offers:
+        table.add_row(offer.means, "[green]yes[/]" if offer.works else "[yellow]no[/]", escape(offer.detail))
+    console.print(table)
+    missing = _missing(offers)
+    console.print("\n[bold]A candidate cannot[/]")
+    for guarantee in Guarantee:
+        mark = "[yellow]NOT HELD [/]" if guarantee in missing else "[green]held     [/]"
+        console.print(f"  {mark} {guarantee}", highlight=False)
+    if missing:
+        console.print(
+            "\nRun searches whose model you do not trust in a container, or on a machine that offers more"
+            f"{'' if sys.platform == 'linux' else ', such as one with Linux'}.",
+            soft_wrap=True,
+        )
+    return not missing
+
+
+def warning() -> str:
+    """One line on what is not held here; empty where everything is."""
+    missing = _missing(probe())
+    if not missing:
+        return ""
+    return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
+
+
+def _missing(offers: Sequence[Offer]) -> list[Guarantee]:
+    return not_held(offer.means for offer in offers if offer.works)

@@ -1,0 +1,240 @@
+"""Evaluations under a server: like by hand, whatever dies is replaced, and all of it ends with the engine."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import SandboxError
+from oragent.protocol import Result, Status, format_result
+from oragent.sandbox import Evaluation, Job, Limits, Sandbox, host
+from oragent.sandbox.life import End, Life, Stage
+
+BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
+SLOW = f"import time\ntime.sleep(1.5)\nprint('''{BLOCK}''')"
+PROJECT = Path(__file__).parents[2]
+
+
+def job(folder: Path, script: str, wall_s: float = 20) -> Job:
+    (folder / "eval.py").write_text(script)
+    return Job(folder / "eval.py", "", folder, Limits(wall_s=wall_s))
+
+
+def family(folder: Path) -> dict[int, tuple[int, int]]:
+    """All processes of a folder's server, with parent and session."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"--root-dir={folder}".encode() in (entry / "cmdline").read_bytes():
+                _, parent, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
+                found[int(entry.name)] = int(parent), int(session)
+        except OSError:
+            continue
+    return found
+
+
+def generation(folder: Path, above: int) -> int:
+    """Once an evaluation is under way: itself (0), its worker (1), the zygote (2), the warden (3), the first (4)."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        members = family(folder)
+        for process, (_, session) in members.items():
+            line = [process]
+            while line[-1] in members and members[line[-1]][0] in members:
+                line.append(members[line[-1]][0])
+            if session == process and len(line) == 5:
+                return line[above]
+        time.sleep(0.02)
+    raise AssertionError("no evaluation was begun")
+
+
+def gone(folder: Path) -> bool:
+    deadline = time.monotonic() + 10
+    while family(folder) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not family(folder)
+
+
+@pytest.fixture
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox() as made:
+        yield made
+
+
+def meanwhile(sandbox: Sandbox, job: Job, act: Callable[[], None]) -> Evaluation:
+    """Evaluate, and do something once the evaluation is under way."""
+    found: list[Evaluation] = []
+    thread = threading.Thread(target=lambda: found.append(sandbox(job)))
+    thread.start()
+    act()
+    thread.join(60)
+    return found[0]
+
+
+@pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
+def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Sandbox, number: int) -> None:
+    found = meanwhile(sandbox, job(tmp_path, SLOW), lambda: os.kill(generation(tmp_path, number), signal.SIGKILL))
+    assert (found.status, found.score) == (Status.OK, 3.5)
+    assert sandbox(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
+
+
+def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    found = meanwhile(
+        sandbox, job(tmp_path, "import time; time.sleep(20)"), lambda: os.kill(generation(tmp_path, 0), signal.SIGKILL)
+    )
+    assert (found.status, found.end) == (Status.CRASHED, End.SIGNALLED)
+    assert found.wall_s < 10
+
+
+def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: Path, sandbox: Sandbox) -> None:
+    def kill_twice() -> None:
+        first = generation(tmp_path, 1)
+        os.kill(first, signal.SIGKILL)
+        while (second := generation(tmp_path, 1)) == first:
+            time.sleep(0.02)
+        os.kill(second, signal.SIGKILL)
+
+    found = meanwhile(sandbox, job(tmp_path, "import time; time.sleep(20)"), kill_twice)
+    assert (found.status, found.end) == (Status.CRASHED, End.LOST)
+    assert found.ran
+
+
+def test_a_server_that_stands_still_is_replaced(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "GRACE_S", 0.5)
+
+    script = f"import time\ntime.sleep(0.5)\nprint('''{BLOCK}''')"
+    found = meanwhile(
+        sandbox, job(tmp_path, script, wall_s=2), lambda: os.kill(generation(tmp_path, 1), signal.SIGSTOP)
+    )
+    assert found.score == 3.5
+
+
+def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
+    (tmp_path / "eval.py").write_text("import time; time.sleep(60)")
+    engine = textwrap.dedent(f"""
+        from pathlib import Path
+        from oragent.sandbox import Job, Limits, Sandbox
+        folder = Path({str(tmp_path)!r})
+        Sandbox()(Job(folder / "eval.py", "", folder, Limits(wall_s=60)))
+    """)
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", engine], env=environment)
+    generation(tmp_path, 0)
+    process.kill()
+    process.wait()
+    assert gone(tmp_path)
+    assert list(tmp_path.glob("oragent-*")) == []  # and no folder of temporary files either
+
+
+def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
+    sandbox, problems = Sandbox(), []
+
+    def evaluate() -> None:
+        try:
+            sandbox(job(tmp_path, "import time; time.sleep(60)"))
+        except SandboxError as problem:
+            problems.append(str(problem))
+
+    thread = threading.Thread(target=evaluate)
+    thread.start()
+    generation(tmp_path, 0)
+    sandbox.close()
+    assert gone(tmp_path)
+    thread.join(20)
+    assert problems == ["the sandbox is closed"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "pass",
+        "import sys; sys.exit(3)",
+        "import sys; sys.exit('a reason')",
+        "raise ValueError('boom')",
+        "import atexit; atexit.register(print, 'at exit')",
+        "import threading, time\nthreading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()",
+        "print(__name__, __file__.rsplit('/', 1)[1], len(__import__('sys').argv))",
+        "import sys; print([name for name in sys.path if 'oragent-' in name] == sys.path[:1])",
+        "import pickle\nclass Local: pass\nprint(type(pickle.loads(pickle.dumps(Local()))) is Local)",
+        "import random, os\nprint(os.environ['PYTHONHASHSEED'], hash('text'))",
+    ],
+)
+def test_a_forked_interpreter_does_what_a_fresh_one_does(tmp_path: Path, body: str) -> None:
+    ends = []
+    for warm in (True, False):
+        with Sandbox(warm=warm) as sandbox:
+            found = sandbox(job(tmp_path, f"print('begin')\n{body}"))
+            ends.append((found.status, found.message, found.output, found.log.replace(_scratch(found.log), "")))
+    assert ends[0] == ends[1]
+
+
+def _scratch(log: str) -> str:
+    """The folder's name in a traceback, which is new each time."""
+    start = log.find("/oragent-")
+    return log[start : log.find("/eval.py", start)] if start >= 0 else "\0"
+
+
+def test_a_problem_scores_the_same_either_way() -> None:
+    folder = PROJECT / "problems" / "tsp_constructive"
+    scores = []
+    for warm in (True, False):
+        with Sandbox(warm=warm) as sandbox:
+            source = (folder / "heuristic.py").read_text()
+            scores.append(sandbox(Job(folder / "eval.py", source, PROJECT, Limits(), mode="train")).score)
+    assert scores[0] == scores[1] is not None
+
+
+def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "busy_import.py").write_text(
+        "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    script = f"import busy_import, threading\nprint(threading.active_count())\nprint('''{BLOCK}''')"
+    with Sandbox() as sandbox:
+        found = sandbox(job(tmp_path, script))
+    assert (found.score, found.output.split()[0]) == (3.5, "2")
+
+
+def test_workers_are_forked_anew_after_a_while(
+    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "RECYCLE", 2)
+    workers = set()
+    for _ in range(5):
+        sandbox(job(tmp_path, f"print('''{BLOCK}''')"))
+        workers.add(max(family(tmp_path)))
+    assert len(workers) >= 2
+
+
+def test_a_life_goes_through_its_stages_in_order() -> None:
+    life = Life()
+    life.enter(Stage.RUNNING)
+    life.enter(Stage.QUEUED)
+    life.enter(Stage.RUNNING)
+    life.enter(Stage.ENDED)
+    assert life.lost == 1
+    assert life.queued_s >= 0
+    with pytest.raises(ValueError, match="that is ended cannot become running"):
+        life.enter(Stage.RUNNING)
+
+
+def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) -> None:
+    with Sandbox() as sandbox:
+        found: list[Evaluation] = []
+        one = job(tmp_path, f"import time; time.sleep(0.5)\nprint('''{BLOCK}''')")
+        threads = [threading.Thread(target=lambda: found.append(sandbox(one))) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert max(one.queued_s for one in found) > 0.4
+    assert {one.end for one in found} == {End.EXITED}
