@@ -4,18 +4,21 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from oragent.errors import ConfigError
 from oragent.llm.client import Client
-from oragent.llm.model import Model
+from oragent.llm.ensemble import Ensemble
+from oragent.llm.model import Model, ModelSettings
 from oragent.llm.prices import Prices
+from oragent.llm.recorded import silent
 from oragent.llm.scripted import Scripted
 from oragent.sandbox import Pool, Sandbox
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
+from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 
@@ -25,7 +28,9 @@ STOPPED = "stopped by Ctrl-C"
 MODEL_FREE = ("gp",)
 
 
-def launch(config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer) -> Outcome:
+def launch(
+    config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer, replay: Path | None = None
+) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
     Args:
@@ -33,21 +38,26 @@ def launch(config: Config, root: Path, open_folder: Callable[[], RunFolder], obs
         root: project root, for the price table.
         open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
         observer: told of every committed round.
+        replay: the database of a run whose replies are taken in place of a model's.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(_search(config, root, open_folder, observer))
+    return asyncio.run(_search(config, root, open_folder, observer, replay))
 
 
-async def _search(config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer) -> Outcome:
-    async with _model(config, root) as model:
+async def _search(
+    config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer, replay: Path | None
+) -> Outcome:
+    async with _models(config, root, replay) as (model, cast):
         folder = open_folder()
         sandbox = Sandbox(config.cores, warm=config.zygote)
         pool = Pool(config.cores, sandbox)
         with sandbox, Store(folder.database) as store:
-            engine = Engine(folder, store, pool, STRATEGIES[config.strategy_name], model, observer)
+            if replay:
+                store.copy_replies(replay)
+            engine = Engine(folder, store, pool, STRATEGIES[config.strategy_name], model, observer, cast)
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
             try:
@@ -71,16 +81,31 @@ class _Interrupt:
 
 
 @asynccontextmanager
-async def _model(config: Config, root: Path) -> AsyncIterator[Model | None]:
-    """The model that the strategy asks, once it has shown that it answers."""
-    name = config.strategy_name
+async def _models(
+    config: Config, root: Path, replay: Path | None
+) -> AsyncIterator[tuple[Model | None, dict[str, Model]]]:
+    """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
+    name, key = config.strategy_name, os.environ.get("OPENAI_API_KEY")  # the first client takes it away
     if name in MODEL_FREE:
-        yield None
-    elif config.model is None:
+        yield None, {}
+        return
+    if replay:
+        yield silent, {}
+        return
+    if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
-    elif config.model.name == "scripted":
-        yield Scripted.varied(config.seed)
-    else:
-        async with Client(config.model, Prices.load(root / "configs" / "prices.yaml")) as client:
+    prices = Prices.load(root / "configs" / "prices.yaml")
+    async with AsyncExitStack() as stack:
+
+        async def ready(settings: ModelSettings) -> Model:
+            if settings.name == "scripted":
+                return Scripted.varied(config.seed, breed)
+            client = await stack.enter_async_context(Client(settings, prices, key))
             await client.check()
-            yield client
+            return client
+
+        cast: dict[str, Model] = {role: await ready(settings) for role, settings in config.models.items()}
+        for role in ("debug", "repair"):  # who writes programs mends them
+            cast |= {role: cast["code"]} if "code" in cast and role not in cast else {}
+        models = [await ready(settings) for settings in (config.model, *config.ensemble)]
+        yield Ensemble(models) if config.ensemble else models[0], cast

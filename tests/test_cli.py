@@ -125,7 +125,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
     script += [program, failure(500), program, Answer(sent=0.0), rubbish, rubbish]
     with ChatServer(*script, *[program] * 60) as server:
         done = oragent(
-            "run", "toy", "--model", "m", "--evaluations", 8, "model.backoff_s=0.01", "model.concurrency=1",
+            "run", "toy", "--model", "m", "--strategy", "funsearch", "--evaluations", 8, "model.backoff_s=0.01", "model.concurrency=1",
             "strategy.window=1", cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-secret",
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -149,7 +149,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
 def test_the_scripted_model_needs_no_server(toy: Path, tmp_path: Path) -> None:
     done = oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "by funsearch" in done.stdout
+    assert "by or_agent" in done.stdout
 
 
 def test_eval_scores_one_heuristic(toy: Path, tmp_path: Path) -> None:

@@ -15,18 +15,20 @@ ALLOWED = {
     "harness": {"errors", "protocol", "output", "isolation"},
     "domains": {"errors"},
     "solvers": {"errors"},
+    "training": {"errors", "domains", "solvers"},
     "sandbox": {"errors", "protocol", "output", "isolation"},
     "llm": {"errors", "protocol"},
     "search": {"errors", "protocol", "sandbox", "llm"},
     "report": {"errors", "protocol", "search"},
     "authoring": {"errors", "protocol", "sandbox", "search"},
+    "doctor": {"isolation"},
     "held_out": {"errors", "protocol", "sandbox", "search"},
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
     "display": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers"}
-HEAVY = {"openai", "torch", "libsumo", "traci", "sumolib", "dask"}  # may be imported inside a function
+HEAVY = {"openai", "optuna", "torch", "libsumo", "traci", "sumolib", "dask"}  # may be imported inside a function
 
 SOURCES = sorted((ROOT / "oragent").rglob("*.py"))
 EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))

@@ -1,13 +1,13 @@
 """What a model is to the rest of oragent: messages in, one reply out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, Self
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-__all__ = ["Message", "Model", "ModelSettings", "Reply", "estimate_tokens"]
+__all__ = ["Message", "Model", "ModelSettings", "Prompt", "Reply", "estimate_tokens"]
 
 
 @checked_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -19,6 +19,7 @@ class ModelSettings:
         base_url: address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
         temperature: in [0, 2]; a single call may set another one.
         max_tokens: limit on a reply's length, tokens; None leaves it to the server.
+        context_tokens: what prompt and reply may have together, to which prompts are fitted; None: not known.
         timeout_s: limit on one attempt, from sending to the last byte.
         retries: attempts after the first one, for failures that may pass.
         concurrency: calls in flight at once.
@@ -29,6 +30,7 @@ class ModelSettings:
     base_url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 1.0
     max_tokens: Annotated[int, Field(ge=1)] | None = None
+    context_tokens: Annotated[int, Field(ge=256)] | None = None
     timeout_s: Annotated[float, Field(gt=0.0)] = 120.0
     retries: Annotated[int, Field(ge=0)] = 5
     concurrency: Annotated[int, Field(ge=1)] = 4
@@ -46,6 +48,24 @@ class Message:
 
     role: str
     content: str
+
+
+class Prompt(tuple[Message, ...]):
+    """A conversation, with the part that the model plays in it; to a model any sequence of messages will do.
+
+    Attributes:
+        role: the part, such as ``code``.
+        name: of the call, different from that of every other call of a run.
+    """
+
+    role: str
+    name: str
+
+    def __new__(cls, messages: Iterable[Message], role: str = "", name: str = "") -> Self:
+        """Add role and name to the messages."""
+        prompt = super().__new__(cls, messages)
+        prompt.role, prompt.name = role, name
+        return prompt
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from oragent.report import about
 from oragent.report.about import About
 from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed
+from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
 from oragent.report.wording import Gain, gain
 from oragent.search.store import Record, RecordedReply, Store
@@ -36,6 +37,7 @@ class RunData:
         failures: the candidates without a score by how they ended, the most frequent first.
         descent: from the best candidate back to the oldest, through first parents.
         spend: what it took.
+        research: what its research rounds wrote down; None where the strategy has none.
         end: why it ended; None where it was killed, or still runs.
     """
 
@@ -51,6 +53,7 @@ class RunData:
     failures: dict[Status, tuple[Record, ...]]
     descent: tuple[Record, ...]
     spend: Spend
+    research: Research | None
     end: str | None
 
     @property
@@ -90,6 +93,7 @@ def load(folder: Path) -> RunData:
         with Store(path, readonly=True) as store:
             records, replies = tuple(store.records()), tuple(store.replies())
             seconds, end = store.elapsed_s(), store.meta("end")
+            notes = store.notes()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
     archive = replayed(described, records)
@@ -110,6 +114,7 @@ def load(folder: Path) -> RunData:
         failures=_failures(records),
         descent=_descent(best, by_id),
         spend=spend(records, replies, seconds),
+        research=research(notes),
         end=end,
     )
 

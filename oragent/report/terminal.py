@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent.report import view, wording
+from oragent.report.research import Research
 from oragent.report.run import RunData
 from oragent.report.text import clip, one_line
 
@@ -14,6 +15,7 @@ __all__ = ["show"]
 
 MAX_ELITES = 10
 MAX_LINES = 120
+MAX_MEMORY = 20
 STYLES = {"added": "green", "removed": "red", "gap": "cyan", "same": "default"}
 
 
@@ -29,6 +31,8 @@ def show(data: RunData, console: Console) -> None:
     _heading(console, "Archive")
     console.print(_islands(data))
     console.print(_elites(data))
+    if data.research:
+        _research(data.research, console)
     if data.failures:
         _heading(console, "Failures")
         console.print(_failures(data))
@@ -56,6 +60,15 @@ def _best(data: RunData, console: Console) -> None:
         for line in compared.lines:
             console.print(Text(line.text, style=STYLES[line.kind]))
         _left_out(console, compared.left_out, "line")
+
+
+def _research(research: Research, console: Console) -> None:
+    _heading(console, "Research")
+    console.print(f"{wording.count(research.ideas, 'idea')} tried, {research.better} of them better than their start")
+    memory, left_out = clip(research.memory, MAX_MEMORY)
+    if memory:
+        console.print(Text(memory, style="dim"))
+    _left_out(console, left_out, "line")
 
 
 def _islands(data: RunData) -> Table:

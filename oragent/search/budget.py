@@ -1,5 +1,6 @@
 """What a run may spend, and what it has spent."""
 
+import sys
 from dataclasses import dataclass, fields
 from typing import Annotated
 
@@ -37,10 +38,15 @@ class Budget:
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 
+    def room(self, spent: "Spent") -> "Spent":
+        """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
+        limits = {field.name: getattr(self, field.name) for field in fields(spent) if field.name != "seconds"}
+        return Spent(**{name: sys.maxsize if limit is None else limit for name, limit in limits.items()}) - spent
+
 
 @dataclass(frozen=True)
 class Spent:
-    """What was used of each bound of a ``Budget``, in its units."""
+    """What was used of each bound of a ``Budget``, or may be used of it, in its units."""
 
     evaluations: int = 0
     model_calls: int = 0
@@ -50,3 +56,17 @@ class Spent:
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        """What is left, never below 0."""
+        return Spent(*(max(0, getattr(self, field.name) - getattr(other, field.name)) for field in fields(self)))
+
+    def reaches(self, bounds: "Spent") -> bool:
+        """Whether one of the bounds is reached; seconds aside."""
+        return any(getattr(self, field.name) >= getattr(bounds, field.name) for field in fields(self)[:-1])
+
+    def part(self, position: int, count: int) -> "Spent":
+        """One of ``count`` shares that are as equal as they can be; together they are the whole."""
+        counted = (self.evaluations, self.model_calls, self.tokens)
+        evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
+        return Spent(evaluations, model_calls, tokens, self.money / count)

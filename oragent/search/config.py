@@ -3,23 +3,25 @@
 import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import yaml
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from oragent.errors import ConfigError
 from oragent.llm.model import ModelSettings
+from oragent.search.agent_settings import AgentSettings
 from oragent.search.budget import Budget
 
 __all__ = ["ArchiveSettings", "Config", "LimitSettings", "StrategySettings", "build", "dump", "explain", "read"]
 
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 STRICT = ConfigDict(extra="forbid")
+Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -27,13 +29,13 @@ class ArchiveSettings:
     """The archive.
 
     Attributes:
-        islands: populations that evolve side by side.
+        islands: populations that evolve side by side; None: 4 with ``or_agent``, 2 with other strategies.
         population: size of an island where a problem has no features.
         migration_period: rounds after which each island's best goes to the next one; 0: never.
         reset_period: rounds after which the worse half of the islands starts anew; 0: never.
     """
 
-    islands: Annotated[int, Ge(1)] = 2
+    islands: Annotated[int, Ge(1)] | None = None
     population: Annotated[int, Ge(1)] = 20
     migration_period: Annotated[int, Ge(0)] = 25
     reset_period: Annotated[int, Ge(0)] = 0
@@ -44,16 +46,20 @@ class StrategySettings:
     """The strategy.
 
     Attributes:
-        name: ``auto`` is ``funsearch`` with a model and ``gp`` without.
+        name: ``auto`` is ``or_agent`` with a model and ``gp`` without.
         temperature: greed in choosing parents: share of the ranking over which the weight falls by a factor e.
-        window: rounds in flight at once; a round begins on the state left that many rounds ago.
+        window: rounds in flight at once; a round begins on the state left that many rounds ago. None: 2 with
+            ``or_agent``, whose rounds are long and do several things at once themselves, 4 with other strategies.
         patience: rounds in a row without a new program to score, after which a run gives up.
+        novelty: share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
+            one.
     """
 
-    name: Literal["auto", "gp", "funsearch"] = "auto"
+    name: Literal["auto", "gp", "random", "funsearch", "eoh", "reevo", "mcts_ahd", "or_agent"] = "auto"
     temperature: Annotated[float, Gt(0)] = 0.2
-    window: Annotated[int, Ge(1)] = 4
+    window: Annotated[int, Ge(1)] | None = None
     patience: Annotated[int, Ge(1)] = 30
+    novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -79,9 +85,12 @@ class Config:
         zygote: fork evaluations from a warm interpreter; otherwise each starts a fresh one. Nor does this.
         budget: when to stop.
         strategy: how to search.
+        or_agent: how its rounds go, if that is the strategy.
         archive: what to remember.
         limits: bounds of one evaluation.
         model: the language model; None: search without one.
+        models: other models for single roles.
+        ensemble: models beside the first; a bandit gives each round to one of them, by what it gained for its cost.
     """
 
     seed: Annotated[int, Ge(0)] = 0
@@ -89,16 +98,34 @@ class Config:
     zygote: bool = True
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
+    or_agent: AgentSettings = field(default_factory=AgentSettings)
     archive: ArchiveSettings = field(default_factory=ArchiveSettings)
     limits: LimitSettings = field(default_factory=LimitSettings)
     model: ModelSettings | None = None
+    models: dict[Role, ModelSettings] = field(default_factory=dict)
+    ensemble: tuple[ModelSettings, ...] = ()
 
     @property
     def strategy_name(self) -> str:
         """The strategy's name with ``auto`` resolved."""
         if self.strategy.name != "auto":
             return self.strategy.name
-        return "gp" if self.model is None else "funsearch"
+        return "gp" if self.model is None else "or_agent"
+
+    @property
+    def islands(self) -> int:
+        """The number of islands, by strategy where none is set."""
+        return self.archive.islands or (4 if self.strategy_name == "or_agent" else 2)
+
+    @property
+    def window(self) -> int:
+        """The number of rounds in flight, by strategy where none is set."""
+        return self.strategy.window or (2 if self.strategy_name == "or_agent" else 4)
+
+    def settled(self) -> "Config":
+        """The same with what depends on the strategy filled in, as a run's folder keeps it."""
+        archive, strategy = replace(self.archive, islands=self.islands), replace(self.strategy, window=self.window)
+        return replace(self, archive=archive, strategy=strategy)
 
     @property
     def cores(self) -> int:

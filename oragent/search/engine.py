@@ -7,21 +7,23 @@ that was killed goes on as if it had not been.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
 from oragent.protocol import Status
 from oragent.sandbox import Limits, Pool
 from oragent.search.archive import AddStatus, Archive, Elite
 from oragent.search.budget import Spent
+from oragent.search.credit import credit
 from oragent.search.folder import RunFolder
 from oragent.search.run import Desk, Interrupted, Run, Strategy
-from oragent.search.store import Store, Trial
+from oragent.search.store import Note, Record, Store, Trial
 from oragent.search.syntax import length
 
 __all__ = ["Engine", "Observer", "Outcome", "Progress"]
@@ -76,6 +78,7 @@ class Engine:
         strategy: one research round, as a coroutine.
         model: answers prompts; None where the strategy needs none.
         observer: told of every committed round.
+        cast: models for single roles, where those are asked another one.
     """
 
     def __init__(
@@ -86,16 +89,20 @@ class Engine:
         strategy: Strategy,
         model: Model | None = None,
         observer: Observer = lambda progress: None,
+        cast: Mapping[str, Model] | None = None,
     ) -> None:
         config, about = folder.config, folder.problem.about
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
-        self._settings, self._budget = config.strategy, config.budget
-        self._archive = Archive(about.direction, config.archive.islands, config.archive.population)
+        self._settings, self._budget, self._window = config.strategy, config.budget, config.window
+        self._archive = Archive(about.direction, config.islands, config.archive.population)
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
         limits = Limits(config.limits.timeout_s or about.timeout_s, config.limits.memory_mb or about.memory_mb)
-        self._desk = Desk(folder, store, pool, model, limits, self._elapsed)
+        self._desk = Desk(folder, store, pool, model, limits, self._elapsed, cast or {})
+        self._granted: dict[int, Spent] = {}  # what each round in flight may use
+        self._notes: list[Note] = []
+        self._recorded_notes = store.notes()
         self._seed: Elite | None = None
         self._horizon = -1
         self._idle_rounds = 0
@@ -120,8 +127,9 @@ class Engine:
         upcoming = 1
         try:
             while True:
-                while len(flying) < self._width():
-                    flying[upcoming] = asyncio.create_task(self._round(self._opened(upcoming, len(flying))))
+                while len(flying) < self._window and self._may_begin():
+                    run = self._opened(upcoming, self._window - len(flying))
+                    flying[upcoming] = asyncio.create_task(self._round(run))
                     upcoming += 1
                 if not flying:
                     break
@@ -136,7 +144,7 @@ class Engine:
         return self._outcome(progress)
 
     async def _score_seed(self) -> Progress:
-        run = self._opened(0, 0)
+        run = self._opened(0, 1)
         if 0 not in self._recorded:
             trial = await run.evaluate(self._folder.problem.seed, (), "seed")
             failed = trial.evaluation
@@ -148,22 +156,28 @@ class Engine:
             run = self._replayed(run)
         return self._commit(0, run)
 
-    def _width(self) -> int:
-        """How many rounds may be in flight: never more than there are evaluations left to pay for."""
-        if self._end:
-            return 0
-        window, limit = self._settings.window, self._budget.evaluations
-        return window if limit is None else min(window, max(1, limit - self._spent.evaluations))
+    def _may_begin(self) -> bool:
+        """Whether anything is left to pay another round with, beside those in flight."""
+        return self._end is None and not Spent().reaches(self._room())
 
-    def _opened(self, number: int, ahead: int) -> Run:
-        config = self._folder.config
+    def _room(self) -> Spent:
+        return self._budget.room(sum(self._granted.values(), self._spent))
+
+    def _opened(self, number: int, places: int) -> Run:
+        """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
+        self._granted[number] = self._room().part(0, places)
+        if isinstance(self._desk.model, Ensemble):
+            self._desk.model.begin(number)
         return Run(
             desk=self._desk,
             number=number,
             archive=self._archive.snapshot(),
-            rng=np.random.default_rng([config.seed, number]),
-            spent=self._spent + Spent(evaluations=ahead),  # each round ahead of this one will pay for one at least
+            rng=np.random.default_rng([self._folder.config.seed, number]),
+            allowance=self._granted[number],
             horizon=self._horizon,
+            island=number % self._archive.islands,
+            memory=tuple(self._notes),
+            spent=self._spent,
         )
 
     async def _round(self, run: Run) -> Run:
@@ -182,16 +196,24 @@ class Engine:
         """Take a round from the store: it was committed before the run was ended."""
         for record in self._store.records(run.number):
             run.trials.append(record.trial)
+        run.notes = [note for note in self._recorded_notes if note.round == run.number]
         run.used = self._recorded[run.number]
         return run
 
     def _commit(self, number: int, run: Run) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
-        placed = [(trial, self._place(f"{number}.{position}", trial)) for position, trial in enumerate(run.trials)]
+        trials = run.named_trials()
+        placed = [(trial, self._place(f"{number}.{position}", trial)) for position, trial in enumerate(trials)]
         used = replace(run.used, evaluations=self._register(number, run.trials))
         if number not in self._recorded:
-            self._store.commit(number, placed, used, self._elapsed())
+            self._store.commit(number, placed, used, self._elapsed(), run.notes)
+        self._notes += run.notes
+        del self._granted[number]
         self._spent = replace(self._spent + used, seconds=self._elapsed())
+        self._desk.history.append([Record(f"{number}.{at}", *item, self._elapsed()) for at, item in enumerate(placed)])
+        if isinstance(self._desk.model, Ensemble):
+            gained = credit(self._desk.history, self._archive.fitness)
+            self._desk.model.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._tend_islands(number)
         self._latest = next((t.evaluation.message for t in run.trials if t.evaluation.status is Status.REJECTED), "")

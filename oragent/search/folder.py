@@ -18,7 +18,7 @@ from oragent.search.problem import Problem, load
 
 __all__ = ["RunFolder", "begin", "reopen"]
 
-CHANGEABLE = ("budget", "workers", "model")
+CHANGEABLE = ("budget", "workers", "zygote", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config) -> RunFol
     """
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name}"
     try:
-        run = RunFolder(_fresh(outputs / problem.name, stem), root.resolve(), problem, config)
+        run = RunFolder(_fresh(outputs / problem.name, stem), root.resolve(), problem, config.settled())
         _describe(run)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
@@ -85,7 +85,8 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
 
     Args:
         path: the run's folder.
-        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, model.
+        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
+            model, models, ensemble.
 
     Raises:
         ConfigError: if an override is wrong, or would turn the run into another one.

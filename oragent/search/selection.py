@@ -4,7 +4,7 @@ import numpy as np
 
 from oragent.search.archive import Archive, Elite
 
-__all__ = ["parents"]
+__all__ = ["cyclic", "drawn", "parents"]
 
 
 def parents(
@@ -27,5 +27,47 @@ def parents(
     """
     ranked = archive.ranked(island)
     weights = np.exp(-np.arange(len(ranked)) / (temperature * max(len(ranked), 1)))
-    drawn = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
-    return [ranked[position] for position in drawn]
+    places = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
+    return [ranked[position] for position in places]
+
+
+def drawn(archive: Archive, count: int, rng: np.random.Generator, temperature: float) -> tuple[list[Elite], int]:
+    """Draw different elites, each from an island drawn uniformly, by a softmax over their normalised scores.
+
+    A score is normalised to 1 for the island's best and 0 for its median and all that is worse, so that hopeless
+    programs in far cells do not make the good ones look alike. A cell holds one program, the shorter of two with equal
+    scores.
+
+    Args:
+        archive: where they live.
+        count: how many; fewer where the drawn islands have no others.
+        rng: the round's generator.
+        temperature: of the softmax; small is greedy.
+
+    Returns:
+        The drawn elites in the order of the draw, and the island of the first.
+    """
+    chosen: list[Elite] = []
+    islands = [int(island) for island in rng.integers(archive.islands, size=count)]
+    for island in islands:
+        taken = {elite.id for elite in chosen}
+        pool = [elite for elite in archive.ranked(island) if elite.id not in taken]
+        if pool:
+            fitness = np.array([archive.fitness(elite.score) for elite in pool])
+            weights = np.exp((_normalised(fitness) - 1) / temperature)
+            chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
+    return chosen, islands[0]
+
+
+def _normalised(fitness: np.ndarray) -> np.ndarray:
+    gap, scale = np.max(fitness) - fitness, np.max(fitness) - np.median(fitness)
+    normalised: np.ndarray = np.clip(1 - gap / scale, 0, 1) if scale > 0 else (gap == 0).astype(float)
+    return normalised
+
+
+def cyclic(number: int, mean: float, cycle: int) -> float:
+    """The temperature of a round: it falls in equal steps from twice its mean, and starts anew after each cycle.
+
+    As in FunSearch (Romera-Paredes et al. 2024, doi:10.1038/s41586-023-06924-6).
+    """
+    return 2 * mean * (1 - number % cycle / cycle)

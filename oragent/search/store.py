@@ -18,7 +18,7 @@ from oragent.protocol import Status
 from oragent.sandbox import Evaluation
 from oragent.search.budget import Spent
 
-__all__ = ["Record", "RecordedReply", "Store", "Trial"]
+__all__ = ["Note", "Record", "RecordedReply", "Store", "Trial"]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -28,14 +28,18 @@ CREATE TABLE IF NOT EXISTS evaluations (
     end TEXT NOT NULL, queued_s REAL NOT NULL, wall_s REAL NOT NULL, cpu_s REAL NOT NULL, peak_mb REAL NOT NULL,
     elapsed_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS replies (
-    round INTEGER NOT NULL, call INTEGER NOT NULL, role TEXT NOT NULL, prompt_hash TEXT NOT NULL, prompt TEXT NOT NULL,
-    reply TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL, cost REAL,
-    seconds REAL NOT NULL, retries INTEGER NOT NULL, PRIMARY KEY (round, call));
+    round INTEGER NOT NULL, branch TEXT NOT NULL, call INTEGER NOT NULL, role TEXT NOT NULL, prompt_hash TEXT NOT NULL,
+    prompt TEXT NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL,
+    tokens_out INTEGER NOT NULL, cost REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL,
+    PRIMARY KEY (round, branch, call));
 CREATE TABLE IF NOT EXISTS rounds (
     round INTEGER PRIMARY KEY, spent TEXT NOT NULL, elapsed_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS candidates (
     round INTEGER NOT NULL, number INTEGER NOT NULL, fingerprint TEXT NOT NULL, source TEXT NOT NULL,
-    parents TEXT NOT NULL, origin TEXT NOT NULL, island INTEGER NOT NULL, call INTEGER, placed TEXT NOT NULL,
+    parents TEXT NOT NULL, origin TEXT NOT NULL, island INTEGER NOT NULL, call INTEGER, branch TEXT NOT NULL,
+    placed TEXT NOT NULL, PRIMARY KEY (round, number));
+CREATE TABLE IF NOT EXISTS notes (
+    round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
 """
 VERSION = "2"
@@ -48,11 +52,13 @@ class Trial:
     Attributes:
         source: its text.
         fingerprint: hash of its canonical form, under which equal programs are scored once.
-        parents: ids of the candidates that it was made from.
+        parents: ids of the candidates that it was made from; until its round is committed also fingerprints, for those
+            of the same round, which have no id yet.
         origin: what made it: an operator of breeding, or a model's role.
         island: where it belongs.
-        call: the number, within its round, of the reply that it came from; None without a model.
+        call: the number, within its branch of the round, of the reply that it came from; None without a model.
         evaluation: how it did.
+        branch: the branch of its round in which it was tried; empty outside of branches.
     """
 
     source: str
@@ -62,6 +68,7 @@ class Trial:
     island: int
     call: int | None
     evaluation: Evaluation
+    branch: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,22 @@ class RecordedReply:
     cost: float | None
     seconds: float
     retries: int
+    branch: str = ""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a round wrote down for later rounds and for reports.
+
+    Attributes:
+        round: its number.
+        kind: what the note is, by which it is found again.
+        text: whatever the strategy says, perhaps JSON.
+    """
+
+    round: int
+    kind: str
+    text: str
 
 
 class Store:
@@ -169,11 +192,11 @@ class Store:
         with self._guarded():
             self._write("INSERT OR REPLACE INTO", "evaluations", values)
 
-    def reply(self, number: int, call: int, prompt_hash: str) -> RecordedReply | None:
+    def reply(self, number: int, call: int, prompt_hash: str, branch: str = "") -> RecordedReply | None:
         """The reply to a call that was made before, if the prompt was the same."""
-        query = "SELECT * FROM replies WHERE round = ? AND call = ? AND prompt_hash = ?"
+        query = "SELECT * FROM replies WHERE round = ? AND branch = ? AND call = ? AND prompt_hash = ?"
         with self._guarded():
-            row = self._db.execute(query, (number, call, prompt_hash)).fetchone()
+            row = self._db.execute(query, (number, branch, call, prompt_hash)).fetchone()
         return row and _reply(row)
 
     def keep_reply(self, reply: RecordedReply, prompt_hash: str) -> None:
@@ -181,14 +204,22 @@ class Store:
         with self._guarded():
             self._write("INSERT OR REPLACE INTO", "replies", {**vars(reply), "prompt_hash": prompt_hash})
 
-    def commit(self, number: int, trials: Sequence[tuple[Trial, str]], spent: Spent, elapsed_s: float) -> None:
-        """Write a round and its candidates, all or nothing.
+    def commit(
+        self,
+        number: int,
+        trials: Sequence[tuple[Trial, str]],
+        spent: Spent,
+        elapsed_s: float,
+        notes: Sequence[Note] = (),
+    ) -> None:
+        """Write a round with its candidates and notes, all or nothing.
 
         Args:
             number: of the round.
             trials: each candidate with what became of it, in the order of the round.
             spent: what the round used.
             elapsed_s: the run's own time.
+            notes: what the round wrote down, in its order.
         """
         with self._guarded():
             self._db.execute("BEGIN")
@@ -197,6 +228,8 @@ class Store:
                 values["parents"] = json.dumps(values.pop("parents"))
                 del values["evaluation"]
                 self._write("INSERT INTO", "candidates", values)
+            for position, note in enumerate(notes):
+                self._write("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, json.dumps(asdict(spent)), elapsed_s))
             self._db.execute("COMMIT")
 
@@ -221,10 +254,31 @@ class Store:
         with self._guarded():
             return [_record(row) for row in self._db.execute(query, (number, number))]
 
-    def replies(self) -> list[RecordedReply]:
-        """All replies, in round order."""
+    def replies(self, number: int | None = None) -> list[RecordedReply]:
+        """The replies in the order of their calls; of one round, or of all."""
+        query = "SELECT * FROM replies WHERE ? IS NULL OR round = ? ORDER BY round, branch, call"
         with self._guarded():
-            return [_reply(row) for row in self._db.execute("SELECT * FROM replies ORDER BY round, call")]
+            return [_reply(row) for row in self._db.execute(query, (number, number))]
+
+    def copy_replies(self, other: Path) -> None:
+        """Take over all replies of another run: where its prompts are put again, nobody has to be asked.
+
+        Raises:
+            StoreError: if there is no such run, or it has another layout.
+        """
+        with Store(other, readonly=True) as run:
+            rows = run._db.execute("SELECT * FROM replies").fetchall()
+        with self._guarded():
+            self._db.execute("BEGIN")
+            for row in rows:
+                self._write("INSERT OR REPLACE INTO", "replies", dict(row))
+            self._db.execute("COMMIT")
+
+    def notes(self) -> list[Note]:
+        """All notes of committed rounds, in their order."""
+        with self._guarded():
+            rows = self._db.execute("SELECT * FROM notes ORDER BY round, number").fetchall()
+        return [Note(row["round"], row["kind"], row["text"]) for row in rows]
 
     def _write(self, verb: str, table: str, values: dict[str, Any]) -> None:
         names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
@@ -264,6 +318,7 @@ def _record(row: sqlite3.Row) -> Record:
         island=row["island"],
         call=row["call"],
         evaluation=_evaluation(row),
+        branch=row["branch"],
     )
     return Record(f"{row['round']}.{row['number']}", trial, row["placed"], row["elapsed_s"])
 

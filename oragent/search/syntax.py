@@ -12,7 +12,7 @@ from oragent.errors import CandidateError, ProblemError
 from oragent.search.normalise import drop_docstrings, normalise
 from oragent.search.trees import children, nodes
 
-__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "parse", "read", "signature"]
+__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "outline", "parse", "read", "signature"]
 
 MAX_BYTES = 100_000
 MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
@@ -46,6 +46,18 @@ def signature(source: str, function: str) -> Signature:
         return Signature(function, _parameters(node), ast.unparse(header).splitlines()[0])
     except CandidateError as problem:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
+
+
+def outline(source: str, function: str) -> str:
+    """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source does not parse, or has no such function.
+    """
+    node = copy.copy(_definition(parse(source), function))
+    documented = [node.body[0]] if ast.get_docstring(node) else []
+    node.body, node.decorator_list = [*documented, ast.Expr(ast.Constant(...))], []
+    return ast.unparse(node)
 
 
 def check(source: str, wanted: Signature) -> None:

@@ -76,7 +76,7 @@ def test_any_text_gives_a_document_or_a_reply_error(text: str) -> None:
 
 @pytest.mark.parametrize("part", ["[x ", '{"\\"', "[1,] ", "[1 ", '[x "\\"\\"', "```\n"])
 def test_a_long_reply_is_read_in_little_time(part: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     with contextlib.suppress(ReplyError):
         extract_json(f"[y {part * 10_000}")
-    assert time.perf_counter() - begin < 3.0
+    assert time.process_time() - begin < 3.0

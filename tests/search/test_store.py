@@ -1,6 +1,7 @@
 """The store keeps what happened, and what it cannot read it says in one line."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from oragent.errors import StoreError
 from oragent.protocol import Status
 from oragent.sandbox import Evaluation
 from oragent.search.budget import Spent
-from oragent.search.store import Record, RecordedReply, Store, Trial
+from oragent.search.store import Note, Record, RecordedReply, Store, Trial
 
 SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)
 FAILED = Evaluation(Status.INVALID, message="no tour", traceback="...", log="x", wall_s=0.1)
@@ -112,3 +113,19 @@ def test_a_full_disk_says_how_to_go_on(path: Path) -> None:
             for number in range(1000):
                 store.keep_evaluation(str(number), SCORED, 1.0)
         assert store.evaluation("0") == SCORED
+
+
+def test_notes_are_committed_with_their_round_and_read_in_order(path: Path) -> None:
+    with Store(path) as store:
+        store.commit(2, [], Spent(), 1.0, [Note(2, "memory", "b"), Note(2, "tree", "{}")])
+        store.commit(1, [], Spent(), 1.0, [Note(1, "memory", "a")])
+        assert store.notes() == [Note(1, "memory", "a"), Note(2, "memory", "b"), Note(2, "tree", "{}")]
+
+
+def test_branches_of_a_round_number_their_calls_by_themselves(path: Path) -> None:
+    with Store(path) as store:
+        store.keep_reply(REPLY, "hash")
+        store.keep_reply(replace(REPLY, reply="other", branch="0.1/"), "hash")
+        assert store.reply(1, 0, "hash") == REPLY
+        assert store.reply(1, 0, "hash", "0.1/").reply == "other"
+        assert store.reply(1, 0, "hash", "0.2/") is None

@@ -72,7 +72,12 @@ def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: st
 
 def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> None:
     model = Says("def guess(x):\n    return 50.5", "def guess(x):\n    return 99")
-    search(begun("budget.evaluations=4", "model.name=m", "strategy.window=1", "archive.islands=1"), model)
+    search(
+        begun(
+            "budget.evaluations=4", "strategy.name=funsearch", "model.name=m", "strategy.window=1", "archive.islands=1"
+        ),
+        model,
+    )
     (prompt,) = model.asked[2]
     assert "Write guess(x), called with 3, such that it returns 100." in prompt
     assert "A lower score is better" in prompt
@@ -84,7 +89,7 @@ def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> No
 
 def test_a_reply_without_a_program_is_told_so_once(begun) -> None:
     model = Says("I would rather not.", "```python\ndef guess(x):\n    return 98\n```")
-    folder = begun("budget.evaluations=2", "model.name=m", "strategy.window=1")
+    folder = begun("budget.evaluations=2", "strategy.name=funsearch", "model.name=m", "strategy.window=1")
     assert search(folder, model).progress.best.score == 2
     complaint = model.asked[1][-1]
     assert "cannot be used" in complaint
@@ -95,7 +100,7 @@ def test_a_reply_without_a_program_is_told_so_once(begun) -> None:
 
 def test_a_second_useless_reply_is_rejected_and_the_run_goes_on(begun) -> None:
     model = Says("no", "no again")
-    folder = begun("budget.evaluations=3", "model.name=m", "strategy.window=1")
+    folder = begun("budget.evaluations=3", "strategy.name=funsearch", "model.name=m", "strategy.window=1")
     assert search(folder, model).complete
     rejected = records(folder)[1]
     assert rejected.trial.evaluation.status is Status.REJECTED
@@ -104,14 +109,14 @@ def test_a_second_useless_reply_is_rejected_and_the_run_goes_on(begun) -> None:
 
 
 def test_a_model_that_never_says_anything_of_use_ends_the_run_with_the_reason(begun) -> None:
-    outcome = search(begun("model.name=m", "strategy.patience=4"), Says(*["no"] * 100))
+    outcome = search(begun("strategy.name=funsearch", "model.name=m", "strategy.patience=4"), Says(*["no"] * 100))
     assert not outcome.complete
     assert outcome.reason.startswith("no new program to score in 4 rounds; the latest was rejected: ")
 
 
 def test_an_edit_is_applied_to_the_better_parent(begun) -> None:
     edit = "<<<<<<< SEARCH\n    return x * 2.0\n=======\n    return x * 30.0\n>>>>>>> REPLACE"
-    folder = begun("budget.evaluations=2", "model.name=m", "strategy.window=1")
+    folder = begun("budget.evaluations=2", "strategy.name=funsearch", "model.name=m", "strategy.window=1")
     search(folder, Says(edit))
     made = records(folder)[1].trial.source
     assert ast.dump(ast.parse(made)) == ast.dump(ast.parse("def guess(x):\n    return x * 30.0"))

@@ -1,27 +1,94 @@
 """From a prompt to a scored program: what every strategy with a model does alike."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from importlib.resources import files
 from string import Template
+from typing import Generic, Protocol, TypeVar
 
 from oragent.errors import CandidateError, ReplyError
 from oragent.llm.model import Message
 from oragent.llm.reply import extract_code
 from oragent.search import syntax
-from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import RecordedReply, Trial
 
-__all__ = ["ask_for_program", "fill"]
+__all__ = ["Asked", "Parent", "ask_and_read", "ask_for_program", "fill", "program"]
+
+T = TypeVar("T")
+
+
+class Parent(Protocol):
+    """A program that a prompt shows: an elite, or a candidate of the same round by its fingerprint."""
+
+    @property
+    def id(self) -> str:
+        """Its name in a line of descent."""
+
+    @property
+    def source(self) -> str:
+        """Its text."""
+
+
+@dataclass(frozen=True)
+class Asked(Generic[T]):
+    """What came of a question.
+
+    Attributes:
+        value: what was read off the reply; None if neither it nor its repair was of use.
+        reply: the last one.
+        problem: what was wrong with it; empty where it was of use.
+    """
+
+    value: T | None
+    reply: RecordedReply
+    problem: str = ""
 
 
 def fill(template: str, **values: object) -> str:
     """Fill a prompt template of ``search/prompts``."""
-    text = (files("oragent.search") / "prompts" / f"{template}.txt").read_text(encoding="utf-8")
-    return Template(text).substitute({name: str(value) for name, value in values.items()}).strip()
+    return _template(template).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
-async def ask_for_program(run: Run, role: str, messages: Sequence[Message], parents: Sequence[Elite]) -> Trial:
+@lru_cache
+def _template(name: str) -> Template:
+    return Template((files("oragent.search") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
+
+
+async def ask_and_read(
+    run: Run,
+    role: str,
+    messages: Sequence[Message],
+    read: Callable[[str], T],
+    complain: Callable[[str], str],
+    temperature: float | None = None,
+) -> Asked[T]:
+    """Ask a model; a reply that cannot be used is sent back once, with the reason.
+
+    Args:
+        run: the round.
+        role: of the model, for accounts.
+        messages: the prompt.
+        read: takes what is wanted out of a reply; raises ``ReplyError`` or ``CandidateError`` where it is not there.
+        complain: turns that error into the prompt for the repair.
+        temperature: of the model; None: its own.
+    """
+    reply = await run.ask(role, messages, temperature)
+    try:
+        return Asked(read(reply.reply), reply)
+    except (ReplyError, CandidateError) as problem:
+        again = [*messages, Message("assistant", reply.reply), Message("user", complain(str(problem)))]
+    reply = await run.ask("repair", again, temperature)
+    try:
+        return Asked(read(reply.reply), reply)
+    except (ReplyError, CandidateError) as problem:
+        return Asked(None, reply, str(problem))
+
+
+async def ask_for_program(
+    run: Run, role: str, messages: Sequence[Message], parents: Sequence[Parent], temperature: float | None = None
+) -> Trial:
     """Ask a model for a program and score it; a reply without a usable one is told so, once.
 
     Args:
@@ -29,26 +96,39 @@ async def ask_for_program(run: Run, role: str, messages: Sequence[Message], pare
         role: of the model, for accounts and lineage.
         messages: the prompt.
         parents: the programs that the prompt shows; the last is what an edit applies to.
+        temperature: of the model; None: its own.
 
     Returns:
         The candidate; rejected, with the reason, if neither reply was of use.
     """
-    line = [elite.id for elite in parents]
-    reply = await run.ask(role, messages)
-    try:
-        source = _program(run, reply, parents)
-    except (ReplyError, CandidateError) as problem:
-        complaint = fill("repair", problem=problem, signature=run.problem.signature.text)
-        again = [*messages, Message("assistant", reply.reply), Message("user", complaint)]
-        role, reply = "repair", await run.ask("repair", again)
-        try:
-            source = _program(run, reply, parents)
-        except (ReplyError, CandidateError) as still:
-            return run.reject(reply.reply, str(still), line, role, reply.call)
-    return await run.evaluate(source, line, role, reply.call)
+    line = [parent.id for parent in parents]
+    base = parents[-1].source if parents else None
+    asked = await ask_and_read(
+        run,
+        role,
+        messages,
+        lambda text: program(run, text, base),
+        lambda problem: fill("repair", problem=problem, signature=run.problem.signature.text),
+        temperature,
+    )
+    reply = asked.reply
+    if asked.value is None:
+        return run.reject(reply.reply, asked.problem, line, reply.role, reply.call)
+    return await run.evaluate(asked.value, line, reply.role, reply.call)
 
 
-def _program(run: Run, reply: RecordedReply, parents: Sequence[Elite]) -> str:
-    source = extract_code(reply.reply, run.problem.about.function, parents[-1].source if parents else None)
+def program(run: Run, text: str, base: str | None) -> str:
+    """Take a program of the problem's signature out of a reply.
+
+    Args:
+        run: the round.
+        text: the reply.
+        base: what edits apply to.
+
+    Raises:
+        ReplyError: there is none.
+        CandidateError: it has another signature, or cannot be compiled.
+    """
+    source = extract_code(text, run.problem.about.function, base)
     syntax.check(source, run.problem.signature)
     return source

@@ -1,46 +1,105 @@
 """FunSearch: a model is shown good programs, worse to better, and writes the next one.
 
-Romera-Paredes et al. 2024 (doi:10.1038/s41586-023-06924-6). Where we differ: cells of the archive take the place of
-clusters of equal scores, parents are drawn by rank, the model is asked in a chat and not to complete a text, and the
-prompt may name one of the problem's building blocks. Set ``archive.reset_period`` for the paper's resets of the worse
-half of the islands.
+Romera-Paredes et al. 2024 (doi:10.1038/s41586-023-06924-6). On an island, programs of equal score form a cluster. Two
+clusters are drawn by a softmax over their scores, which grows greedier with the number of programs, and from each a
+program, shorter ones more often. Islands exchange nothing; with ``archive.reset_period`` the worse half of them is
+emptied now and then, and each restarts from the best program of a surviving one.
+
+Where we differ: scores are normalised before the softmax (1 is the island's best, 0 its median and what is worse), so
+that its temperature fits any problem; a cluster is one score, and not one for each test; the model is asked in a chat
+and not to complete a text; the prompt may name one of the problem's building blocks; resets come by rounds, not hours,
+and by default never.
 """
+
+from collections.abc import Sequence
+
+import numpy as np
 
 from oragent.llm.model import Message
 from oragent.search.archive import Elite
+from oragent.search.fitting import Part, fit
 from oragent.search.run import Run
-from oragent.search.selection import parents
+from oragent.search.store import Record
 from oragent.search.strategies.asking import ask_for_program, fill
+from oragent.search.strategies.operators import show
+from oragent.search.strategies.population import elite, fitness
 
-__all__ = ["round"]
+__all__ = ["islands", "prompt", "round"]
 
 SHOTS = 2  # programs in a prompt (the paper's k)
+TEMPERATURE = 0.1  # of the draw of clusters, on an empty island
+PERIOD = 30_000  # programs on an island after which the temperature, which falls to zero until then, starts anew
 
 
 async def round(run: Run) -> None:
     """Show the model two programs of an island, worse first, and score what it writes."""
-    drawn = parents(run.archive, run.island, SHOTS, run.rng, run.desk.folder.config.strategy.temperature)
-    shown = sorted(drawn, key=lambda elite: run.archive.fitness(elite.score))
+    drawn = draw(run, islands(run)[run.island])
+    shown = [elite(one) for one in sorted(drawn, key=lambda one: fitness(run, one))]
     await ask_for_program(run, "code", [Message("user", prompt(run, shown))], shown)
 
 
-def prompt(run: Run, shown: list[Elite]) -> str:
+def islands(run: Run) -> list[list[Record]]:
+    """What lives on each island: what was made there since its last reset, and its founder."""
+    period, seed = run.desk.folder.config.archive.reset_period, run.desk.folder.config.seed
+    living: list[dict[str, Record]] = [{} for _ in range(run.archive.islands)]
+    for number, candidates in enumerate(run.desk.history[: run.horizon + 1]):
+        for record in candidates:
+            homes = living if number == 0 else [living[record.trial.island]]
+            for home in homes if record.placed else []:
+                home.setdefault(record.trial.fingerprint, record)
+        if number and period and number % period == 0:
+            _reset(run, living, np.random.default_rng([seed, number, 1]))
+    return [list(home.values()) for home in living]
+
+
+def draw(run: Run, living: Sequence[Record]) -> list[Record]:
+    """Draw a program from each of two clusters of an island."""
+    clusters: dict[float, list[Record]] = {}
+    for record in living:
+        clusters.setdefault(fitness(run, record), []).append(record)
+    values = np.array(list(clusters))
+    median, top = np.median(values), np.max(values)
+    normalised = np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))
+    temperature = TEMPERATURE * (1 - (len(living) % PERIOD) / PERIOD)
+    weights = np.exp((normalised - 1) / temperature)
+    count = min(SHOTS, int(np.count_nonzero(weights)))
+    places = run.rng.choice(len(values), size=count, replace=False, p=weights / weights.sum())
+    return [_short_one(clusters[values[place]], run.rng) for place in places]
+
+
+def prompt(run: Run, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
-    about = run.problem.about
+    about, known = run.problem.about, run.problem.knowledge.strip()
     blocks = about.primitives
     hint = f"One building block that may help: `{blocks[int(run.rng.integers(len(blocks)))]}`." if blocks else ""
-    return fill(
-        "funsearch",
-        description=about.description.strip(),
-        better="lower" if about.direction == "minimize" else "higher",
-        programs="\n\n".join(_shown(number, elite) for number, elite in enumerate(shown)),
-        function=about.function,
-        signature=run.problem.signature.text,
-        hint=hint,
-        knowledge=run.problem.knowledge.strip(),
+    programs = [show(f"Version {number}", one) for number, one in enumerate(shown)]
+    return fit(
+        lambda left: fill(
+            "funsearch",
+            description=about.description.strip(),
+            better="lower" if about.direction == "minimize" else "higher",
+            programs="\n\n".join(left["programs"]),
+            signature=run.problem.signature.text,
+            hint="".join(left["a hint"]),
+            knowledge="".join(left["what is known about the problem"]),
+        ),
+        [Part("a hint", [hint]), Part("what is known about the problem", [known]), Part("programs", programs, keep=1)],
+        run.room,
     )
 
 
-def _shown(number: int, elite: Elite) -> str:
-    figures = ", ".join(f"{name}: {value}" for name, value in elite.metrics.items() if not name.endswith("seconds"))
-    return f"Version {number}, score {elite.score:.6g} ({figures}):\n```python\n{elite.source.strip()}\n```"
+def _short_one(cluster: Sequence[Record], rng: np.random.Generator) -> Record:
+    """Draw from a cluster by a softmax over the negative length of the text, as a share of its range."""
+    lengths = np.array([len(record.trial.source) for record in cluster], dtype=float)
+    weights = np.exp(-(lengths - lengths.min()) / (lengths.max() + 1e-6))
+    return cluster[int(rng.choice(len(cluster), p=weights / weights.sum()))]
+
+
+def _reset(run: Run, living: list[dict[str, Record]], rng: np.random.Generator) -> None:
+    """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
+    tops = [max(home.values(), key=lambda one: fitness(run, one)) for home in living]
+    order = sorted(range(len(living)), key=lambda island: -fitness(run, tops[island]))
+    survivors = order[: (len(living) + 1) // 2]
+    for island in order[len(survivors) :]:
+        founder = tops[survivors[int(rng.integers(len(survivors)))]]
+        living[island] = {founder.trial.fingerprint: founder}

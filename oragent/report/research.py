@@ -1,0 +1,124 @@
+"""What a run with research rounds wrote down: its long-term memory and its trees of ideas."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oragent.errors import StoreError
+from oragent.report import wording
+from oragent.search.store import Note
+
+__all__ = ["Branch", "Research", "Tree", "research"]
+
+LATEST = 10  # rounds whose trees are shown
+MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
+UNTRIED = "untried"  # the budget did not reach
+
+
+@dataclass(frozen=True)
+class Branch:
+    """An idea in a tree.
+
+    Attributes:
+        depth: 1 for what was tried at the root.
+        title: a few words.
+        idea: how it was to be done.
+        candidate: id of its solution; empty without one.
+        outcome: its score, or how it failed.
+        verdict: whether it is better than what it started from.
+        report: what came of the experiments on it.
+        steps: the experiments, one line each.
+    """
+
+    depth: int
+    title: str
+    idea: str
+    candidate: str
+    outcome: str
+    verdict: str
+    report: str
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A round's tree.
+
+    Attributes:
+        round: its number.
+        start: what stood at its root, in words.
+        branches: the ideas, each before those that start from it.
+    """
+
+    round: int
+    start: str
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True)
+class Research:
+    """What was written down.
+
+    Attributes:
+        memory: the long-term memory at the end; empty where none was written.
+        trees: the latest ones, the latest first.
+        left_out: how many older ones are not among them.
+        ideas: how many were tried in all.
+        better: how many of them were better than what they started from.
+    """
+
+    memory: str
+    trees: tuple[Tree, ...]
+    left_out: int
+    ideas: int
+    better: int
+
+
+def research(notes: Sequence[Note]) -> Research | None:
+    """Read the notes of a run; None where its strategy keeps no trees.
+
+    Raises:
+        StoreError: if a note is not what such a strategy writes.
+    """
+    found = [note for note in notes if note.kind == "tree"]
+    if not found:
+        return None
+    try:
+        raw = [json.loads(note.text) for note in found]
+        memories = [str(json.loads(note.text)["text"]) for note in notes if note.kind == "memory"]
+        trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], raw[-LATEST:], strict=True))
+        verdicts = [
+            MARKS.get(node["state"], "") for tree in raw for node in tree["nodes"][1:] if node["state"] != UNTRIED
+        ]
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as problem:
+        raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
+    left_out = len(found) - len(trees)
+    return Research((memories or [""])[-1], trees[::-1], left_out, len(verdicts), verdicts.count("better"))
+
+
+def _tree(number: int, tree: Mapping[str, Any]) -> Tree:
+    start = f"{'the elitist' if tree['elitist'] else 'parents'} {' and '.join(tree['start'])}"
+    return Tree(number, start, tuple(_branches(tree["nodes"], 0, 1)))
+
+
+def _branches(nodes: Sequence[Mapping[str, Any]], parent: int, depth: int) -> Iterator[Branch]:
+    for node in nodes:
+        if node["parent"] == parent and node["state"] != UNTRIED:
+            scored = node["score"] is not None
+            yield Branch(
+                depth=depth,
+                title=node["title"],
+                idea=node["idea"],
+                candidate=node["candidate"] or "",
+                outcome=wording.score(node["score"]) if scored else node["failure"],
+                verdict=MARKS.get(node["state"], ""),
+                report=node["report"],
+                steps=tuple(_step(step) for step in node["steps"]),
+            )
+            yield from _branches(nodes, node["number"], depth + 1)
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    verdict = "" if step["kind"] == "probe" else ", kept" if step["better"] else ", taken back"
+    return f"{step['kind']}: {step['change']} → {step['outcome']}{verdict}. {step['lesson']}".rstrip()

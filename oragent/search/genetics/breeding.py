@@ -1,0 +1,41 @@
+"""Vary a program of which nothing is known but its text: what the scripted model writes with."""
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from oragent.errors import CandidateError
+from oragent.search.genetics.draft import MODULES, free_names
+from oragent.search.genetics.variation import vary
+from oragent.search.syntax import parse
+
+__all__ = ["breed"]
+
+
+def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
+    """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
+
+    Args:
+        source: the program.
+        seed: of the variation.
+        quoted: texts of which those that are expressions over the function's parameters may be inserted.
+    """
+    try:
+        functions = [node for node in parse(source).body if isinstance(node, ast.FunctionDef)]
+        if not functions:
+            return source
+        known = {*MODULES, *(arg.arg for arg in functions[-1].args.args)}
+        primitives = [text for text in quoted if _is_expression(text, known)]
+        rng = np.random.default_rng(seed)
+        return vary(source, None, function=functions[-1].name, primitives=primitives, rng=rng).source
+    except CandidateError:
+        return source
+
+
+def _is_expression(text: str, known: set[str]) -> bool:
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return not isinstance(node, ast.Name | ast.Constant) and set(free_names(node)) <= known

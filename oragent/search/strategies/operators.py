@@ -1,0 +1,115 @@
+"""The operators of EoH and of what was built on it: what a model is asked to do with the programs that it is shown.
+
+``i1`` starts from nothing, ``e1`` differs from all, ``e2`` builds on what good ones have in common, ``m1`` changes a
+mechanism, ``m2`` the parameters, ``m3`` simplifies (Liu et al. 2024, arXiv:2401.02051); ``s1`` unites what helped along
+a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of its name in ``search/prompts``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from oragent.llm.blocks import drop_thoughts, fenced_blocks
+from oragent.llm.model import Message
+from oragent.search import syntax
+from oragent.search.archive import Elite
+from oragent.search.fitting import Part, fit
+from oragent.search.run import Run
+from oragent.search.store import Record, Trial
+from oragent.search.strategies.asking import ask_for_program, fill
+from oragent.search.strategies.population import elite
+
+__all__ = ["apply", "prose", "remember", "show", "thought", "thoughts", "write"]
+
+THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
+BRACES = re.compile(r"\{([^{}]+)\}")
+SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
+LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
+
+
+async def apply(run: Run, operator: str, parents: Sequence[Record]) -> Trial:
+    """Ask for a program by an operator, score it, and remember the thought that came with it.
+
+    Args:
+        run: the round.
+        operator: its name; programs carry it as their origin.
+        parents: what the prompt shows, worse to better; the last is what ``m1``, ``m2`` and ``m3`` change.
+    """
+    outline = "" if parents else syntax.outline(run.problem.seed, run.problem.about.function)
+    shown = [elite(parent) for parent in parents]
+    prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
+    trial = await ask_for_program(run, operator, [Message("user", prompt)], shown)
+    replies = [reply.reply for reply in run.desk.store.replies(run.number) if reply.branch == trial.branch]
+    said = [thought(reply) for reply in replies[: (trial.call or 0) + 1]]
+    remember(run, trial, next((words for words in reversed(said) if words), ""))
+    return trial
+
+
+def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mapping[str, str] | None = None) -> str:
+    """Write a prompt that asks for a program, such that it fits into the model's context.
+
+    Args:
+        run: the round.
+        task: what to do with the programs.
+        shown: the programs, worse to better.
+        answer: template that says what the reply must look like.
+        ideas: thoughts behind programs, by id.
+    """
+    about, known = run.problem.about, ideas or {}
+    programs = [show(f"Program {place}", one, known.get(one.id, "")) for place, one in enumerate(shown, 1)]
+    better = "lower" if about.direction == "minimize" else "higher"
+    heading = f"Here are programs that were tried, with their scores. A {better} score is better.\n\n" if shown else ""
+    frame = {
+        "description": about.description.strip(),
+        "task": task,
+        "answer": fill(answer, signature=run.problem.signature.text),
+    }
+    return fit(
+        lambda left: fill(
+            "evolve",
+            knowledge="".join(left["what is known about the problem"]),
+            programs=heading + "\n\n".join(left["programs"]),
+            **frame,
+        ),
+        [Part("what is known about the problem", [run.problem.knowledge.strip()]), Part("programs", programs, keep=1)],
+        run.room,
+    )
+
+
+def show(label: str, one: Elite, idea: str = "") -> str:
+    """Show a model a program with its score, its figures and the idea behind it."""
+    figures = ", ".join(f"{name}: {value}" for name, value in one.metrics.items() if not name.endswith("seconds"))
+    thinking = f"Idea: {idea}\n" if idea else ""
+    return f"{label}, score {one.score:.6g} ({figures}):\n{thinking}```python\n{one.source.strip()}\n```"
+
+
+def thought(reply: str) -> str:
+    """The idea that a reply states: between braces; or the first sentence beside the code, if a model forgot them."""
+    blocks, outside = fenced_blocks(drop_thoughts(reply))
+    braced = BRACES.search(outside)
+    if braced:
+        return _brief(braced[1])
+    sentence = SENTENCE.match(outside.strip()) if blocks else None
+    return _brief(sentence[1]) if sentence else ""
+
+
+def prose(reply: str) -> str:
+    """What a reply says in words, without code, cut to a length that later prompts can carry."""
+    return _brief(fenced_blocks(drop_thoughts(reply))[1])
+
+
+def remember(run: Run, trial: Trial, words: str) -> None:
+    """Write down the thought behind a program; a later one about the same program counts more."""
+    if words:
+        run.note(THOUGHT, f"{trial.fingerprint} {words}")
+
+
+def thoughts(run: Run, records: Sequence[Record]) -> dict[str, str]:
+    """The thoughts behind programs that were committed before the round began, by their ids."""
+    wanted = {record.trial.fingerprint: record.id for record in records}
+    noted = (note.text.partition(" ") for note in run.recall(THOUGHT))
+    return {wanted[fingerprint]: words for fingerprint, _, words in noted if fingerprint in wanted}
+
+
+def _brief(text: str) -> str:
+    words = text.split()
+    return " ".join(words[:LONGEST]) + (" ..." if len(words) > LONGEST else "")

@@ -1,0 +1,16 @@
+"""OR-Agent: research rounds that grow a tree of ideas, experiment on each, and learn at three time scales.
+
+Liu et al. 2026, "OR-Agent: Bridging Evolutionary Search and Structured Research for Automated Algorithm Discovery"
+(arXiv:2602.13769). Five roles, each a function with its own prompts in ``search/prompts`` and, if so configured, its
+own model and temperature: *lead* (``round``, ``reflection.rewritten``), *idea* (``ideas``), *code* (``coding``),
+*experiment* (``experiments``), *reflect* (``reflection``).
+
+Where we differ: a cell of the archive holds one program, so that of equally good ones the shorter is the one that is
+drawn; the first round only fills the archive; each experiment starts from the best solution seen, so that the return
+to it at the end needs no step of its own; constants are tuned by optuna; and the time limit of an evaluation is the
+problem's own unless ``limits.timeout_s`` is set (the study: 300 s).
+"""
+
+from oragent.search.strategies.or_agent.round import round
+
+__all__ = ["round"]

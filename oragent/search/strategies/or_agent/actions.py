@@ -1,0 +1,102 @@
+"""What a model may do with a solution: edit it, have its constants tuned, measure something, or stop."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oragent.errors import ReplyError
+from oragent.llm.blocks import drop_thoughts
+from oragent.search.run import Run
+from oragent.search.strategies.asking import program
+from oragent.search.strategies.or_agent.constants import Constant, Range
+
+__all__ = ["Action", "Edit", "Probe", "Stop", "Tune", "read_action"]
+
+WORD = re.compile(r"^\W*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.MULTILINE)
+THOUGHT = re.compile(r"^\W*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+CHOICE = re.compile(rf"\bc(\d+)\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
+WANTED = "write THOUGHT: ..., then ACTION: EDIT, TUNE, PROBE or STOP, and what belongs to it"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Replace the program.
+
+    Attributes:
+        source: what takes its place.
+        thought: why.
+    """
+
+    source: str
+    thought: str
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Run a program that prints what it measures; it is never kept."""
+
+    source: str
+    thought: str
+
+
+@dataclass(frozen=True)
+class Tune:
+    """Tune constants within their ranges."""
+
+    ranges: tuple[Range, ...]
+    thought: str
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Do no more."""
+
+    thought: str
+
+
+Action = Edit | Probe | Tune | Stop
+
+
+def read_action(run: Run, text: str, source: str, constants: Sequence[Constant]) -> Action:
+    """Take the action out of a reply; without the word, a program or an edit speaks for itself.
+
+    Args:
+        run: the round.
+        text: the reply.
+        source: the program that it is about.
+        constants: those that may be tuned.
+
+    Raises:
+        ReplyError: there is none, or what belongs to it is missing.
+        CandidateError: it holds a program that cannot be called as wanted.
+    """
+    answer = drop_thoughts(text)
+    word = WORD.search(answer)
+    kind = word[1].upper() if word else ""
+    found = THOUGHT.search(answer)
+    thought = " ".join(found[1].split())[:300] if found else ""
+    if kind == "STOP":
+        return Stop(thought)
+    if kind == "TUNE":
+        return Tune(_ranges(answer[word.end() :] if word else answer, constants), thought)
+    try:
+        changed = program(run, answer, source)
+    except ReplyError as problem:
+        raise ReplyError(f"{problem}; {WANTED}" if not kind else str(problem)) from None
+    if kind == "PROBE":
+        return Probe(changed, thought)
+    if changed.strip() == source.strip():
+        raise ReplyError("the edit changes nothing; change one thing, or choose ACTION: STOP")
+    return Edit(changed, thought)
+
+
+def _ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:
+    ranges: dict[int, Range] = {}
+    for number, low, high in CHOICE.findall(text):
+        if int(number) < len(constants):
+            ranges.setdefault(int(number), Range.around(constants[int(number)], low, high))
+    if not ranges:
+        names = f"c0 to c{len(constants) - 1}" if constants else "none, as the program has no constants to tune"
+        raise ReplyError(f"TUNE names no constant; there are {names}; write a line such as 'c0 0.5 4.0' for each")
+    return tuple(ranges.values())

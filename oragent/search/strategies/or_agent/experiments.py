@@ -1,0 +1,133 @@
+"""The role *experiment*: small steps on one solution, each measured, each taken back unless it is better."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from oragent.llm.model import Message
+from oragent.search.archive import Elite
+from oragent.search.run import Run
+from oragent.search.store import Trial
+from oragent.search.strategies.asking import ask_and_read, fill
+from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action
+from oragent.search.strategies.or_agent.coding import debugged
+from oragent.search.strategies.or_agent.constants import Constant, constants
+from oragent.search.strategies.or_agent.reflection import gradient, report
+from oragent.search.strategies.or_agent.tree import Idea, Step
+from oragent.search.strategies.or_agent.tuning import tuned
+
+__all__ = ["Session", "experiment"]
+
+MEASURED = 1500  # characters of what a probe printed that the model is shown
+
+
+@dataclass
+class Session:
+    """The experiments on one solution, as far as they have come.
+
+    Attributes:
+        idea: what the solution implements.
+        start: the solution before them.
+        best: the best one seen: what is kept at the end, whatever came after it.
+        steps: the experiments.
+        measured: what the latest probe printed.
+        report: what came of it, in words.
+    """
+
+    idea: Idea
+    start: Elite
+    best: Elite
+    steps: list[Step] = field(default_factory=list)
+    measured: str = ""
+    report: str = ""
+
+
+async def experiment(run: Run, session: Session) -> None:
+    """Experiment on a solution until the model stops or the limit is reached, then have a report written."""
+    agent = run.desk.folder.config.or_agent
+    for number in range(agent.experiments):
+        action = await _chosen(run, session, agent.experiments - number)
+        if isinstance(action, Stop):
+            break
+        if isinstance(action, Probe):
+            await _probe(run, session, action)
+        else:
+            await _step(run, session, action)
+    if session.steps:
+        session.report = await report(run, session.idea, session.start, session.best, session.steps)
+
+
+async def _chosen(run: Run, session: Session, left: int) -> Action:
+    """Ask what to do next; a model that cannot say it stops."""
+    agent = run.desk.folder.config.or_agent
+    offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
+    asked = await ask_and_read(
+        run,
+        "experiment",
+        [Message("user", prompt(run, session, offered, left))],
+        lambda text: read_action(run, text, session.best.source, offered),
+        lambda problem: fill("or_agent_experiment_repair", problem=problem, signature=run.problem.signature.text),
+        agent.temperatures.experiment,
+    )
+    return asked.value or Stop(asked.problem)
+
+
+def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
+    """Write the prompt: the problem, the solution with its figures, the experiments so far, the constants."""
+    return fill(
+        "or_agent_experiment",
+        **telling.task(run),
+        title=session.idea.title,
+        idea=session.idea.text,
+        program=telling.program(run, "The program", session.best),
+        features=_meanings(run),
+        steps=telling.steps(session.steps),
+        measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
+        constants="\n".join(f"c{c.number} = {c.value:g} in `{c.line[:100]}`" for c in offered) or "(none)",
+        left=left,
+    )
+
+
+def _meanings(run: Run) -> str:
+    features = run.problem.about.features
+    lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
+    return "\n".join(["\n", *lines]) if lines else ""
+
+
+async def _probe(run: Run, session: Session, probe: Probe) -> None:
+    """Run a program for what it prints; a probe is never the solution, even if it scores."""
+    trial = await run.evaluate(probe.source, [session.best.id], "probe")
+    result = trial.evaluation
+    session.measured = result.log[-MEASURED:].strip() or "(nothing)"
+    if result.score is None:
+        session.measured = telling.trouble(result)[-MEASURED:]
+    session.steps.append(Step("probe", probe.thought, telling.outcome(trial), better=False))
+
+
+async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
+    """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
+    before = session.best
+    if isinstance(action, Tune):
+        kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
+        tried = await tuned(run, before, action.ranges)
+        words = f"{names} over {len(tried)} evaluations"
+    else:
+        kind, words = "edit", action.thought
+        tried = [await debugged(run, await run.evaluate(action.source, [before.id], "experiment"))]
+    trial = _best(run, tried)
+    if trial is None:
+        return
+    after = telling.scored(trial)
+    better = after is not None and run.archive.fitness(after.score) > run.archive.fitness(before.score)
+    if after is not None and better:
+        session.best = after
+    words = words or telling.change(before.source, trial.source)
+    session.steps.append(Step(kind, words, telling.outcome(trial), better))
+    lesson = await gradient(run, before, trial)
+    session.steps[-1] = Step(kind, words, telling.outcome(trial), better, lesson)
+
+
+def _best(run: Run, trials: list[Trial]) -> Trial | None:
+    """The best of some candidates, one without a score only where none has any."""
+    scored = [(run.archive.fitness(t.evaluation.score), t) for t in trials if t.evaluation.score is not None]
+    return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(trials), None)

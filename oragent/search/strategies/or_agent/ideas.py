@@ -1,0 +1,108 @@
+"""The role *idea*: one call proposes several complementary ideas, each to be implemented by itself."""
+
+import json
+import re
+from typing import Any
+
+from oragent.errors import ReplyError
+from oragent.llm.blocks import drop_thoughts
+from oragent.llm.model import Message
+from oragent.llm.reply import extract_json
+from oragent.search.run import Run
+from oragent.search.strategies.asking import ask_and_read, fill
+from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
+
+__all__ = ["propose", "read_ideas"]
+
+OBJECT = re.compile(r"\{[^{}]*\}")
+TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
+BLOCKS = 3  # of the problem's building blocks that a prompt names
+
+
+async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
+    """Ask for ideas; none where neither the reply nor its repair held any."""
+    temperature = run.desk.folder.config.or_agent.temperatures.idea
+    asked = await ask_and_read(
+        run,
+        "idea",
+        [Message("user", prompt(run, tree, leaf, memory, count))],
+        lambda text: read_ideas(text, count),
+        lambda problem: fill("or_agent_idea_repair", problem=problem, count=count),
+        temperature,
+    )
+    return asked.value or []
+
+
+def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
+    """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
+    start = tree.programs(leaf)
+    labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to improve"]
+    shown = [telling.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
+    return fill(
+        "or_agent_idea",
+        **telling.task(run),
+        memory=memory or "(nothing yet)",
+        programs="\n\n".join(shown),
+        tree=telling.tree(tree),
+        report=f"\n\nWhat came of it so far: {leaf.report}" if leaf.report else "",
+        crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
+        blocks=_blocks(run),
+        count=count,
+        noun="idea" if count == 1 else "ideas",
+    )
+
+
+def _blocks(run: Run) -> str:
+    blocks = run.problem.about.primitives
+    if not blocks:
+        return ""
+    chosen = run.rng.permutation(len(blocks))[:BLOCKS]
+    return "Building blocks that may help: " + ", ".join(f"`{blocks[int(place)]}`" for place in chosen) + "."
+
+
+def read_ideas(text: str, count: int) -> list[Idea]:
+    """Take at most ``count`` ideas out of a reply.
+
+    A list of objects or of texts will do, alone or as the only list of an object; of a list that is cut off or broken,
+    the objects that are whole.
+
+    Raises:
+        ReplyError: there is none.
+    """
+    whole = [idea for match in OBJECT.findall(drop_thoughts(text)) if (idea := _idea(_decoded(match)))]
+    try:
+        found = [idea for item in _items(extract_json(text)) if (idea := _idea(item))]
+    except ReplyError:
+        if not whole:
+            raise
+        found = []
+    found = max(found, whole, key=len)
+    if not found:
+        raise ReplyError('the JSON holds no ideas; answer with a list of objects {"title": "...", "idea": "..."}')
+    return found[:count]
+
+
+def _items(value: Any) -> list[Any]:
+    if isinstance(value, list):
+        return value
+    lists = [inner for inner in value.values() if isinstance(inner, list)] if isinstance(value, dict) else []
+    return lists[0] if len(lists) == 1 else [value]
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False)
+    except ValueError:
+        return None
+
+
+def _idea(item: Any) -> Idea | None:
+    if isinstance(item, str):
+        item = {"idea": item}
+    if not isinstance(item, dict):
+        return None
+    fields = {str(name).lower(): " ".join(value.split()) for name, value in item.items() if isinstance(value, str)}
+    text = next((fields[name] for name in TEXTS if fields.get(name)), "")
+    title = next((fields[name] for name in TITLES if fields.get(name)), "")
+    return Idea((title or text)[:100], text or title) if title or text else None

@@ -1,0 +1,115 @@
+"""The roles *reflect* and *lead*: what was learned, at three scales.
+
+After an experiment: what changed, what happened and why (the verbal gradient). Over several: a long-term memory that
+the lead rewrites (momentum). Beyond a length it is compressed (weight decay). As in Liu et al. 2026 (arXiv:2602.13769).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oragent.llm.blocks import drop_thoughts
+from oragent.llm.model import Message
+from oragent.search.archive import Elite
+from oragent.search.run import Run
+from oragent.search.store import Trial
+from oragent.search.strategies.asking import fill
+from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent.tree import Idea, Step
+
+__all__ = ["Memory", "gradient", "recalled", "report", "rewritten"]
+
+LESSON, REPORT = 60, 120  # words
+MOST_REPORTS = 30  # in one prompt: the latest
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What earlier rounds learned.
+
+    Attributes:
+        text: the long-term memory; at first the problem's ``knowledge.md``.
+        pending: reports that it has not taken in yet, the latest last.
+    """
+
+    text: str
+    pending: tuple[str, ...]
+
+
+async def gradient(run: Run, before: Elite, trial: Trial) -> str:
+    """Ask what is to be learned from one experiment."""
+    after = telling.scored(trial)
+    result = telling.figures(run, after, before) if after else telling.trouble(trial.evaluation)
+    values = {"change": telling.change(before.source, trial.source), "result": result, "score": f"{before.score:.6g}"}
+    text = fill("or_agent_lesson", **telling.task(run), **values, words=LESSON)
+    return await _prose(run, "reflect", text, LESSON)
+
+
+async def report(run: Run, idea: Idea, start: Elite, end: Elite, steps: Sequence[Step]) -> str:
+    """Ask for a summary of the experiments on one solution."""
+    values = {
+        "title": idea.title,
+        "idea": idea.text,
+        "start": f"{start.score:.6g}",
+        "end": f"{end.score:.6g}",
+        "steps": telling.steps(steps),
+    }
+    return await _prose(run, "reflect", fill("or_agent_report", **telling.task(run), **values, words=REPORT), REPORT)
+
+
+def recalled(run: Run) -> Memory:
+    """The long-term memory as the rounds that were committed left it, and what it has not taken in.
+
+    Rounds overlap, so the memory of one does not know the reports of the other: it says up to which round it does.
+    """
+    text, horizon = run.problem.knowledge.strip(), 0
+    for note in run.recall("memory")[-1:]:
+        latest = json.loads(note.text)
+        text, horizon = latest["text"], latest["horizon"]
+    trees = (json.loads(note.text) for note in run.recall("tree") if note.round > horizon)
+    pending = tuple(_reported(tree, node) for tree in trees for node in tree["nodes"][1:] if node["state"] != "untried")
+    return Memory(text, pending)
+
+
+def _reported(tree: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    parent = tree["nodes"][node["parent"]]
+    end = node["failure"] if node["score"] is None else f"score {node['score']:.6g}"
+    return f"- {node['title']}: from score {parent['score']:.6g} to {end}. {node['report'] or node['idea']}"
+
+
+async def rewritten(run: Run, memory: Memory) -> str:
+    """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length."""
+    agent = run.desk.folder.config.or_agent
+    left_out = len(memory.pending) - MOST_REPORTS
+    shown = [f"({left_out} older reports are not shown)"] if left_out > 0 else []
+    values = {"memory": memory.text or "(nothing yet)", "reports": "\n".join([*shown, *memory.pending[-MOST_REPORTS:]])}
+    prompt = fill("or_agent_memory", **telling.task(run), **values, words=agent.memory_words)
+    text = await _prose(run, "lead", prompt, 4 * agent.memory_words) or memory.text
+    if len(text.split()) > agent.memory_words:
+        prompt = fill("or_agent_compress", memory=text, words=agent.memory_words)
+        text = _cut(await _prose(run, "reflect", prompt, 4 * agent.memory_words) or text, agent.memory_words)
+    run.note("memory", json.dumps({"text": text, "horizon": run.horizon}))
+    return text
+
+
+async def _prose(run: Run, role: str, text: str, words: int) -> str:
+    """Ask for plain text; a model that goes on and on is cut short."""
+    temperatures = run.desk.folder.config.or_agent.temperatures
+    reply = await run.ask(role, [Message("user", text)], temperatures.lead if role == "lead" else temperatures.reflect)
+    return _cut(drop_thoughts(reply.reply).strip(), 2 * words)
+
+
+def _cut(text: str, words: int) -> str:
+    """The text up to the last line or sentence that ends within so many words; cut between words if there is none."""
+    if len(text.split()) <= words:
+        return text
+    kept, count = "", 0
+    for line in text.split("\n"):
+        for sentence in line.split(". "):
+            count += len(sentence.split())
+            if count > words:
+                return kept.strip() or " ".join(text.split()[:words])
+            kept += sentence if sentence.endswith(".") else f"{sentence}. "
+        kept = f"{kept.rstrip()}\n"
+    return kept.strip()

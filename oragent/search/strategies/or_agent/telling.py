@@ -1,0 +1,112 @@
+"""What prompts tell a model: the task, programs with their figures, what changed, what went wrong, the tree so far."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from oragent.sandbox import Evaluation
+from oragent.search.archive import Elite
+from oragent.search.run import Run
+from oragent.search.store import Trial
+from oragent.search.strategies.or_agent.tree import Node, Step, Tree
+
+__all__ = ["change", "figures", "outcome", "program", "said", "scored", "steps", "task", "tree", "trouble"]
+
+MOST_LINES = 40  # of a comparison or a traceback
+MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
+
+
+def task(run: Run) -> dict[str, str]:
+    """The values that every prompt begins with."""
+    about = run.problem.about
+    return {
+        "description": about.description.strip(),
+        "better": "lower" if about.direction == "minimize" else "higher",
+        "signature": run.problem.signature.text,
+    }
+
+
+def scored(trial: Trial) -> Elite | None:
+    """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
+    result = trial.evaluation
+    if result.score is None:
+        return None
+    return Elite(trial.fingerprint, trial.source, result.score, result.features, result.metrics, len(trial.source))
+
+
+def program(run: Run, label: str, elite: Elite, beside: Elite | None = None) -> str:
+    """A program with its score, figures and cell."""
+    return f"{label}, {figures(run, elite, beside)}:\n```python\n{elite.source.strip()}\n```"
+
+
+def figures(run: Run, elite: Elite, beside: Elite | None = None) -> str:
+    """Score, metrics and features; those of another program in brackets behind each."""
+    other = dict(_rows(run, beside)) if beside else {}
+    past = {name: f" (before: {value})" for name, value in other.items()}
+    return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _rows(run, elite))
+
+
+def _rows(run: Run, elite: Elite) -> list[tuple[str, str]]:
+    rows = [("score", f"{elite.score:.6g}")]
+    rows += [(name, said(value)) for name, value in _timeless(elite.metrics).items()]
+    names = [feature.name for feature in run.problem.about.features]
+    return rows + [(f"{name} bin", str(value)) for name, value in zip(names, elite.features or (), strict=False)]
+
+
+def _timeless(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics without times, which differ from run to run: a prompt must not."""
+    return {name: value for name, value in metrics.items() if not name.endswith("seconds")}
+
+
+def said(value: Any) -> str:
+    """A figure with six digits that count; anything else as it is, at most 80 characters."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
+
+
+def outcome(trial: Trial) -> str:
+    """How an evaluation ended, on one line."""
+    result = trial.evaluation
+    return f"score {result.score:.6g}" if result.score is not None else f"{result.status}: {_line(result.message)}"
+
+
+def trouble(result: Evaluation) -> str:
+    """What went wrong: status, message and the end of the traceback, or of the log where there is none."""
+    detail = (result.traceback or result.log).strip().split("\n")[-MOST_LINES:]
+    return "\n".join([f"{result.status}: {result.message}", *(line[:200] for line in detail)]).strip()
+
+
+def change(before: str, after: str) -> str:
+    """What changed between two programs: the lines that went and the lines that came."""
+    lines = difflib.unified_diff(before.strip().split("\n"), after.strip().split("\n"), lineterm="", n=0)
+    body = [line[:200] for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return "\n".join(body[:MOST_LINES]) or "(nothing)"
+
+
+def steps(done: Sequence[Step]) -> str:
+    """The experiments so far, one a line."""
+    lines = [f"{number}. {_told(step)}" for number, step in enumerate(done, 1)]
+    return "\n".join(lines) or "(none yet)"
+
+
+def _told(step: Step) -> str:
+    verdict = "" if step.kind == "probe" else ", kept" if step.better else ", taken back"
+    return f"{step.kind}: {_line(step.change)} -> {_line(step.outcome)}{verdict}. {_line(step.lesson)}".rstrip()
+
+
+def tree(grown: Tree) -> str:
+    """The latest nodes of a tree, one a line; how many older ones were left out is said."""
+    nodes = grown.nodes[1:]
+    left_out = [f"({len(nodes) - MOST_NODES} older ideas are not shown)"] if len(nodes) > MOST_NODES else []
+    return "\n".join([*left_out, *map(_branch, nodes[-MOST_NODES:])]) or "(none yet)"
+
+
+def _branch(node: Node) -> str:
+    title = node.idea.title if node.idea else "the start"
+    end = node.failure if node.solution is None else f"score {node.solution.score:.6g}"
+    parent = f"from idea {node.parent}" if node.parent else "from the start"
+    return f"Idea {node.number}, {parent}: {_line(title)} -> {_line(end)}, {node.state}. {_line(node.report)}".rstrip()
+
+
+def _line(text: str, most: int = 400) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"

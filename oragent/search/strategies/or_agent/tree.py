@@ -1,0 +1,185 @@
+"""The tree of ideas of one round: what was tried from where, what came of it, and which leaf is opened next."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from oragent.search.archive import Elite
+
+__all__ = ["Idea", "Node", "Step", "Tree"]
+
+
+@dataclass(frozen=True)
+class Idea:
+    """What to try.
+
+    Attributes:
+        title: a few words.
+        text: how to do it.
+    """
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """An experiment on a solution.
+
+    Attributes:
+        kind: ``edit``, ``tune`` or ``probe``.
+        change: what was done, in words.
+        outcome: the score, or how it failed.
+        better: whether it became the solution; otherwise it was taken back.
+        lesson: what was learned from it; empty where nobody was asked.
+    """
+
+    kind: str
+    change: str
+    outcome: str
+    better: bool
+    lesson: str = ""
+
+
+@dataclass
+class Node:
+    """An idea with its solution.
+
+    Attributes:
+        number: in the order of the round, the root is 0.
+        depth: steps from the root.
+        parent: number of the node that the idea is for; None for the root.
+        idea: None for the root.
+        solution: the best program found for the idea; None where none ran.
+        failure: why none did.
+        steps: the experiments on it.
+        report: what came of it, in words.
+        state: ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it is as deep
+            as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the budget
+            did not reach.
+        visits: how often a leaf was opened here or below.
+    """
+
+    number: int
+    depth: int
+    parent: int | None
+    idea: Idea | None
+    solution: Elite | None
+    failure: str = ""
+    steps: list[Step] = field(default_factory=list)
+    report: str = ""
+    state: str = "open"
+    visits: int = 0
+
+
+class Tree:
+    """A round's tree.
+
+    Args:
+        start: the programs at its root, the one to work on last.
+        fitness: turns a score so that more is better.
+        depth: how deep it may grow.
+    """
+
+    def __init__(self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int) -> None:
+        self.start = tuple(start)
+        self._fitness, self._depth = fitness, depth
+        self.nodes = [Node(0, 0, None, None, self.start[-1])]
+
+    def better(self, child: Elite | None, parent: Elite | None) -> bool:
+        """Whether a solution is strictly better than another one; having one is better than having none."""
+        if child is None or parent is None:
+            return child is not None
+        return self._fitness(child.score) > self._fitness(parent.score)
+
+    def programs(self, node: Node) -> tuple[Elite, ...]:
+        """What an idea for ``node`` starts from, the program to work on last."""
+        return self.start if node.solution is None or node.parent is None else (node.solution,)
+
+    def best_open(self) -> Node | None:
+        """The open leaf with the best solution, the older of equals; None when all are closed."""
+        leaves = [node for node in self.nodes if node.state == "open"]
+        return max(leaves, key=lambda node: (self._value(node), -node.number), default=None)
+
+    def puct_open(self, exploration: float) -> Node | None:
+        """The open leaf to which PUCT leads from the root; None when all are closed.
+
+        At each node goes on to the child with the largest value of its subtree plus ``exploration`` times the root of
+        the node's visits over one plus the child's, weighed evenly as ideas have no prior (Rosin 2011,
+        doi:10.1007/s10472-011-9258-6; Silver et al. 2017, doi:10.1038/nature24270). Values are the best scores of the
+        subtrees, from 0 to 1 within the tree.
+        """
+        node = self.nodes[0]
+        while node.state != "open":
+            below = [child for child in self._children(node) if any(n.state == "open" for n in self._subtree(child))]
+            if not below:
+                return None
+            pull = exploration * math.sqrt(node.visits) / len(below)
+            node = max(below, key=lambda child: (self._share(child) + pull / (1 + child.visits), -child.number))
+        return node
+
+    def grow(self, leaf: Node, children: Sequence[Node]) -> None:
+        """Attach what was tried for a leaf: only better children stay open; without any, the leaf is closed."""
+        for child in children:
+            child.number = len(self.nodes)
+            self.nodes.append(child)
+            if child.state == "untried":
+                continue
+            if child.solution is None:
+                child.state = "failed"
+            elif not self.better(child.solution, leaf.solution):
+                child.state = "worse"
+            elif child.depth >= self._depth:
+                child.state = "closed"
+        kept = any(child.state in ("open", "closed") for child in children)
+        leaf.state = "grown" if kept else "closed"
+        for node in self._line(leaf):
+            node.visits += 1
+
+    def dump(self, elitist: bool, names: Mapping[str, str]) -> str:
+        """The tree as JSON, for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
+        start = [elite.id for elite in self.start]
+        return json.dumps({"elitist": elitist, "start": start, "nodes": [_plain(node, names) for node in self.nodes]})
+
+    def _value(self, node: Node) -> float:
+        return -math.inf if node.solution is None else self._fitness(node.solution.score)
+
+    def _share(self, node: Node) -> float:
+        """The best value of a subtree, 0 for the worst of the tree and 1 for its best."""
+        values = [self._value(other) for other in self.nodes if other.solution is not None]
+        low, high = min(values), max(values)
+        best = max(self._value(other) for other in self._subtree(node))
+        return (best - low) / (high - low) if high > low else 1.0
+
+    def _children(self, node: Node) -> list[Node]:
+        return [other for other in self.nodes if other.parent == node.number]
+
+    def _subtree(self, node: Node) -> Iterator[Node]:
+        yield node
+        for child in self._children(node):
+            yield from self._subtree(child)
+
+    def _line(self, node: Node) -> Iterator[Node]:
+        """A node and those above it."""
+        yield node
+        while node.parent is not None:
+            node = self.nodes[node.parent]
+            yield node
+
+
+def _plain(node: Node, names: Mapping[str, str]) -> dict[str, Any]:
+    solution = node.solution
+    return {
+        "number": node.number,
+        "parent": node.parent,
+        "title": node.idea.title if node.idea else "",
+        "idea": node.idea.text if node.idea else "",
+        "state": node.state,
+        "candidate": solution and names.get(solution.id, solution.id),
+        "score": solution and solution.score,
+        "failure": node.failure,
+        "steps": [vars(step) for step in node.steps],
+        "report": node.report,
+    }

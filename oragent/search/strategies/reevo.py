@@ -1,0 +1,117 @@
+"""Reflective evolution: one role writes programs, another says in words what made the better one better.
+
+Ye et al. 2024 (arXiv:2402.01145). Each generation pairs parents of different scores at random; the reflector compares
+the two (short-term reflection), the generator unites them by that advice (crossover). At the end of a generation the
+reflector joins the new advice with all earlier one (long-term reflection), by which the generator changes the best
+program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and 5 mutations.
+
+Where we differ: rounds overlap, so that the first pairs of a generation are drawn before the last programs of the one
+before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. Pairs
+are drawn from all that differ in score, alike, where the paper draws until two differ. A generation without two such
+programs falls back on the best ones of the whole run.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from oragent.llm.model import Message
+from oragent.search.archive import Elite
+from oragent.search.fitting import Part, fit
+from oragent.search.run import Run
+from oragent.search.store import Record
+from oragent.search.strategies.asking import ask_for_program, fill
+from oragent.search.strategies.operators import prose, show, write
+from oragent.search.strategies.population import best, elite, fitness, round_of, scored
+
+__all__ = ["round"]
+
+INITIAL, PAIRS, MUTATIONS = 30, 10, 5
+GENERATION = PAIRS + 1  # rounds: a crossover each, then all mutations in one
+BOLDER = 0.3  # added to the model's temperature for the first programs
+HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes
+
+
+async def round(run: Run) -> None:
+    """Make one of the first programs, a crossover, or all mutations of a generation."""
+    generation, position = divmod(run.number - 1 - INITIAL, GENERATION)
+    if generation < 0:
+        await initialise(run)
+    elif position < PAIRS:
+        await cross(run, generation)
+    else:
+        await mutate(run)
+
+
+async def initialise(run: Run) -> None:
+    """Ask for something better than the seed."""
+    seed = elite(run.history[0])
+    settings = run.desk.folder.config.model
+    temperature = None if settings is None else min(settings.temperature + BOLDER, 2.0)
+    await generate(run, "initial", fill("reevo_initial"), [seed], temperature)
+
+
+async def cross(run: Run, generation: int) -> None:
+    """Compare two programs, then unite them."""
+    pairs = _pairs(run, _parents(run, generation)) or _pairs(run, best(run, scored(run), INITIAL))
+    if not pairs:
+        await initialise(run)
+        return
+    worse, better = (elite(one) for one in pairs[int(run.rng.integers(len(pairs)))])
+    programs = [show("First", worse) + "\n", show("Second", better)]
+    hint = await reflect(run, "reevo_short", [Part("programs", programs, keep=2)])
+    run.note(HINT, hint)
+    await generate(run, "crossover", fill("reevo_crossover", reflection=hint), [worse, better])
+
+
+async def mutate(run: Run) -> None:
+    """Join what was learned in words, and change the best program by it."""
+    hints = [note.text for note in run.recall(HINT) if note.round > run.number - GENERATION]
+    advice = next((note.text for note in reversed(run.recall(ADVICE))), run.problem.knowledge.strip())
+    parts = [Part("hints", [f"- {hint}" for hint in hints if hint]), Part("advice", [advice])]
+    advice = await reflect(run, "reevo_long", parts)
+    run.note(ADVICE, advice)
+    (champion,) = best(run, scored(run), 1)
+    for _ in range(MUTATIONS):
+        await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [elite(champion)])
+
+
+async def generate(
+    run: Run, operator: str, task: str, parents: Sequence[Elite], temperature: float | None = None
+) -> None:
+    """Ask the generator for a program and score it."""
+    messages = [
+        Message("system", fill("reevo_generator")),
+        Message("user", write(run, task, parents, "answer_code")),
+    ]
+    await ask_for_program(run, operator, messages, parents, temperature=temperature)
+
+
+async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
+    """Ask the reflector; its advice, in words."""
+    prompt = fit(
+        lambda left: fill(
+            template,
+            description=run.problem.about.description.strip(),
+            **{name: "\n".join(pieces) for name, pieces in left.items()},
+        ),
+        parts,
+        run.room,
+    )
+    messages = [Message("system", fill("reevo_reflector")), Message("user", prompt)]
+    return prose((await run.ask("reflect", messages)).reply)
+
+
+def _parents(run: Run, generation: int) -> list[Record]:
+    """The generation before: what it made, and the best program so far."""
+    begin = INITIAL + 1 + (generation - 1) * GENERATION if generation else 0
+    end = INITIAL + 1 + generation * GENERATION
+    known = scored(run)
+    elitist = best(run, known, 1)
+    made = [one for one in known if begin <= round_of(one) < end]
+    return made if elitist[0] in made else [*made, *elitist]
+
+
+def _pairs(run: Run, members: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """All pairs of different scores, worse first."""
+    ordered = sorted(members, key=lambda one: fitness(run, one))
+    return [(worse, better) for worse, better in combinations(ordered, 2) if fitness(run, worse) < fitness(run, better)]

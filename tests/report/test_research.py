@@ -1,0 +1,99 @@
+"""A report shows what research rounds wrote down: the memory, and the trees of ideas."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import StoreError
+from oragent.report.files import write
+from oragent.report.run import load
+from oragent.search.budget import Spent
+from oragent.search.store import Note, Store
+
+from . import runs
+from .test_page import Page, printed
+
+ATTACK = '</pre><script>alert("x")</script>\x1b[31m'
+STEPS = [
+    {"kind": "edit", "change": "steeper", "outcome": "score 6.5", "better": True, "lesson": "It helps."},
+    {"kind": "probe", "change": "see d", "outcome": "score 6.5", "better": False, "lesson": ""},
+    {"kind": "tune", "change": "c0 over 24 evaluations", "outcome": "score 6.6", "better": False, "lesson": "Flat."},
+]
+
+
+def node(number: int, parent: int | None, state: str, score: float | None, **more: object) -> dict[str, object]:
+    values = {
+        "title": f"idea {number}",
+        "idea": "How to do it.",
+        "candidate": None,
+        "failure": "",
+        "steps": [],
+        "report": "",
+    }
+    return values | {"number": number, "parent": parent, "state": state, "score": score} | more
+
+
+def tree(*nodes: dict[str, object], elitist: bool = False) -> str:
+    start = node(0, None, "grown", 6.9)
+    return json.dumps({"elitist": elitist, "start": ["0.0", "1.0"], "nodes": [start, *nodes]})
+
+
+def noted(folder: Path, *notes: Note) -> Path:
+    runs.describe(folder)
+    runs.write(folder, runs.searched(5))
+    with Store(folder / "run.db") as store:
+        store.commit(99, [], Spent(), 100.0, notes)
+    return folder
+
+
+def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path: Path) -> None:
+    nodes = (
+        node(1, 0, "grown", 6.5, candidate="3.1", report="Steeper helps.", steps=STEPS),
+        node(2, 0, "failed", None, failure="error: division by zero"),
+        node(3, 1, "worse", 6.55, candidate="3.4"),
+        node(4, 0, "untried", None),
+    )
+    folder = noted(tmp_path, Note(99, "tree", tree(*nodes)), Note(99, "memory", json.dumps({"text": "Use 1/d**2."})))
+    found = load(folder).research
+    assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
+    branches = found.trees[0].branches
+    assert [(b.title, b.depth, b.verdict) for b in branches] == [
+        ("idea 1", 1, "better"), ("idea 3", 2, "not better"), ("idea 2", 1, "failed"),
+    ]  # fmt: skip
+    text = Page(write(folder).read_text()).text
+    for part in (
+        "3 ideas tried, 1 of them better", "Use 1/d**2.", "Round 99, from parents 0.0 and 1.0: 3 ideas",
+        "Steeper helps.", "error: division by zero", "idea and 3 experiments",
+        "edit: steeper → score 6.5, kept. It helps.", "probe: see d → score 6.5.",
+        "tune: c0 over 24 evaluations → score 6.6, taken back. Flat.",
+    ):  # fmt: skip
+        assert part in text
+    shown = printed(folder, 100)
+    assert "3 ideas tried, 1 of them better" in shown
+    assert "Use 1/d**2." in shown
+
+
+def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
+    folder = noted(tmp_path, *(Note(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
+    found = load(folder).research
+    assert (len(found.trees), found.left_out, found.ideas) == (10, 3, 13)
+    assert "3 older rounds left out" in Page(write(folder).read_text()).text
+
+
+def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) -> None:
+    assert load(run).research is None
+    assert "Trees of ideas" not in report.read_text()
+
+
+def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
+    hostile = node(1, 0, "open", 6.0, title=ATTACK, idea=ATTACK, report=ATTACK, candidate=ATTACK, steps=STEPS)
+    folder = noted(tmp_path, Note(99, "tree", tree(hostile)), Note(99, "memory", json.dumps({"text": ATTACK})))
+    page = Page(write(folder).read_text())
+    assert "script" not in [name for name, _ in page.tags]
+    assert "\x1b[31m" not in printed(folder, 100)
+
+
+def test_broken_notes_are_said_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="notes of the run are corrupted"):
+        load(noted(tmp_path, Note(99, "tree", '{"nodes": 3}')))

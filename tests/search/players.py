@@ -1,0 +1,96 @@
+"""A model for tests whose roles are played by what each test gives, and a search that it plays in."""
+
+import asyncio
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from oragent.llm.model import Message, Prompt, Reply
+from oragent.sandbox import Pool
+from oragent.search.engine import Engine, Outcome
+from oragent.search.folder import RunFolder
+from oragent.search.store import RecordedReply, Store
+from oragent.search.strategies import STRATEGIES
+from tests.search.test_engine import scored
+
+IDEA = '[{"title": "closer", "idea": "Go nearer to the target."}]'
+QUIET = ("or_agent.initial_ideas=1", "or_agent.children=1", "or_agent.elitist_enlargement=1", "strategy.window=1")
+
+
+def guess(value: object) -> str:
+    """A program of the toy problem."""
+    return f"```python\ndef guess(x):\n    return {value}\n```"
+
+
+def edit(old: str, new: str) -> str:
+    return f"THOUGHT: try it\nACTION: EDIT\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
+
+
+class Players:
+    """Each role answers with a text, with texts in turn (the last one over again), or with a function of the prompt."""
+
+    def __init__(self, **roles: str | Sequence[str] | Callable[[str], str]) -> None:
+        given: dict[str, Any] = {"idea": IDEA, "code": guess(50), "experiment": "ACTION: STOP"}
+        self.roles = given | {"lead": "Known.", "reflect": "Learned."} | roles
+        self.asked: list[tuple[str, str, float | None]] = []
+
+    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+        role = messages.role if isinstance(messages, Prompt) else ""
+        self.asked.append((role, messages[-1].content, temperature))
+        given = self.roles.get(role, "")
+        if callable(given):
+            text = given(messages[-1].content)
+        elif isinstance(given, str):
+            text = given
+        else:
+            text = given[min(len(self.prompts(role)) - 1, len(given) - 1)]
+        return Reply(text, "players", 10, 5, 0.0, 0.0, 0)
+
+    def prompts(self, role: str) -> list[str]:
+        return [text for asked, text, _ in self.asked if asked == role]
+
+
+class Late:
+    """A model that answers after a random time."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+        await asyncio.sleep(random.random() / 50)
+        return await self.model(messages, temperature=temperature)
+
+
+def search(
+    folder: RunFolder,
+    model: Any,
+    *,
+    run: Any = scored,
+    workers: int = 2,
+    built: Callable[[Engine], Any] = lambda engine: None,
+    **more: Any,
+) -> Outcome:
+    pool = Pool(workers, run)
+    with Store(folder.database) as store:
+        try:
+            engine = Engine(folder, store, pool, STRATEGIES[folder.config.strategy_name], model, **more)
+            built(engine)
+            return asyncio.run(engine.run())
+        finally:
+            pool.close()
+
+
+def notes(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
+    with Store(folder.database, readonly=True) as store:
+        return [json.loads(note.text) for note in store.notes() if note.kind == kind]
+
+
+def replies(folder: RunFolder) -> list[RecordedReply]:
+    with Store(folder.database, readonly=True) as store:
+        return store.replies()
+
+
+def origins(folder: RunFolder) -> list[str]:
+    with Store(folder.database, readonly=True) as store:
+        return [record.trial.origin for record in store.records()]

@@ -1,0 +1,70 @@
+"""Islands, clusters and resets of FunSearch."""
+
+from collections import Counter
+
+import numpy as np
+
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation
+from oragent.search.archive import Archive
+from oragent.search.budget import Spent
+from oragent.search.run import Desk, Run
+from oragent.search.store import Record, Trial
+from oragent.search.strategies.funsearch import draw, islands
+
+
+def record(name: str, score: float, island: int = 0, source: str = "short") -> Record:
+    trial = Trial(source, f"print of {name}", (), "code", island, 0, Evaluation(Status.OK, score))
+    return Record(name, trial, "NEW", 0.0)
+
+
+def opened(begun, history: list[Record], *settings: str) -> Run:
+    desk = Desk(begun(*settings), None, None, None, None, lambda: 0.0)
+    desk.history.extend([one] for one in history)
+    archive = Archive("minimize", desk.folder.config.islands)
+    return Run(desk, len(history), archive, np.random.default_rng(1), Spent(), len(history) - 1, 0)
+
+
+def names(living: list[list[Record]]) -> list[list[str]]:
+    return [[record.id for record in home] for home in living]
+
+
+def test_the_seed_lives_on_all_islands_and_every_program_on_its_own(begun) -> None:
+    history = [record("0.0", 9.0), record("1.0", 5.0, 1), record("2.0", 4.0, 0), record("3.0", 6.0, 1)]
+    run = opened(begun, history, "archive.islands=2")
+    assert names(islands(run)) == [["0.0", "2.0"], ["0.0", "1.0", "3.0"]]
+
+
+def test_what_was_committed_after_a_round_began_is_not_there_yet(begun) -> None:
+    run = opened(begun, [record("0.0", 9.0), record("1.0", 5.0, 0)], "archive.islands=1")
+    run.desk.history.append([record("2.0", 1.0)])
+    assert names(islands(run)) == [["0.0", "1.0"]]
+
+
+def test_a_reset_leaves_the_better_half_and_founds_the_others_anew(begun) -> None:
+    scores = [9.0, 5.0, 3.0, 8.0, 7.0]  # round k is on island k modulo 4
+    history = [record(f"{number}.0", score, number % 4) for number, score in enumerate(scores)]
+    run = opened(begun, history, "archive.islands=4", "archive.reset_period=4")
+    first, second, third, fourth = names(islands(run))
+    assert (second, third) == (["0.0", "1.0"], ["0.0", "2.0"])  # best scores 5 and 3
+    assert first[0] in ("1.0", "2.0")
+    assert fourth[0] in ("1.0", "2.0")
+    assert len(first) == len(fourth) == 1
+
+
+def test_two_programs_are_drawn_of_different_scores_the_best_most_often(begun) -> None:
+    run = opened(begun, [record("0.0", 9.0)])
+    living = [record("a", 5.0), record("b", 5.0), record("c", 1.0), record("d", 1.2), record("e", 40.0)]
+    counted: Counter[float] = Counter()
+    for _ in range(300):
+        pair = draw(run, living)
+        assert len({one.trial.evaluation.score for one in pair}) == 2
+        counted.update([pair[0].trial.evaluation.score])
+    assert counted[1.0] > counted[1.2] > counted[5.0] + counted[40.0]
+
+
+def test_of_equal_programs_the_shorter_one_is_drawn_more_often(begun) -> None:
+    run = opened(begun, [record("0.0", 9.0)])
+    living = [record("short", 1.0, 0, "x" * 10), record("long", 1.0, 0, "x" * 400)]
+    counted = Counter(draw(run, living)[0].id for _ in range(400))
+    assert 1.5 < counted["short"] / counted["long"] < 5.0  # e ** (390 / 400) is 2.65

@@ -1,0 +1,180 @@
+"""The tree of MCTS-AHD: values and visits, UCT, widening, and the decay of exploration."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation
+from oragent.search.archive import Archive
+from oragent.search.budget import Spent
+from oragent.search.run import Desk, Run
+from oragent.search.store import Note, Record, Trial
+from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, Node, backpropagate, exploration, take_turn, tree
+from tests.search.test_rivals import records, search, settings
+from tests.search.writer import Writer
+
+
+def grown(parent: Node, value: float) -> Node:
+    """Add a child, and let the whole tree know."""
+    child = Node(None, parent, value)
+    parent.children.append(child)
+    root = parent
+    while root.parent:
+        root = root.parent
+    below = sorted(root.below(), key=lambda node: len(node.line()))
+    backpropagate(root, below[1:])
+    return child
+
+
+def leaf(root: Node, weight: float) -> Node:
+    return take_turn(root, weight, 0)[1]
+
+
+def widened(root: Node) -> list[Node]:
+    return take_turn(root, 0.0, 0)[0]
+
+
+def test_a_node_is_worth_its_best_child_and_was_visited_once_for_each_program_below() -> None:
+    root = Node()
+    first, second = grown(root, 1.0), grown(root, 5.0)
+    grown(first, 2.0)
+    best = grown(first, 9.0)
+    assert (first.value, first.visits) == (9.0, 3)
+    assert (root.value, root.visits) == (9.0, 4)
+    assert (second.value, second.visits) == (5.0, 1)
+    grown(best, 4.0)  # a worse child takes its parent's value down, as in the paper
+    assert (best.value, first.value, root.value) == (4.0, 4.0, 5.0)
+    assert best.line() == [first, best]
+
+
+def test_without_exploration_the_best_line_is_followed_and_with_much_the_one_that_was_neglected() -> None:
+    root = Node()
+    good, bad = grown(root, 1.0), grown(root, 0.0)
+    best = grown(good, 0.9)
+    grown(good, 0.2)
+    assert leaf(root, 0.0) is best
+    assert leaf(root, 10.0) is bad
+
+
+def test_the_bound_is_the_one_of_the_paper() -> None:
+    root = Node()
+    often, seldom = grown(root, 1.0), grown(root, 0.7)
+    for _ in range(3):
+        grown(often, 1.0)
+    grown(root, 0.0)
+    spread = math.sqrt(math.log(root.visits + 1))
+    tie = 0.3 / (spread * (1 - 1 / math.sqrt(often.visits)))  # the weight at which both bounds are equal
+    assert leaf(root, tie * 0.99).parent is often
+    assert leaf(root, tie * 1.01) is seldom
+
+
+def test_a_node_is_widened_once_its_visits_have_outgrown_its_children() -> None:
+    root = Node()
+    only = grown(root, 1.0)
+    last = grown(only, 1.0)
+    assert widened(root) == []
+    for _ in range(2):
+        last = grown(last, 1.0)
+    assert (root.visits, only.visits) == (4, 4)  # two times two, and one child
+    assert widened(root) == [root, only]
+
+
+def test_a_descent_ends_at_depth_ten() -> None:
+    root = node = Node()
+    for _ in range(14):
+        node = grown(node, 1.0)
+    assert len(leaf(root, 0.0).line()) == 10
+
+
+def round_of(begun, history: list[Record], notes: list[Note], spent: int, *overrides: str) -> Run:
+    desk = Desk(begun(*overrides), None, None, None, None, lambda: 0.0)
+    desk.history.extend([record] for record in history)
+    archive, rng = Archive("minimize"), np.random.default_rng(0)
+    return Run(
+        desk, len(history), archive, rng, Spent(), len(history) - 1, 0, memory=notes, spent=Spent(spent, seconds=4.0)
+    )
+
+
+def record(name: str, score: float | None, *parents: str) -> Record:
+    status = Status.ERROR if score is None else Status.OK
+    trial = Trial(
+        f"def guess(x):\n    return {score}\n", f"print of {name}", parents, "m1", 0, 0, Evaluation(status, score)
+    )
+    return Record(name, trial, "" if score is None else "NEW", 0.0)
+
+
+def test_the_tree_follows_from_the_history_and_leaves_out_what_failed(begun) -> None:
+    history = [
+        record("0.0", 9.0),
+        record("1.0", 5.0, "0.0"),
+        record("2.0", None, "1.0"),
+        record("3.0", 4.0, "0.0", "1.0"),
+    ]
+    root = tree(round_of(begun, history, [Note(1, ROOT, "print of 1.0")], 0))
+    assert [child.record.id for child in root.children] == ["0.0", "1.0"]
+    assert [child.record.id for child in root.children[1].children] == ["3.0"]  # the last parent is the node
+    assert (root.value, root.visits) == (-4.0, 3)
+
+
+def test_exploration_falls_to_nothing_with_the_budget(begun) -> None:
+    for spent, share in ((0, 1.0), (50, 0.5), (100, 0.0), (120, 0.0)):
+        run = round_of(begun, [record("0.0", 1.0)], [], spent, "budget.evaluations=100")
+        assert exploration(run) == pytest.approx(EXPLORATION * share)
+    unbounded = ("budget.evaluations=null", "budget.seconds=5")
+    run = round_of(begun, [record("0.0", 1.0)], [], 7, *unbounded)
+    assert exploration(run) == EXPLORATION
+
+
+def test_s1_shows_a_whole_line_of_descent_and_m1_its_end(begun) -> None:
+    folder = begun(*settings("mcts_ahd", evaluations=120))
+    search(folder)
+    known = {one.id: one for one in records(folder)}
+    lines = [one.trial.parents for one in known.values() if one.trial.origin == "s1"]
+    assert any(len(line) > 2 for line in lines)
+    for line in lines:
+        for parent, child in pairwise(line):
+            assert known[child].trial.parents[-1] == parent or known[child].trial.origin in ("e1", "repair")
+    assert all(len(one.trial.parents) == 1 for one in known.values() if one.trial.origin in ("m1", "m2"))
+
+
+def test_rounds_in_flight_take_turns_at_the_most_promising_leaves() -> None:
+    def leaf_of(turn: int) -> float:
+        root = Node()
+        family = grown(root, 0.1)
+        for value in (0.9, 0.8, 0.7):
+            grown(family, value)
+        grown(root, 0.75)
+        grown(root, 0.0)
+        return {id(node): name for node, name in zip(family.children, (0.9, 0.8, 0.7), strict=True)}.get(
+            id(take_turn(root, 0.0, turn)[1]), 0.75
+        )
+
+    assert [leaf_of(turn) for turn in range(4)] == [0.9, 0.8, 0.75, 0.7]
+
+
+def test_the_best_programs_are_expanded_before_long(begun) -> None:
+    folder = begun(*settings("mcts_ahd", "strategy.window=4", evaluations=150))
+    search(folder)
+    known = records(folder)
+    last = int(known[-1].id.split(".")[0])
+    expanded = {one.trial.parents[-1] for one in known if one.trial.origin in ("m1", "m2")}
+    best: float = math.inf
+    for one in known:
+        score = one.trial.evaluation.score
+        if score is not None and score < best:
+            best = score
+            overtaken = [other for other in known if other.placed and other.trial.evaluation.score < score]
+            soon = overtaken and int(overtaken[0].id.split(".")[0]) - int(one.id.split(".")[0]) < 9
+            assert soon or one.id in expanded or int(one.id.split(".")[0]) > last - 9
+
+
+def test_a_thought_is_asked_for_each_program_that_has_a_score(begun) -> None:
+    model = Writer()
+    folder = begun(*settings("mcts_ahd"))
+    search(folder, model)
+    scored_ones = [one for one in records(folder)[1:] if one.placed]
+    assert len(scored_ones) - 4 <= len(model.prompts("describe")) <= len(scored_ones)  # the last rounds were cut short
+    assert any("Idea: Add " in prompt for prompt in model.prompts("m1"))

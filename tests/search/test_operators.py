@@ -1,0 +1,58 @@
+"""Thoughts in replies, and prompts that fit."""
+
+import pytest
+
+from oragent.search.archive import Elite
+from oragent.search.strategies.asking import fill
+from oragent.search.strategies.operators import LONGEST, prose, thought, write
+from tests.search.test_funsearch import opened, record
+
+CODE = "```python\ndef guess(x):\n    return {'a': 1}['a']\n```"
+
+
+@pytest.mark.parametrize(
+    ("reply", "idea"),
+    [
+        (f"{{Fill gaps first.}}\n{CODE}", "Fill gaps first."),
+        (f"{CODE}\nMy idea: {{weigh\n  both}}", "weigh both"),
+        (f"<think>{{not this}}</think>I add a penalty. It may help.\n{CODE}", "I add a penalty."),
+        (CODE, ""),
+        ("def guess(x):\n    return 3.5 * x\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_thought_is_what_stands_in_braces_or_the_first_sentence_beside_the_code(reply: str, idea: str) -> None:
+    assert thought(reply) == idea
+
+
+def test_what_a_model_says_at_length_is_cut_and_loses_its_code() -> None:
+    said = prose(f"One.\n{CODE}\n" + "word " * 500)
+    assert "def " not in said
+    assert len(said.split()) == LONGEST + 1
+    assert said.endswith(" ...")
+
+
+@pytest.mark.parametrize("operator", ["i1", "e1", "e2", "m1", "m2", "m3", "s1"])
+def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, operator: str) -> None:
+    run = opened(begun, [record("0.0", 9.0)])
+    shown = [Elite("0.0", "def guess(x):\n    return 1\n", 9.0, None, {"value": 1}, 3)] * (operator != "i1")
+    prompt = write(run, fill(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."})
+    assert "`def guess(x):`" in prompt
+    assert "between braces" in prompt
+    assert run.problem.about.description in prompt
+    assert ("A lower score is better." in prompt) == (operator != "i1")
+    assert ("Idea: One is enough." in prompt) == (operator != "i1")
+
+
+def test_a_prompt_that_is_too_long_loses_knowledge_first_then_the_worst_programs(begun, toy) -> None:
+    (toy / "knowledge.md").write_text("Know this. " * 100)
+    sources = [f"def guess(x):\n    return {'1 + ' * 200}{number}\n" for number in range(4)]
+    shown = [Elite(f"{number}.0", source, 9.0 - number, None, {}, 3) for number, source in enumerate(sources)]
+    lengths = []
+    for tokens in (4000, 2000, 1600, 600):
+        run = opened(begun, [record("0.0", 9.0)], "model.name=m", f"model.context_tokens={tokens}")
+        prompt = write(run, "Do better.", shown, "answer_code")
+        lengths.append((("Know this" in prompt), prompt.count("Program "), "Left out" in prompt))
+        assert sources[-1].strip() in prompt
+    assert lengths == [(True, 4, False), (False, 4, True), (False, 3, True), (False, 1, True)]
+    assert "what is known about the problem, 3 of 4 programs" in prompt

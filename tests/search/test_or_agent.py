@@ -1,0 +1,272 @@
+"""A research round: its root, its ideas, its experiments, what it mends and what it learns."""
+
+import itertools
+import re
+
+import pytest
+
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation, Job
+from oragent.search.store import Store
+from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
+from tests.search.test_engine import scored
+
+TWO = '[{"title": "a", "idea": "first"}, {"title": "b", "idea": "second"}]'
+
+
+def trees(folder) -> list[dict]:
+    return notes(folder, "tree")
+
+
+def nodes(folder, round_number: int) -> list[dict]:
+    return trees(folder)[round_number - 1]["nodes"][1:]
+
+
+def test_it_is_the_strategy_where_a_model_is_configured(begun) -> None:
+    folder = begun("model.name=m")
+    assert folder.config.strategy_name == "or_agent"
+    assert (folder.config.archive.islands, folder.config.strategy.window) == (4, 2)
+
+
+def test_the_first_round_fills_the_archive_with_ideas_on_all_islands(begun) -> None:
+    ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n * 10}"}}' for n in range(1, 7)) + "]"
+    model = Players(idea=ideas, code=lambda prompt: guess(re.search(r"idea \d\. return (\d+)", prompt)[1]))
+    folder = begun("model.name=m", "or_agent.initial_ideas=6", "strategy.window=1", "budget.evaluations=7")
+    assert search(folder, model).complete
+    assert "Propose exactly 6 new ideas" in model.prompts("idea")[0]
+    assert model.prompts("experiment") == []
+    with Store(folder.database) as store:
+        tried = [(record.trial.island, record.trial.evaluation.score) for record in store.records()[1:]]
+    assert tried == [(0, 90), (1, 80), (2, 70), (3, 60), (0, 50), (1, 40)]
+
+
+def test_the_elitist_is_the_root_alone_in_every_so_many_rounds_with_more_ideas(begun) -> None:
+    model = Players(idea=TWO, code=lambda prompt: guess(len(prompt) % 60))
+    folder = begun(
+        "model.name=m", "strategy.window=1", "or_agent.elitist_period=3", "or_agent.initial_ideas=3",
+        "or_agent.children=2", "or_agent.elitist_enlargement=4", "budget.model_calls=60", "budget.evaluations=null",
+    )  # fmt: skip
+    search(folder, model)
+    found = [(tree["elitist"], len(tree["start"])) for tree in trees(folder)]
+    assert found[:6] == [(True, 1), (False, 2), (True, 1), (False, 2), (False, 2), (True, 1)]
+    first = [text for text in model.prompts("idea") if "Propose exactly 8 new ideas" in text]
+    assert len(first) >= 2
+    crossed = [text for text in model.prompts("idea") if "At least one idea must join" in text]
+    assert len(crossed) >= 3
+
+
+def test_a_child_that_is_better_is_opened_and_one_that_is_not_is_dropped(begun) -> None:
+    values = itertools.chain([50, 60, 55, 80, 60, 90], itertools.repeat(60))
+    model = Players(idea=TWO, code=lambda prompt: guess(next(values)))
+    folder = begun("model.name=m", "strategy.window=1", "or_agent.initial_ideas=1", "budget.evaluations=8")
+    search(folder, model)
+    states = [(node["parent"], node["score"], node["state"]) for node in nodes(folder, 2)]
+    assert states[:6] == [
+        (0, 40, "grown"), (0, 45, "grown"),  # both better than 50: the better one is opened first
+        (1, 20, "grown"), (1, 40, "worse"),
+        (3, 10, "closed"), (3, 40, "worse"),  # as deep as the tree may be
+    ]  # fmt: skip
+
+
+def test_a_leaf_without_a_better_child_is_closed_and_the_search_goes_back(begun) -> None:
+    values = itertools.chain([50, 60, 55, 10, 10, 70], itertools.repeat(10))
+    model = Players(idea=TWO, code=lambda prompt: guess(next(values)))
+    folder = begun("model.name=m", "strategy.window=1", "or_agent.initial_ideas=1", "budget.model_calls=17")
+    search(folder, model)
+    states = [(node["parent"], node["score"], node["state"]) for node in nodes(folder, 2)]
+    assert states[:4] == [(0, 40, "closed"), (0, 45, "grown"), (1, 90, "worse"), (1, 90, "worse")]
+    assert states[4][:2] == (2, 30)
+
+
+def test_fast_crossover_ends_rounds_without_the_elitist_at_depth_one(begun) -> None:
+    values = iter(range(50, 99))
+    model = Players(idea=TWO, code=lambda prompt: guess(next(values)))
+    folder = begun(
+        "model.name=m", "strategy.window=1", "or_agent.initial_ideas=1", "or_agent.fast_crossover=true",
+        "budget.evaluations=10",
+    )  # fmt: skip
+    search(folder, model)
+    assert [node["parent"] for tree in trees(folder) for node in tree["nodes"][1:]] == [0] * 9
+
+
+def test_a_program_that_fails_gets_its_error_back(begun) -> None:
+    model = Players(code=guess("1 / 0"), debug=guess("70"))
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=3")
+    search(folder, model)
+    (prompt,) = model.prompts("debug")
+    assert "error: division by zero" in prompt
+    assert "return 1 / 0" in prompt
+    assert origins(folder) == ["seed", "code", "debug"]
+    assert nodes(folder, 1)[0]["score"] == 30
+    with Store(folder.database) as store:
+        assert store.records()[2].trial.parents == ("1.0",)
+
+
+def test_a_program_is_given_up_when_its_error_came_back_twice(begun) -> None:
+    values = iter(range(2, 9))
+    model = Players(code=guess("1 / 0"), debug=lambda prompt: guess(f"{next(values)} / 0"))
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4")
+    search(folder, model)
+    assert origins(folder) == ["seed", "code", "debug", "debug"]
+    assert nodes(folder, 1)[0]["state"] == "failed"
+    assert nodes(folder, 1)[0]["failure"] == "error: division by zero"
+
+
+def test_ideas_that_are_no_json_are_asked_for_once_more(begun) -> None:
+    model = Players(idea="I think one should look closer.", repair=IDEA)
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=2")
+    search(folder, model)
+    assert "the reply holds no JSON" in model.prompts("repair")[0]
+    assert [node["title"] for node in nodes(folder, 1)] == ["closer"]
+
+
+def test_a_model_without_ideas_closes_the_root_and_ends_the_run_with_patience(begun) -> None:
+    model = Players(idea="none", repair="none")
+    folder = begun("model.name=m", *QUIET, "strategy.patience=3")
+    outcome = search(folder, model)
+    assert outcome.reason.startswith("no new program to score in 3 rounds")
+    assert all(len(tree["nodes"]) == 1 for tree in trees(folder))
+
+
+def test_a_reply_without_a_program_fails_the_idea_and_is_counted(begun) -> None:
+    model = Players(code="no", repair="no again")
+    folder = begun("model.name=m", *QUIET, "strategy.patience=2")
+    search(folder, model)
+    assert nodes(folder, 1)[0]["failure"].startswith("rejected: the reply holds no code")
+    with Store(folder.database) as store:
+        assert store.records()[1].trial.evaluation.status is Status.REJECTED
+
+
+def test_experiments_go_on_from_the_best_seen_and_take_back_what_is_worse(begun) -> None:
+    model = Players(
+        code=guess("50"),
+        experiment=[edit("    return 50", "    return 40"), edit("    return 50", "    return 60"), "ACTION: STOP"],
+    )
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=5", "or_agent.depth=1")
+    search(folder, model)
+    first, second, third = model.prompts("experiment")[:3]
+    assert "8 of them are left" in first
+    assert "return 50" in second
+    assert "1. edit: try it -> score 60, taken back. Learned." in second
+    assert "return 60" in third
+    assert "2. edit: try it -> score 40, kept. Learned." in third
+    node = nodes(folder, 2)[0]
+    assert (node["score"], node["candidate"], node["report"]) == (40, "2.2", "Learned.")
+    assert [step["better"] for step in node["steps"]] == [False, True]
+
+
+def test_a_solution_is_kept_as_it_was_when_every_experiment_is_worse(begun) -> None:
+    worse = [edit("    return 50", f"    return {n}") for n in (49, 48, 47)]
+    folder = begun("model.name=m", *QUIET, "or_agent.experiments=3", "budget.evaluations=5")
+    model = Players(experiment=worse)
+    search(folder, model)
+    assert nodes(folder, 2)[0]["score"] == 50
+    assert "return 49" not in model.prompts("experiment")[-1].split("Experiments so far")[0]
+
+
+def test_the_number_of_experiments_is_bounded(begun) -> None:
+    values = iter(range(51, 99))
+    model = Players(
+        experiment=lambda prompt: edit(
+            next(line for line in prompt.split("\n") if line.startswith("    return")), f"    return {next(values)}"
+        )
+    )
+    folder = begun("model.name=m", *QUIET, "or_agent.experiments=3", "or_agent.depth=1", "budget.evaluations=6")
+    search(folder, model)
+    assert len(nodes(folder, 2)[0]["steps"]) == 3
+
+
+def test_constants_are_tuned_by_an_optimiser_on_evaluations_that_count(begun) -> None:
+    model = Players(
+        code=guess("x * 10.0 + 2"), experiment=["THOUGHT: scale\nACTION: TUNE\nc0 5.0 50.0\nc1 0 5", "ACTION: STOP"]
+    )
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=27", "or_agent.depth=1")
+    outcome = search(folder, model)
+    assert "c0 = 10 in `return x * 10.0 + 2`" in model.prompts("experiment")[0]
+    assert origins(folder).count("tune") == 24
+    assert outcome.progress.spent.evaluations <= 27
+    node = nodes(folder, 2)[0]
+    assert node["score"] < 10 < abs(100 - 32)
+    assert node["steps"][0]["change"] == "c0, c1 over 24 evaluations"
+
+
+def test_a_tuning_that_names_no_constant_is_told_so_once(begun) -> None:
+    model = Players(code=guess("x * 10.0"), experiment="ACTION: TUNE\nthe factor", repair="ACTION: STOP")
+    search(begun("model.name=m", *QUIET, "budget.model_calls=9"), model)
+    assert "TUNE names no constant; there are c0 to c0" in model.prompts("repair")[0]
+
+
+def test_what_a_probe_prints_is_shown_and_the_probe_is_never_the_solution(begun) -> None:
+    def printing(job: Job) -> Evaluation:
+        found = scored(job)
+        return Evaluation(**{**vars(found), "log": "x is 3\n"}) if "print" in job.source else found
+
+    probe = f"ACTION: PROBE\n{guess('99')}".replace("    return", "    print(x)\n    return")
+    model = Players(experiment=[probe, "ACTION: STOP"])
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1", "strategy.patience=2")
+    search(folder, model, run=printing)
+    assert "The probe printed:\nx is 3" in model.prompts("experiment")[1]
+    assert nodes(folder, 2)[0]["score"] == 50
+    assert "probe" in origins(folder)
+
+
+def test_an_edit_that_fails_is_mended_and_then_counts(begun) -> None:
+    model = Players(experiment=[edit("    return 50", "    return 1 / 0"), "ACTION: STOP"], debug=guess("75"))
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1")
+    search(folder, model)
+    assert origins(folder) == ["seed", "code", "code", "experiment", "debug"]
+    assert nodes(folder, 2)[0]["score"] == 25
+
+
+def test_every_role_has_its_temperature_and_may_have_its_model(begun) -> None:
+    model, thinker = Players(code=guess("1 / 0"), debug=guess("60")), Players(idea=IDEA)
+    folder = begun(
+        "model.name=m", "models={idea: {name: thinker}}", *QUIET, "budget.evaluations=4",
+        "or_agent.temperatures={lead: 0.1, code: 0.2, reflect: 0.3}",
+    )  # fmt: skip
+    search(folder, model, cast={"idea": thinker})
+    assert {temperature for role, _, temperature in thinker.asked if role == "idea"} == {1.3}
+    assert {temperature for role, _, temperature in model.asked if role in ("code", "debug")} == {0.2}
+    assert model.prompts("idea") == []
+
+
+def test_a_child_names_its_parents_as_the_store_knows_them(begun) -> None:
+    model = Players(experiment=[edit("    return 50", "    return 60"), "ACTION: STOP"])
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1")
+    search(folder, model)
+    with Store(folder.database) as store:
+        records = store.records()
+    ids = {record.id for record in records}
+    assert all(set(record.trial.parents) <= ids for record in records)
+    assert [record.trial.parents for record in records if record.trial.origin == "experiment"] == [("2.0",)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "bound"), [("budget.evaluations=23", "evaluations"), ("budget.model_calls=31", "model_calls")]
+)
+def test_a_budget_is_spent_to_the_last_and_not_beyond_by_rounds_side_by_side(begun, setting: str, bound: str) -> None:
+    values = iter(range(1000))
+    model = Players(
+        idea=TWO,
+        code=lambda prompt: guess(f"50 + {next(values)} / 100"),
+        experiment=lambda prompt: f"ACTION: EDIT\n{guess(f'60 + {next(values)} / 100')}",
+    )
+    folder = begun("model.name=m", "budget.evaluations=null", setting, "or_agent.initial_ideas=3")
+    outcome = search(folder, model)
+    assert outcome.complete
+    assert getattr(outcome.progress.spent, bound) == int(setting.split("=")[1])
+
+
+def test_calls_are_counted_by_role(begun) -> None:
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1")
+    search(folder, Players(experiment=[edit("    return 50", "    return 60"), "ACTION: STOP"]))
+    assert {reply.role for reply in replies(folder)} >= {"idea", "code", "experiment", "reflect"}
+
+
+def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(begun) -> None:
+    ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n}"}}' for n in range(4)) + "]"
+    model = Players(idea=[ideas, IDEA], code=lambda prompt: guess(prompt.split("return ")[-1][:2].strip()))
+    folder = begun("model.name=m", "or_agent.initial_ideas=4", "budget.evaluations=7", "or_agent.elitist_period=2")
+    search(folder, model)  # two rounds side by side: three evaluations each, for four ideas
+    assert [node["state"] for node in nodes(folder, 1)].count("untried") == 1
+    assert not any("idea 3" in prompt for prompt in model.prompts("lead"))

@@ -1,0 +1,274 @@
+"""The parts of a research round by themselves: tree, ideas, actions, constants, memory, prompts."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.errors import ReplyError
+from oragent.search.archive import Elite
+from oragent.search.strategies.or_agent import reflection
+from oragent.search.strategies.or_agent.constants import Range, constants, with_values
+from oragent.search.strategies.or_agent.ideas import read_ideas
+from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
+from tests.search.players import QUIET, Players, guess, notes, search
+
+GOLDEN = Path(__file__).parent / "golden"
+PROGRAM = """import numpy as np
+ALPHA = 2.5
+
+def heuristics(distance_matrix):
+    k = max(3, distance_matrix.shape[0] // 5)
+    near = np.sort(distance_matrix, axis=1)[:, 1:k]
+    score = 1.0 / (distance_matrix + 1e-9) ** ALPHA
+    return score - -0.5 * near.mean(axis=1)[:, None]
+"""
+
+
+def elite(score: float) -> Elite:
+    return Elite(f"e{score}", "def f(): pass", score, None, {}, 1)
+
+
+def child(tree: Tree, parent: Node, score: float | None) -> Node:
+    return Node(0, parent.depth + 1, parent.number, Idea("t", "i"), None if score is None else elite(score))
+
+
+def grown(scores: dict[int, list[float | None]], depth: int = 3) -> Tree:
+    """A tree of fitness: the children of each node by its number, in the order of opening."""
+    tree = Tree([elite(0)], lambda score: score, depth)
+    for number, values in scores.items():
+        tree.grow(tree.nodes[number], [child(tree, tree.nodes[number], value) for value in values])
+    return tree
+
+
+def test_the_best_open_leaf_comes_next_wherever_it_is() -> None:
+    tree = grown({0: [1, 3], 2: [4, 3.5, 2], 3: [None, 3.9]})
+    assert [node.state for node in tree.nodes] == [
+        "grown",
+        "open",
+        "grown",
+        "closed",
+        "open",
+        "worse",
+        "failed",
+        "worse",
+    ]
+    assert tree.best_open() is tree.nodes[4]
+
+
+def test_when_nothing_is_better_the_search_goes_back_until_nothing_is_open() -> None:
+    tree = grown({0: [1, 3], 2: [2], 1: [None]})
+    assert tree.best_open() is None
+    assert tree.puct_open(1.0) is None
+    assert [node.state for node in tree.nodes] == ["grown", "closed", "closed", "worse", "failed"]
+
+
+def test_a_child_as_good_as_its_parent_is_not_better() -> None:
+    assert grown({0: [0.0]}).nodes[1].state == "worse"
+
+
+def test_puct_visits_a_neglected_branch_that_best_first_leaves_alone() -> None:
+    scores = {0: [5, 6], 2: [7, 6.5], 3: [8, 7.5], 4: [9, 8]}
+    greedy, fair = grown(scores, depth=6), grown(scores, depth=6)
+    assert greedy.best_open().solution.score == 9
+    assert greedy.puct_open(0.0).solution.score == 9
+    assert fair.puct_open(10.0).solution.score == 5
+
+
+@given(
+    st.lists(st.lists(st.one_of(st.none(), st.floats(0, 9)), max_size=3), min_size=1, max_size=12), st.integers(1, 4)
+)
+def test_a_tree_ends_and_its_open_leaves_are_better_than_all_above_them(opened, depth: int) -> None:
+    tree = Tree([elite(1)], lambda score: score, depth)
+    for values in opened:
+        leaf = tree.best_open()
+        if leaf is None:
+            break
+        tree.grow(leaf, [child(tree, leaf, value) for value in values])
+    for node in tree.nodes:
+        assert node.depth <= depth
+        if node.state == "open" and node.parent is not None:
+            assert node.solution.score > tree.nodes[node.parent].solution.score
+    picked = tree.puct_open(1.0)
+    assert (picked is None) == (tree.best_open() is None)
+    assert picked is None or picked.state == "open"
+
+
+def test_a_dumped_tree_is_json_with_the_names_of_its_candidates() -> None:
+    tree = grown({0: [2, None]})
+    dumped = json.loads(tree.dump(True, {"e2": "4.1"}))
+    assert dumped["start"] == ["e0"]
+    assert [node["candidate"] for node in dumped["nodes"]] == ["e0", "4.1", None]
+    assert [node["score"] for node in dumped["nodes"]] == [0, 2, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "titles"),
+    [
+        ('[{"title": "a", "idea": "x"}, {"title": "b", "idea": "y"}]', ["a", "b"]),
+        ('Sure!\n```json\n{"ideas": [{"name": "a", "description": "x"}]}\n```', ["a"]),
+        ('{"title": "a", "idea": "x"}', ["a"]),
+        ('["use 1/d", "use 1/d**2"]', ["use 1/d", "use 1/d**2"]),
+        ('[{"Title": "a", "Idea": "x",}, {"nothing": 1}, 7,]', ["a"]),
+        ('```json\n[{"title": "a", "idea": "x"}, {"title": "b", "idea": "cut o', ["a"]),
+        ('[{"title": "a", "idea": "x"} {"title": "b", "idea": "no comma"}]', ["a", "b"]),
+        ('[{"title": "1"}, {"title": "2"}, {"title": "3"}, {"title": "4"}]', ["1", "2", "3"]),
+    ],
+)
+def test_ideas_are_read_from_what_models_make_of_json(text: str, titles: list[str]) -> None:
+    assert [idea.title for idea in read_ideas(text, 3)] == titles
+
+
+@pytest.mark.parametrize("text", ["no", "", "[]", "[1, 2]", '{"a": {}}', '[{"title": ""}]'])
+def test_a_reply_without_ideas_is_refused_with_what_is_wanted(text: str) -> None:
+    with pytest.raises(ReplyError, match="JSON"):
+        read_ideas(text, 2)
+
+
+def test_the_constants_of_a_program_are_those_that_it_computes_with() -> None:
+    found = constants(PROGRAM, "heuristics")
+    assert [(c.number, c.value, c.whole) for c in found] == [
+        (0, 2.5, False), (1, 3.0, True), (2, 1.0, False), (3, 1e-9, False), (4, 0.5, False),
+    ]  # fmt: skip
+    assert found[0].line == "ALPHA = 2.5"
+
+
+def test_rewritten_constants_stand_where_they_stood_and_nothing_else_changes() -> None:
+    changed = with_values(PROGRAM, "heuristics", {0: -3.0, 1: 4.4, 4: 0.123456})
+    for part in ("ALPHA = -3.0", "max(4, distance", "- -0.123 *", "1.0 / (distance_matrix + 1e-09)", "[:, 1:k]"):
+        assert part in changed
+    assert [c.value for c in constants(changed, "heuristics")][1:] == [4.0, 1.0, 1e-9, 0.123]
+
+
+@given(st.lists(st.floats(-99, 99), min_size=5, max_size=5))
+def test_a_program_keeps_its_meaning_whatever_its_constants_become(values: list[float]) -> None:
+    source = "ALPHA = 2.5\ndef f(x):\n    return -1.5 ** 2.0 - 3.5 * x ** -0.5 + ALPHA\n"
+    names: dict = {}
+    exec(with_values(source, "f", dict(enumerate([values[0], 1.5, 2.0, values[3], 0.5]))), names)
+    alpha, factor = (float(f"{value:.3g}") for value in (values[0], values[3]))
+    assert names["f"](4.0) == pytest.approx(-2.25 - factor * 0.5 + alpha)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "found"),
+    [("0.5", "4", (0.5, 4.0)), ("", "", (0.625, 10.0)), ("4", "0.5", (0.625, 10.0)), ("0", "1e300", (0.625, 10.0))],
+)
+def test_a_range_that_is_none_is_a_factor_around_the_value(low: str, high: str, found: tuple[float, float]) -> None:
+    made = Range.around(constants(PROGRAM, "heuristics")[0], low, high)
+    assert (made.low, made.high) == found
+    assert made.logarithmic == (found[1] >= 10)
+
+
+def test_a_constant_of_zero_has_a_range_too() -> None:
+    made = Range.around(constants("def f(x):\n    return x + 0.0\n", "f")[0])
+    assert (made.low, made.high) == (-1.0, 1.0)
+
+
+def test_a_long_text_is_cut_at_the_end_of_a_sentence_or_line() -> None:
+    text = "One two three. Four five.\nSix seven eight nine."
+    assert reflection._cut(text, 99) == text
+    assert reflection._cut(text, 5) == "One two three. Four five."
+    assert reflection._cut(text, 4) == "One two three."
+    assert reflection._cut(text, 2) == "One two"
+
+
+def memories(folder) -> list[dict]:
+    return notes(folder, "memory")
+
+
+def test_the_memory_begins_with_what_the_problem_knows_and_is_rewritten_after_enough_reports(begun, toy) -> None:
+    (toy / "knowledge.md").write_text("Numbers count.")
+    values = iter(np.linspace(50, 99, 400))
+    model = Players(code=lambda prompt: guess(next(values)), lead=["Fifty is low.", "Sixty is better."])
+    folder = begun(
+        "model.name=m", *QUIET, "or_agent.reflection_period=3", "or_agent.depth=1", "budget.evaluations=9",
+        "or_agent.elitist_period=99",
+    )  # fmt: skip
+    search(folder, model)
+    ideas, (first, second) = model.prompts("idea"), model.prompts("lead")
+    assert "What is known so far:\nNumbers count." in ideas[0]
+    assert "Numbers count." in first
+    assert first.count("- closer: from score") == 3
+    assert "Fifty is low." in second
+    assert second.count("- closer: from score") == 3
+    assert [("Fifty is low." in text) for text in ideas[:6]] == [False, False, False, True, True, True]
+    assert [memory["horizon"] for memory in memories(folder)] == [3, 6]
+
+
+def test_the_memory_is_rewritten_in_elitist_rounds_whatever_is_pending(begun) -> None:
+    values = iter(np.linspace(50, 99, 400))
+    model = Players(code=lambda prompt: guess(next(values)))
+    folder = begun("model.name=m", *QUIET, "or_agent.elitist_period=2", "or_agent.depth=1", "budget.evaluations=7")
+    search(folder, model)
+    assert [memory["horizon"] for memory in memories(folder)] == [1, 3, 5]
+
+
+def test_of_the_rounds_in_flight_only_one_rewrites_and_no_report_is_lost(begun) -> None:
+    values = iter(np.linspace(50, 99, 400))
+    model = Players(code=lambda prompt: guess(next(values)), idea=lambda prompt: f'["idea {next(values):.4f}"]')
+    folder = begun(
+        "model.name=m", *QUIET, "strategy.window=2", "or_agent.reflection_period=4", "or_agent.depth=1",
+        "budget.evaluations=20", "or_agent.elitist_period=99",
+    )  # fmt: skip
+    search(folder, model)
+    rounds = model.prompts("lead")
+    told = [line for prompt in rounds for line in prompt.split("\n") if line.startswith("- idea")]
+    assert len(rounds) >= 2
+    assert len(told) == len(set(told)) >= 8
+
+
+def test_a_memory_that_is_too_long_is_compressed_and_at_last_cut(begun) -> None:
+    values = iter(np.linspace(50, 99, 400))
+    long = "Fifty is too low for this. " * 30
+    model = Players(
+        code=lambda prompt: guess(next(values)),
+        lead=long,
+        reflect=lambda prompt: long if prompt.startswith("Shorten") else "Learned.",
+    )
+    folder = begun(
+        "model.name=m", *QUIET, "or_agent.elitist_period=2", "or_agent.depth=1", "or_agent.memory_words=20",
+        "budget.evaluations=4",
+    )  # fmt: skip
+    search(folder, model)
+    assert "at most 20 words" in next(text for text in model.prompts("reflect") if text.startswith("Shorten"))
+    assert (
+        memories(folder)[0]["text"]
+        == "Fifty is too low for this. Fifty is too low for this. Fifty is too low for this."
+    )
+
+
+def test_prompts_read_as_they_did(begun, toy) -> None:
+    """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
+    (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
+    numbers = iter(range(51, 99))
+    probe = f"THOUGHT: see x\nACTION: PROBE\n{guess('50')}".replace("    return", "    print(x)\n    return")
+    actions = iter([f"THOUGHT: lower\nACTION: EDIT\n{guess(40)}", probe, "What?"])
+    model = Players(
+        idea=['[{"title": "fifty", "idea": "Return 50."}]', "none", '[{"title": "far", "idea": "Fail."}]'],
+        repair='[{"title": "closer", "idea": "Return a number nearer to 100."}]',
+        code=lambda prompt: guess("1 / 0" if "Fail" in prompt else 50 if "fifty" in prompt else next(numbers)),
+        debug=lambda prompt: guess(next(numbers)),
+        experiment=lambda prompt: next(actions, "ACTION: STOP"),
+        lead="- fifty is low " * 60,
+    )
+    folder = begun(
+        "model.name=m", *QUIET, "or_agent.elitist_period=3", "or_agent.depth=2", "or_agent.memory_words=40",
+        "budget.model_calls=60",
+    )  # fmt: skip
+    search(folder, model)
+    kinds = {
+        "idea": ("idea", ""), "idea_repair": ("repair", "JSON list"), "code": ("code", ""), "debug": ("debug", ""),
+        "experiment": ("experiment", ", taken back. Learned."), "experiment_repair": ("repair", "THOUGHT"),
+        "lesson": ("reflect", "An experiment on"), "report": ("reflect", "A series of"), "memory": ("lead", ""),
+        "compress": ("reflect", "Shorten"),
+    }  # fmt: skip
+    for kind, (role, part) in kinds.items():
+        prompt = [text for text in model.prompts(role) if part in text][-1]
+        path = GOLDEN / f"or_agent_{kind}.txt"
+        if os.environ.get("ORAGENT_WRITE_GOLDEN"):
+            path.write_text(f"{prompt}\n")
+        assert f"{prompt}\n" == path.read_text(), kind

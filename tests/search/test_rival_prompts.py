@@ -1,0 +1,93 @@
+"""What the published strategies ask, word for word, on one small history."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent.protocol import Status
+from oragent.sandbox import Evaluation, Limits, Pool
+from oragent.search.archive import Archive
+from oragent.search.budget import Spent
+from oragent.search.folder import RunFolder
+from oragent.search.run import Desk, Run
+from oragent.search.store import Note, Record, Store, Trial
+from oragent.search.strategies import STRATEGIES
+from tests.search.test_engine import scored
+from tests.search.writer import Writer
+
+GOLDEN = Path(__file__).parent / "golden"
+PROGRAMS = (
+    "x * 2.0",
+    "x * 30",
+    "x ** 4 + 3",
+    "101 - x",
+    "90 + 2 * x",
+    "x * 33 + 2",
+)  # the last three descend in a line
+MEMORY = [
+    *(Note(number, "thought", f"print-{number} Number {number} in words.") for number in range(1, 6)),
+    Note(1, "child of the root", "print-1"),
+    Note(31, "short-term reflection", "Add what is missing."),
+    Note(33, "short-term reflection", "Powers grow too fast."),
+    Note(30, "long-term reflection", "Start near the answer."),
+]
+ROUNDS = [
+    ("random", 3, {"i1": 0}),
+    ("funsearch", 8, {"code": 0}),
+    *(("eoh", number, {operator: 0}) for number, operator in enumerate(("e1", "e2", "m1", "m2", "m3"), 7)),
+    ("reevo", 8, {"initial": 0}),
+    ("reevo", 32, {"reflect": 0, "crossover": 0}),
+    ("reevo", 41, {"reflect": 0, "mutation": 0}),
+    ("mcts_ahd", 2, {"e1": 0}),
+    ("mcts_ahd", 8, {"e2": -1, "m1": 0, "m2": 0, "s1": 0, "describe": 0}),
+]
+
+
+def remembered() -> list[Record]:
+    made = []
+    for number, body in enumerate(PROGRAMS):
+        value = eval(body, {"x": 3})
+        parents = (f"{number - 1}.0",) if number > 2 else ("0.0",) if number else ()
+        result = Evaluation(Status.OK, abs(100 - value), metrics={"value": value})
+        source = f"def guess(x):\n    return {body}\n"
+        made.append(Record(f"{number}.0", Trial(source, f"print-{number}", parents, "m1", 0, 0, result), "NEW", 0.0))
+    return made
+
+
+def play(folder: RunFolder, number: int) -> Writer:
+    """One round on the small history."""
+    model, pool = Writer(), Pool(1, scored)
+    with Store(folder.database) as store:
+        desk = Desk(folder, store, pool, model, Limits(), lambda: 0.0)
+        desk.history.extend([record] for record in remembered())
+        archive, rng = Archive("minimize"), np.random.default_rng(5)
+        run = Run(desk, number, archive, rng, Spent(50, 50, 10**6, 1.0), len(PROGRAMS) - 1, 0, memory=MEMORY)
+        try:
+            asyncio.run(STRATEGIES[folder.config.strategy_name](run))
+        finally:
+            pool.close()
+    return model
+
+
+@pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
+def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int]) -> None:
+    """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
+    (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
+    settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
+    model = play(begun(*settings, "model.name=writer"), number)
+    for role, which in roles.items():
+        prompt = f"{model.prompts(role)[which]}\n"
+        name = "reflect_long" if (strategy, number, role) == ("reevo", 41, "reflect") else role
+        path = GOLDEN / f"{strategy}_{name}.txt"
+        if os.environ.get("ORAGENT_WRITE_GOLDEN"):
+            path.write_text(prompt)
+        assert prompt == path.read_text()
+
+
+def test_a_rejected_reply_is_answered_with_the_reason(begun, monkeypatch) -> None:
+    monkeypatch.setattr(Writer, "_answer", lambda self, text, rng: "No idea.")
+    model = play(begun("strategy.name=eoh", "archive.population=6", "model.name=writer"), 8)
+    assert "That reply cannot be used: the reply holds no code" in model.prompts("repair")[0]

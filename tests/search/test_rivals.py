@@ -1,0 +1,213 @@
+"""The published strategies: each ends a run, gives one history for one seed, and asks as its paper does."""
+
+import asyncio
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
+from oragent.llm.ensemble import Ensemble
+from oragent.llm.model import Reply
+from oragent.sandbox import Pool
+from oragent.search.engine import Engine, Outcome
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.store import Record, Store
+from oragent.search.strategies import STRATEGIES, reevo
+from tests.search.test_engine import history, jittery, scored
+from tests.search.writer import Writer
+
+RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd")
+
+
+def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lambda progress: None) -> Outcome:
+    pool = Pool(workers, run)
+    with Store(folder.database) as store:
+        try:
+            strategy = STRATEGIES[folder.config.strategy_name]
+            return asyncio.run(Engine(folder, store, pool, strategy, model or Writer(), observer).run())
+        finally:
+            pool.close()
+
+
+def records(folder: RunFolder) -> list[Record]:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+def settings(strategy: str, *others: str, evaluations: int = 60) -> tuple[str, ...]:
+    small = ("archive.population=6", "strategy.patience=60")
+    return (f"strategy.name={strategy}", "model.name=writer", f"budget.evaluations={evaluations}", *small, *others)
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+def test_one_seed_gives_one_history_at_any_number_of_workers_and_improves_on_the_seed(begun, strategy: str) -> None:
+    runs = []
+    for workers in (1, 2, 8):
+        folder = begun(*settings(strategy))
+        outcome = search(folder, workers=workers, run=jittery)
+        assert outcome.complete, outcome.reason
+        assert outcome.progress.spent.evaluations == 60
+        assert outcome.progress.best.score < outcome.progress.seed.score / 4
+        runs.append(history(folder))
+    assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+def test_a_resumed_run_goes_on_as_if_it_had_never_been_stopped(begun, strategy: str) -> None:
+    whole, broken = begun(*settings(strategy)), begun(*settings(strategy))
+    search(whole)
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations >= 25:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(broken, observer=kill)
+    search(reopen(broken.path))
+    assert history(broken) == history(whole)
+
+
+def test_no_prompt_of_random_shows_a_program(begun) -> None:
+    model = Writer()
+    folder = begun(*settings("random"))
+    search(folder, model)
+    assert not any("x * 2.0" in prompt or "score" in prompt for prompt in model.prompts("i1"))
+    assert len(set(model.prompts("i1"))) == 1
+    assert all(record.trial.parents == () for record in records(folder))
+
+
+def made_by(records: list[Record]) -> dict[int, str]:
+    """The operator of each round that has one program; repairs aside."""
+    rounds: dict[int, list[str]] = {}
+    for record in records:
+        rounds.setdefault(int(record.id.split(".")[0]), []).append(record.trial.origin)
+    return {number: origins[0] for number, origins in rounds.items() if "repair" not in origins}
+
+
+def test_eoh_begins_with_i1_and_then_lets_its_operators_take_turns(begun) -> None:
+    folder = begun(*settings("eoh"))
+    search(folder)
+    made = made_by(records(folder))
+    turns = ("e1", "e2", "m1", "m2", "m3")
+    for number, origin in made.items():
+        assert origin == ("seed" if number == 0 else "i1" if number <= 6 else turns[(number - 7) % 5])
+
+
+def test_eoh_draws_five_different_parents_or_one_among_the_best_so_far(begun) -> None:
+    folder = begun(*settings("eoh", "strategy.window=1"))
+    search(folder)
+    known = records(folder)
+    for place, record in enumerate(known):
+        if record.trial.origin in ("e1", "e2", "m1", "m2", "m3"):
+            before = {other.id: other.trial.evaluation.score for other in known[:place] if other.placed}
+            best = sorted(set(before.values()))[:6]
+            drawn = [before[parent] for parent in record.trial.parents]
+            assert len(drawn) == (min(5, len(best)) if record.trial.origin[0] == "e" else 1)
+            assert set(drawn) <= set(best)
+            assert all(worse > better for worse, better in pairwise(drawn))  # low scores are good
+
+
+def test_eoh_shows_the_thought_behind_each_program(begun) -> None:
+    model = Writer()
+    search(begun(*settings("eoh")), model)
+    prompts = model.prompts("e2")
+    assert any("Idea: Take 1" in prompt for prompt in prompts)
+    for prompt in prompts:
+        for program in prompt.split("\nProgram ")[1:]:
+            number = program.split("return ")[1].split(" ")[0]
+            assert "Idea: " not in program or f"Idea: Take {number}" in program
+
+
+def test_reevo_makes_its_first_programs_then_crossovers_then_mutations_of_the_best(begun) -> None:
+    folder = begun(*settings("reevo", evaluations=90))
+    search(folder)
+    made = made_by(records(folder))
+    for number, origin in made.items():
+        position = (number - 31) % 11
+        after = "crossover" if position < 10 else "mutation"
+        assert origin == ("seed" if number == 0 else "initial" if number <= 30 else after)
+    mutated = Counter(record.id.split(".")[0] for record in records(folder) if record.trial.origin == "mutation")
+    assert max(mutated.values()) <= reevo.MUTATIONS
+
+
+def test_reevo_crosses_programs_of_different_scores_by_the_hint_about_them(begun) -> None:
+    model = Writer()
+    folder = begun(*settings("reevo", evaluations=90))
+    search(folder, model)
+    score = {record.id: record.trial.evaluation.score for record in records(folder)}
+    crossed = [record for record in records(folder) if record.trial.origin == "crossover"]
+    assert crossed
+    assert all(score[record.trial.parents[0]] > score[record.trial.parents[1]] for record in crossed)
+    with Store(folder.database, readonly=True) as store:
+        notes = store.notes()
+    hints = [note for note in notes if note.kind == reevo.HINT]
+    for prompt in model.prompts("crossover"):
+        assert any(f"two programs:\n{hint.text}\n" in prompt for hint in hints)
+
+
+def test_reevo_joins_the_hints_of_a_generation_with_what_was_known_before(begun) -> None:
+    model = Writer()
+    folder = begun(*settings("reevo", "strategy.window=1", evaluations=90))
+    search(folder, model)
+    with Store(folder.database, readonly=True) as store:
+        notes = store.notes()
+    advice = [note for note in notes if note.kind == reevo.ADVICE]
+    joining = [prompt for prompt in model.prompts("reflect") if "What was known before" in prompt]
+    assert len(advice) == len(joining) >= 2
+    for earlier, later, prompt in zip(advice, advice[1:], joining[1:], strict=False):
+        assert f"before:\n{earlier.text}" in prompt
+        hints = [note.text for note in notes if note.kind == reevo.HINT and earlier.round < note.round < later.round]
+        assert hints
+        assert all(f"- {hint}" in prompt for hint in hints)
+        assert prompt.count("\n- ") == len(hints)
+
+
+def test_the_reflector_and_the_generator_of_reevo_are_told_apart(begun) -> None:
+    model = Writer()
+    search(begun(*settings("reevo", evaluations=45)), model)
+    for role, word in (
+        ("initial", "You write programs"),
+        ("crossover", "You write programs"),
+        ("reflect", "You tell others"),
+    ):
+        assert all(prompt.startswith("--- system\n") and word in prompt for prompt in model.prompts(role))
+
+
+class Useless:
+    """A model that never says anything of use."""
+
+    async def __call__(self, messages, *, temperature=None) -> Reply:
+        return Reply("I had rather not.", "useless", 10, 10, None, 0.0, 0)
+
+
+def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_changes_nothing(begun) -> None:
+    runs = []
+    for stop, workers in ((1000, 1), (1000, 8), (20, 2)):
+        folder = begun(*settings("eoh", "ensemble=[{name: useless}]", evaluations=50))
+
+        def kill(progress, stop=stop) -> None:
+            if progress.spent.evaluations >= stop:
+                raise KeyboardInterrupt
+
+        try:
+            search(folder, Ensemble([Writer(), Useless()]), workers=workers, run=jittery, observer=kill)
+        except KeyboardInterrupt:
+            search(reopen(folder.path), Ensemble([Writer(), Useless()]))
+        with Store(folder.database, readonly=True) as store:
+            asked = Counter(reply.model for reply in store.replies())
+        assert asked["writer"] > asked["useless"] > 1
+        runs.append(history(folder))
+    assert runs[0] == runs[1] == runs[2]
+
+
+@pytest.mark.parametrize("strategy", RIVALS)
+def test_no_prompt_is_longer_than_the_context_has_room_for(begun, toy, strategy: str) -> None:
+    (toy / "knowledge.md").write_text("Numbers below 200 are enough. " * 60)
+    model = Writer()
+    assert search(begun(*settings(strategy, "model.context_tokens=700")), model).complete
+    lengths = [sum(len(message.content) for message in prompt) for prompt in model.asked]
+    assert max(lengths) <= 3 * 525  # three letters a token, and a quarter of the context is the reply's
+    assert any("(Left out, as your context has no room for it" in prompt[-1].content for prompt in model.asked)
