@@ -1,9 +1,10 @@
 """The command line of an ``eval.py``."""
 
 import argparse
+import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 __all__ = ["MODES", "Arguments", "parse_arguments"]
@@ -21,6 +22,8 @@ class Arguments:
         mode: ``train`` (small and fast), ``val`` (what a search optimises) or ``test`` (which no search reads).
         sizes: the problem sizes to run: all of the mode, or the one that was asked for.
         candidate: the file with the heuristic to score.
+        flags: which of the evaluator's own options without a value were given.
+        choices: the values of its other options.
     """
 
     root_dir: Path
@@ -28,14 +31,24 @@ class Arguments:
     mode: str
     sizes: tuple[int, ...]
     candidate: Path
+    flags: frozenset[str] = frozenset()
+    choices: Mapping[str, str] = field(default_factory=dict)
 
 
-def parse_arguments(sizes: Mapping[str, Sequence[int]], argv: Sequence[str] | None = None) -> Arguments:
-    """Read the arguments of the contract.
+def parse_arguments(
+    sizes: Mapping[str, Sequence[int]],
+    argv: Sequence[str] | None = None,
+    *,
+    flags: Mapping[str, str] | None = None,
+    choices: Mapping[str, Sequence[str]] | None = None,
+) -> Arguments:
+    """Read the arguments of the contract, and an evaluator's own.
 
     Args:
         sizes: the problem sizes of each mode.
         argv: the command line without the program's name; default: the process's own.
+        flags: options of the evaluator's own, none of which takes a value: name and help text.
+        choices: options of its own that take one of several values: name and values, the default first.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -46,6 +59,11 @@ def parse_arguments(sizes: Mapping[str, Sequence[int]], argv: Sequence[str] | No
     parser.add_argument("--mode", default="val", help=f"{', '.join(sizes)} (default: val)")
     parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
     parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
+    own = flags or {}
+    for name, text in own.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
+    for name, values in (choices or {}).items():
+        parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
     given = parser.parse_args(argv)
     if given.mode not in sizes:
         parser.error(f"unknown mode {given.mode!r}: choose one of {', '.join(sizes)}")
@@ -57,4 +75,7 @@ def parse_arguments(sizes: Mapping[str, Sequence[int]], argv: Sequence[str] | No
     if not candidate.is_file():
         parser.error(f"no candidate at {candidate}: name a Python file with --candidate FILE")
     chosen = known if given.problem_size is None else (given.problem_size,)
-    return Arguments(given.root_dir.resolve(), given.file_output_prefix, given.mode, chosen, candidate.resolve())
+    root, prefix = given.root_dir.resolve(), given.file_output_prefix
+    raised = frozenset(name for name in own if getattr(given, name))
+    picked = {name: getattr(given, name) for name in choices or {}}
+    return Arguments(root, prefix, given.mode, chosen, candidate.resolve(), raised, picked)

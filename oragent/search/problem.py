@@ -42,6 +42,7 @@ class Description:
         sizes: the problem sizes of each mode, for people; the evaluator has the last word.
         features: the axes of the archive, in the order of the features that the evaluator prints.
         primitives: expressions over the function's arguments that breeding may insert.
+        requires: modules that the evaluator imports and that oragent does not bring; it says how to get them.
         published: figures of others, for comparison.
         notes: what a person should know.
     """
@@ -56,6 +57,7 @@ class Description:
     sizes: dict[str, list[int]] = field(default_factory=dict)
     features: tuple[Feature, ...] = ()
     primitives: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
     published: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
 

@@ -1,0 +1,72 @@
+"""How many vehicles SUMO's own drivers bring through: what the score compares with.
+
+The figures of the shipped scenarios are kept in a file, each with a digest of all that decides it: road, demand,
+options, and SUMO's version. Where the digest is another one, as with another SUMO, the figure is simulated on the spot.
+"""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from oragent.domains.driving import installation
+from oragent.domains.driving.drive import throughput
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.scenario import Scenario
+from oragent.errors import ProblemError
+
+__all__ = ["Baseline", "write"]
+
+
+class Baseline:
+    """Throughputs of SUMO's own drivers.
+
+    Args:
+        file: what `write` wrote; it may be missing.
+        road: what `network.build` returned.
+        folder: writable, for simulations.
+    """
+
+    def __init__(self, file: Path, road: Road, folder: Path) -> None:
+        self._kept = _read(file) if file.is_file() else {}
+        self._road, self._folder = road, folder
+
+    def throughput(self, scenario: Scenario) -> int:
+        """Return the figure of a scenario, positive.
+
+        Raises:
+            ProblemError: if it must be simulated and SUMO fails, or if nobody gets through.
+        """
+        found = self._kept.get(scenario.digest)
+        if found is None:
+            found = self._kept[scenario.digest] = throughput(scenario, self._road, self._folder)
+        if found <= 0:
+            raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
+        return found
+
+
+def write(file: Path, scenarios: Iterable[Scenario], road: Road, folder: Path) -> None:
+    """Simulate scenarios and keep their figures."""
+    figures = [
+        {
+            "trials": scenario.trials,
+            "seed": scenario.seed,
+            "horizon": scenario.horizon,
+            "digest": scenario.digest,
+            "throughput": throughput(scenario, road, folder),
+        }
+        for scenario in scenarios
+    ]
+    content = {
+        "what": "vehicles that SUMO's own drivers bring to their destinations",
+        "made with": f"eclipse-sumo and libsumo {installation.versions()}",
+        "figures": figures,
+    }
+    file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _read(file: Path) -> dict[str, int]:
+    try:
+        figures = json.loads(file.read_text(encoding="utf-8"))["figures"]
+        return {str(one["digest"]): int(one["throughput"]) for one in figures}
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise ProblemError(f"{file} is broken ({problem!r}); 'python problems/driving/references.py --write'") from None

@@ -1,0 +1,133 @@
+"""What a controller is told of the vehicles on E0, and what it may answer."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from oragent.domains.driving.demand import ROUTES, Departure
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.simulation import Command, State
+from oragent.domains.driving.vehicles import TYPES
+from oragent.errors import CandidateError
+
+__all__ = ["Controller", "check", "edge_info", "vehicles_info"]
+
+Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
+KEYS = ("veh_id", "acceleration", "lane_changing")
+
+
+def edge_info(road: Road) -> dict[str, Any]:
+    """Describe E0: its length in metres, its number of lanes, its speed limit in m/s."""
+    return {"length": road.length, "lanes": road.lanes, "speed_limit": road.speed_limit}
+
+
+def vehicles_info(road: Road, states: Sequence[State], known: Mapping[str, Departure]) -> list[dict[str, Any]]:
+    """Describe the vehicles on E0, the one in front first.
+
+    Args:
+        road: for the lanes that lead to an exit.
+        states: where they are.
+        known: what was drawn for each vehicle of the demand, by name.
+
+    Returns:
+        For each a dict with ``veh_id`` and ``veh_type`` (text), ``position`` (metres from E0's begin), ``speed`` (m/s),
+        ``current_lane`` (0 is the rightmost), ``potential_target_lanes`` (the lanes from which its route goes on),
+        ``wants_left`` and ``wants_right`` (whether all of those lie on that side of its lane), and, of its type,
+        ``length`` (metres), ``max_acceleration`` and ``max_braking`` (m/s², both positive).
+    """
+    ordered = sorted(states, key=lambda state: (-state.position, state.vehicle))
+    return [_vehicle_info(road, state, known[state.vehicle]) for state in ordered]
+
+
+def _vehicle_info(road: Road, state: State, drawn: Departure) -> dict[str, Any]:
+    lanes, kind = road.exits[ROUTES[drawn.route][1]], TYPES[drawn.kind]
+    return {
+        "veh_id": state.vehicle,
+        "veh_type": kind.name,
+        "position": state.position,
+        "speed": state.speed,
+        "current_lane": state.lane,
+        "wants_left": min(lanes) > state.lane,
+        "wants_right": max(lanes) < state.lane,
+        "potential_target_lanes": list(lanes),
+        "length": kind.length,
+        "max_acceleration": kind.max_accel,
+        "max_braking": kind.max_decel,
+    }
+
+
+def check(actions: Any, road: Road, states: Sequence[State], known: Mapping[str, Departure]) -> list[Command]:
+    """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
+
+    Args:
+        actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
+            ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
+        road: for its lanes.
+        states: the vehicles.
+        known: what was drawn for each vehicle, by name.
+
+    Returns:
+        The commands for the next second; accelerations are clipped to what the type of vehicle can do.
+
+    Raises:
+        CandidateError: ``invalid``, saying what is wrong and for which vehicle.
+    """
+    if not isinstance(actions, list | tuple):
+        raise CandidateError(f"returned a {type(actions).__name__}; expected a list with one dict a vehicle")
+    if len(actions) > len(states):
+        raise CandidateError(f"returned {len(actions)} actions for {len(states)} vehicles; expected one a vehicle")
+    left = {state.vehicle: state for state in states}
+    found: dict[str, Command] = {}
+    for place, action in enumerate(actions):
+        name, acceleration, change = _parts(action, place)
+        if name in found:
+            raise CandidateError(f"two actions for vehicle {name}; expected one a vehicle")
+        if name not in left:
+            raise CandidateError(f"an action for vehicle {_shown(name)}, which is not on the road")
+        found[name] = _command(left.pop(name), known[name].kind, road.lanes, acceleration, change)
+    if left:
+        raise CandidateError(f"no action for vehicle {next(iter(left))} ({len(left)} of {len(states)} have none)")
+    return [found[state.vehicle] for state in states]
+
+
+def _parts(action: Any, place: int) -> tuple[str, Any, Any]:
+    if not isinstance(action, dict):
+        raise CandidateError(f"action {place} is a {type(action).__name__}; expected a dict with {', '.join(KEYS)}")
+    if missing := [key for key in KEYS if key not in action]:
+        vehicle = f" of vehicle {_shown(action['veh_id'])}" if "veh_id" in action else ""
+        raise CandidateError(f"action {place}{vehicle} has no {missing[0]!r}; expected {', '.join(KEYS)}")
+    name, acceleration, change = (action[key] for key in KEYS)
+    if not isinstance(name, str):
+        raise CandidateError(f"action {place} names vehicle {_shown(name)}; expected the text of a veh_id")
+    return name, acceleration, change
+
+
+def _command(state: State, kind: str, lanes: int, acceleration: Any, change: Any) -> Command:
+    if not isinstance(acceleration, int | float) or not _finite(acceleration):
+        raise CandidateError(
+            f"acceleration {_shown(acceleration)} for vehicle {state.vehicle}; expected a finite number"
+        )
+    if not isinstance(change, int | float) or change not in (-1, 0, 1):
+        raise CandidateError(
+            f"lane_changing {_shown(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
+        )
+    if not 0 <= state.lane + change < lanes:
+        side = "left" if change > 0 else "right"
+        raise CandidateError(
+            f"vehicle {state.vehicle} cannot change to the {side} of lane {state.lane}; lanes are 0 to {lanes - 1}"
+        )
+    able = TYPES[kind]
+    clipped = min(max(acceleration, -able.max_decel), able.max_accel)
+    return Command(state.vehicle, max(0.0, state.speed + clipped), int(change))
+
+
+def _finite(value: int | float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an int beyond the range of floats
+        return False
+
+
+def _shown(value: object, width: int = 40) -> str:
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 3]}..."

@@ -1,0 +1,107 @@
+"""Drive a scenario from its first second to its last."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, pvariance
+from tempfile import TemporaryDirectory
+
+from oragent.domains.driving import control, outputs
+from oragent.domains.driving.control import Controller
+from oragent.domains.driving.hosted import Hosted
+from oragent.domains.driving.metrics import Figures
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE, TTC_THRESHOLD, Scenario
+from oragent.domains.driving.simulation import Second, Simulation
+
+__all__ = ["Backend", "Drive", "drive", "throughput"]
+
+Backend = Callable[..., Simulation]  # of SUMO's arguments and of whether to record: `Hosted` or `Connected`
+
+
+@dataclass(frozen=True)
+class Drive:
+    """A simulation that has ended.
+
+    Attributes:
+        scenario: what was driven.
+        seconds: what every second brought.
+        figures: what it is judged by.
+    """
+
+    scenario: Scenario
+    seconds: tuple[Second, ...]
+    figures: Figures
+
+
+def drive(
+    scenario: Scenario,
+    road: Road,
+    controller: Controller | None,
+    folder: Path,
+    *,
+    backend: Backend = Hosted,
+    record: bool = False,
+    announce: Callable[[int], None] = lambda second: None,
+) -> Drive:
+    """Simulate a scenario, and let a controller decide for all vehicles on E0 in every second.
+
+    Args:
+        scenario: the demand.
+        road: what `network.build` returned.
+        controller: not called where E0 is empty; None: SUMO's own drivers decide everywhere.
+        folder: writable; nothing is left in it.
+        backend: how SUMO is spoken to.
+        record: also tell the places of all vehicles, for drawing.
+        announce: told each second before it is simulated.
+
+    Raises:
+        CandidateError: if the controller answers with anything but one valid action a vehicle.
+        ProblemError: if SUMO is not installed, or fails.
+    """
+    known = {one.vehicle: one for one in scenario.departures}
+    edge = control.edge_info(road)
+    with TemporaryDirectory(prefix="driving-", dir=folder) as work:
+        seconds: list[Second] = []
+        with backend(scenario.write(Path(work), road), record=record) as simulation:
+            for second in range(scenario.horizon):
+                announce(second)
+                states = seconds[-1].states if seconds else []
+                commands = None
+                if controller is not None and states:
+                    actions = controller(edge, control.vehicles_info(road, states, known))
+                    commands = control.check(actions, road, states, known)
+                seconds.append(simulation.step(commands))
+            simulation.finish()
+        return Drive(scenario, tuple(seconds), _figures(seconds, Path(work), road))
+
+
+def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
+    """Count the vehicles that SUMO's own drivers bring to their destinations.
+
+    Raises:
+        ProblemError: if SUMO is not installed, or fails.
+    """
+    with TemporaryDirectory(prefix="driving-", dir=folder) as work:
+        arguments = scenario.write(Path(work), road, ssm=False)
+        with Hosted(arguments) as simulation:
+            return sum(len(simulation.step(None).arrived) for _ in range(scenario.horizon))
+
+
+def _figures(seconds: list[Second], work: Path, road: Road) -> Figures:
+    statistics = outputs.read_statistics(work / STATISTICS_FILE)
+    speeds = [state.speed for second in seconds for state in second.states]
+    entered = {name: time for time, second in enumerate(seconds) for name in second.departed}
+    times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
+    touching = {frozenset(pair) for second in seconds for pair in second.collisions}
+    return Figures(
+        collisions=len(touching),
+        emergency_stops=statistics.emergency_stops,
+        emergency_braking=statistics.emergency_braking,
+        teleports=statistics.teleports,
+        critical_ttc=outputs.critical_pairs(work / SSM_FILE, road, TTC_THRESHOLD),
+        mean_speed=fmean(speeds) if speeds else 0.0,
+        speed_variance=pvariance(speeds) if speeds else 0.0,
+        throughput=len(times),
+        travel_time=fmean(times) if times else 0.0,
+    )

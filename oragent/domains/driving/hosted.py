@@ -1,0 +1,116 @@
+"""libsumo in a process of its own: it holds one simulation at a time, and if it dies, the scorer lives to tell."""
+
+import mmap
+import multiprocessing
+import signal
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from typing import Any, Self
+
+from oragent.domains.driving import installation
+from oragent.domains.driving.simulation import Command, Second, Session, failure
+
+__all__ = ["Hosted"]
+
+BOARD_BYTES = 64
+
+
+class Hosted:
+    """A simulation by libsumo, which runs inside a forked child.
+
+    Args:
+        arguments: of SUMO.
+        record: whether to tell all vehicles' places.
+
+    Raises:
+        ProblemError: if libsumo is not installed.
+    """
+
+    def __init__(self, arguments: Sequence[str], *, record: bool = False) -> None:
+        library = installation.load("libsumo")  # here, so that only the first of several simulations waits for it
+        context = multiprocessing.get_context("fork")
+        self._second = 0
+        self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death
+        self._wire, theirs = context.Pipe()
+        job = (library, [*arguments], record, self._wire, theirs, self._board)
+        self._child = context.Process(target=_host, args=job, daemon=True)
+        self._child.start()
+        theirs.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+        self._child.join()
+        self._child.close()
+        self._wire.close()
+        self._board.close()
+
+    @property
+    def pid(self) -> int:
+        """The child's process id."""
+        return self._child.pid or 0
+
+    def step(self, commands: Sequence[Command] | None) -> Second:
+        """Simulate a second; see `Simulation`."""
+        second: Second = self._ask(list(commands or ()))
+        self._second += 1
+        return second
+
+    def finish(self) -> None:
+        """End the simulation in order; see `Simulation`."""
+        self._ask(None)
+        self._child.join()
+
+    def _ask(self, request: list[Command] | None) -> Any:
+        try:
+            self._wire.send(request)
+            answer, reason = self._wire.recv()
+        except (EOFError, OSError):
+            self._child.join()
+            answer, reason = None, _ending(self._child.exitcode or 0)
+        if reason:
+            raise failure(self._second, _read(self._board), reason)
+        return answer
+
+
+def _host(
+    library: Any, arguments: list[str], record: bool, scorer: Connection, wire: Connection, board: mmap.mmap
+) -> None:
+    """Be the child: answer each request with what came of it, or with the reason why nothing did."""
+    scorer.close()  # so that the scorer's end ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    session: Session | None = None
+    while True:
+        try:
+            request: list[Command] | None = wire.recv()
+        except EOFError:
+            return
+        try:
+            if session is None:
+                library.start(["sumo", *arguments])
+                session = Session(library, record, lambda vehicle: _write(board, vehicle))
+            if request is None:
+                library.close()
+            wire.send((None if request is None else session.step(request), ""))
+        except Exception as problem:  # libsumo raises its own exceptions, and C++'s as RuntimeError
+            wire.send((None, str(problem) or type(problem).__name__))
+            return
+        if request is None:
+            return
+
+
+def _ending(code: int) -> str:
+    if code < 0:
+        return f"its process was ended by {signal.Signals(-code).name}"
+    return f"its process ended with exit code {code}"
+
+
+def _write(board: mmap.mmap, vehicle: str) -> None:
+    board[:] = vehicle.encode()[:BOARD_BYTES].ljust(BOARD_BYTES, b"\0")
+
+
+def _read(board: mmap.mmap) -> str:
+    return board[:].rstrip(b"\0").decode(errors="replace")

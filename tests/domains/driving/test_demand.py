@@ -1,0 +1,42 @@
+"""Demand is drawn the same everywhere, and as the published benchmark says; no simulation is needed for it."""
+
+from collections import Counter
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+from oragent.domains.driving import demand
+from oragent.domains.driving.demand import ROUTES
+from oragent.domains.driving.vehicles import TYPES
+
+
+@pytest.mark.parametrize(
+    ("trials", "vehicles", "digest"),
+    [(2, 235, "34752d479fa0a567"), (3, 344, "165f930fe6ff07e5")],
+)
+def test_the_demand_of_a_seed_never_changes(trials: int, vehicles: int, digest: str) -> None:
+    drawn = demand.draw(42, trials, 570)
+    assert len(drawn) == vehicles
+    assert drawn == demand.draw(42, trials, 570)
+    text = repr([(one.vehicle, one.second, one.route, one.kind) for one in drawn])
+    assert sha256(text.encode()).hexdigest()[:16] == digest
+    assert drawn != demand.draw(43, trials, 570)
+
+
+def test_departures_come_in_order_and_have_names_of_their_own() -> None:
+    drawn = demand.draw(7, 3, 570)
+    assert [one.second for one in drawn] == sorted(one.second for one in drawn)
+    assert [one.vehicle for one in drawn] == [f"v{index}" for index in range(len(drawn))]
+
+
+def test_arrivals_and_types_have_the_published_shares() -> None:
+    drawn = demand.draw(0, 2, 40_000)
+    assert len(drawn) / 40_000 == pytest.approx(len(ROUTES) * 2 * 0.03, rel=0.02)
+    kinds = Counter(one.kind for one in drawn)
+    for kind in TYPES.values():
+        assert kinds[kind.name] / len(drawn) == pytest.approx(kind.share, abs=0.01)
+    counts = Counter((one.second, one.route) for one in drawn)
+    pairs = sum(count == 2 for count in counts.values()) / (40_000 * len(ROUTES))
+    assert pairs == pytest.approx(0.03**2, rel=0.25)
+    assert np.sum([kind.share for kind in TYPES.values()]) == pytest.approx(1.0)

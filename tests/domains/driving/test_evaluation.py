@@ -1,0 +1,171 @@
+"""The evaluator from its command line: statuses of bad candidates, what is missing, and what it leaves behind."""
+
+import json
+import os
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from oragent.domains.driving import baseline, installation, network
+from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.scenario import Scenario
+from oragent.errors import CandidateError, ProblemError
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "problems" / "driving"
+IDLE = '{"veh_id": vehicle["veh_id"], "acceleration": 0.0, "lane_changing": 0}'
+CANDIDATE = """
+import time
+
+
+def driving_actions(edge_info, vehicles_info):
+    actions = [{idle} for vehicle in vehicles_info]
+    {body}
+    return actions
+"""
+THIRD = "light, demand seed 1, second "
+
+
+def evaluated(candidate: Path, *arguments: str, cwd: Path, **extra: str) -> tuple[int, dict[str, Any], str]:
+    """Exit code, the error's fields (empty where there is none), standard output."""
+    command = [sys.executable, FOLDER / "eval.py", f"--root_dir={ROOT}", f"--candidate={candidate}", *arguments]
+    paths = os.pathsep.join(filter(None, (extra.pop("PYTHONPATH", ""), str(ROOT))))
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": paths, **extra}
+    )
+    lines = done.stdout.splitlines()
+    fields = json.loads(lines[lines.index("__SANDBOX_ERROR__") + 1]) if "__SANDBOX_ERROR__" in lines else {}
+    return done.returncode, fields, done.stdout + done.stderr
+
+
+def failed(tmp_path: Path, body: str) -> tuple[str, str]:
+    """Status and message of a candidate that does ``body`` in mode train."""
+    pytest.importorskip("libsumo")
+    candidate = tmp_path / "candidate.py"
+    candidate.write_text(CANDIDATE.format(idle=IDLE, body=body))
+    code, fields, output = evaluated(candidate, "--mode=train", "--problem_size=2", cwd=tmp_path)
+    assert code == 1, output
+    assert [path.name for path in tmp_path.iterdir()] == ["candidate.py"]
+    return fields["status"], fields["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        ('actions[0]["acceleration"] = float("nan")', "invalid", "acceleration nan for vehicle v"),
+        ('actions[0]["veh_id"] = "v9999"', "invalid", "an action for vehicle 'v9999', which is not on the road"),
+        ("actions = actions[1:]", "invalid", "no action for vehicle v"),
+        ("actions = actions * 5000", "invalid", "actions for 1 vehicles"),
+        ('actions[0]["lane_changing"] = 3', "invalid", "lane_changing 3 for vehicle v"),
+        ("time.sleep(60)", "timeout", "took too long for one call"),
+        ("raise ValueError(actions[0]['veh_id'])", "error", "ValueError: v"),
+        ("edge_info.clear()\n    vehicles_info.clear()\n    actions = 7", "invalid", "returned a int"),
+    ],
+)  # fmt: skip
+def test_a_bad_candidate_gets_a_status_with_second_and_vehicle(
+    tmp_path: Path, body: str, status: str, said: str
+) -> None:
+    found, message = failed(tmp_path, body)
+    assert found == status
+    assert said in message
+    assert f"({THIRD}" in message
+
+
+def test_a_candidate_may_not_take_too_long_in_all() -> None:
+    evaluator = runpy.run_path(str(FOLDER / "eval.py"))
+    guest = SimpleNamespace(seconds=100.0, where="")
+    driver = evaluator["Driver"](guest, "light")
+    guest.seconds += evaluator["RUN_LIMIT_S"] + 1
+    with pytest.raises(CandidateError, match="took more than 20 s for the calls of one simulation") as caught:
+        driver({}, [])
+    assert caught.value.status == "timeout"
+
+
+def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "libsumo.py").write_text("raise ImportError('No module named libsumo')")
+    code, fields, _ = evaluated(FOLDER / "heuristic.py", "--mode=train", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    assert code == 1
+    assert fields["status"] == "crashed"
+    assert "SUMO is not installed" in fields["message"]
+    assert "pip install 'oragent[driving]'" in fields["message"]
+    assert fields["traceback"] == ""
+
+
+@pytest.mark.parametrize("name", ["libsumo", "traci", "sumo"])
+def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, name, None)  # importing it fails, as if it were not there
+    with pytest.raises(ProblemError, match=r"SUMO is not installed .*: pip install 'oragent\[driving\]'"):
+        installation.binary("netconvert") if name == "sumo" else installation.load(name)
+
+
+def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road, tmp_path: Path) -> None:
+    kept = Baseline(FOLDER / "sumo_throughput.json", road, tmp_path)
+    none = Baseline(tmp_path / "missing.json", road, tmp_path)
+    scenario = Scenario(2, 1, horizon=300)
+    assert kept.throughput(scenario) == none.throughput(scenario) > 0
+
+
+def test_every_scenario_of_the_problem_has_a_kept_throughput() -> None:
+    figures = json.loads((FOLDER / "sumo_throughput.json").read_text())["figures"]
+    evaluator = runpy.run_path(str(FOLDER / "eval.py"))
+    wanted = {
+        (size, seed, evaluator["HORIZONS"][mode])
+        for mode, sizes in evaluator["SIZES"].items()
+        for size in sizes
+        for seed in evaluator["SEEDS"][mode]
+    }
+    assert {(one["trials"], one["seed"], one["horizon"]) for one in figures} == wanted
+    seeds = list(evaluator["SEEDS"].values())
+    assert all(len(of_mode) > 1 for of_mode in seeds)
+    assert len({seed for of_mode in seeds for seed in of_mode}) == sum(map(len, seeds))  # no mode sees another's
+
+
+def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = Scenario(2, 1, horizon=60)
+    monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 7)
+    file = tmp_path / "kept.json"
+    baseline.write(file, [scenario], road, tmp_path)
+    monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
+    assert Baseline(file, road, tmp_path).throughput(scenario) == 7
+    monkeypatch.setattr(installation, "versions", lambda: "9.9 9.9")
+    assert Baseline(file, road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
+
+
+def test_a_broken_file_of_figures_is_named(road: Road, tmp_path: Path) -> None:
+    (tmp_path / "kept.json").write_text("{}")
+    with pytest.raises(ProblemError, match=r"kept.json is broken .*references.py --write"):
+        Baseline(tmp_path / "kept.json", road, tmp_path)
+
+
+@pytest.mark.slow
+def test_ten_evaluations_in_a_row_leave_nothing_behind(tmp_path: Path) -> None:
+    pytest.importorskip("libsumo")
+    sandbox = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    outputs = set()
+    for count in range(10):
+        flag = ("--traci",) if count % 2 else ()
+        code, _, output = evaluated(
+            FOLDER / "heuristic.py", "--mode=train", "--problem_size=2", *flag, cwd=tmp_path, **sandbox
+        )
+        assert code == 0, output
+        outputs.add(output[output.index("__SCORE_START__") :])
+        assert list(tmp_path.iterdir()) == []
+    assert len(outputs) == 1  # under both backends
+    assert "sumo" not in {path.read_text().strip() for path in Path("/proc").glob("[0-9]*/comm") if is_ours(path)}
+
+
+def is_ours(comm: Path) -> bool:
+    try:
+        return str(ROOT) in (comm.parent / "cmdline").read_bytes().decode(errors="replace")
+    except OSError:
+        return False
+
+
+def test_the_road_is_not_built_where_an_evaluation_finds_it(road: Road) -> None:
+    assert road.file.parent == network.CACHE
