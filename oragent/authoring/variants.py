@@ -10,7 +10,7 @@ from oragent.authoring.finding import Finding, Level, verdict
 from oragent.errors import CandidateError
 from oragent.sandbox import Evaluation
 from oragent.search import syntax
-from oragent.search.genetics.variation import vary
+from oragent.search.genetics.variation import room, vary
 
 __all__ = ["variants"]
 
@@ -66,7 +66,8 @@ def _offspring(bench: Bench) -> Iterator[str]:
     rng = np.random.default_rng(0)
     seen = {syntax.fingerprint(seed, about.function)}
     for _ in range(TRIES):
-        child = vary(seed, None, function=about.function, primitives=about.primitives, rng=rng).source
+        offspring = vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
+        child = offspring.source
         try:
             syntax.check(child, bench.problem.signature)
         except CandidateError:

@@ -7,7 +7,7 @@ import numpy as np
 
 from oragent.errors import CandidateError
 from oragent.search.genetics.draft import MODULES, free_names
-from oragent.search.genetics.variation import vary
+from oragent.search.genetics.variation import room, vary
 from oragent.search.syntax import parse
 
 __all__ = ["breed"]
@@ -28,7 +28,8 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
         known = {*MODULES, *(arg.arg for arg in functions[-1].args.args)}
         primitives = [text for text in quoted if _is_expression(text, known)]
         rng = np.random.default_rng(seed)
-        return vary(source, None, function=functions[-1].name, primitives=primitives, rng=rng).source
+        name, most = functions[-1].name, room(source)
+        return vary(source, None, function=name, primitives=primitives, rng=rng, most=most).source
     except CandidateError:
         return source
 

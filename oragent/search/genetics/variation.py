@@ -16,7 +16,7 @@ from oragent.search.genetics.names import numeric_call
 from oragent.search.syntax import canonical, length, parse
 from oragent.search.trees import nodes
 
-__all__ = ["OPERATORS", "Offspring", "vary"]
+__all__ = ["OPERATORS", "Offspring", "room", "vary"]
 
 MAX_NODES = 200
 TRIES = 24
@@ -48,8 +48,20 @@ class Offspring:
     operator: str
 
 
+@lru_cache(maxsize=16)
+def room(seed: str) -> int:
+    """Nodes to which programs may grow that descend from a seed: twice its own, if it is a long one."""
+    return max(MAX_NODES, 2 * length(seed))
+
+
 def vary(
-    parent: str, mate: str | None, *, function: str, primitives: Sequence[str], rng: np.random.Generator
+    parent: str,
+    mate: str | None,
+    *,
+    function: str,
+    primitives: Sequence[str],
+    rng: np.random.Generator,
+    most: int = MAX_NODES,
 ) -> Offspring:
     """Breed a child that differs from ``parent`` in canonical form and has its signature, docstring and imports.
 
@@ -63,16 +75,17 @@ def vary(
         function: name of the function that evolves.
         primitives: expressions over its parameters that can be combined element by element with what it returns.
         rng: the only source of randomness.
+        most: nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
     """
     given = _given(parent, function)
-    limit = max(MAX_NODES, given.size)
+    limit = max(most, given.size)
     for _ in range(TRIES):
         draft = Draft(ast.parse(given.source), function, primitives, mate, rng)
         steps = min(3, int(rng.geometric(0.8)))
-        names = [name for _ in range(steps) if (name := _step(draft, given.size / MAX_NODES))]
+        names = [name for _ in range(steps) if (name := _step(draft, given.size / most))]
         source = _finished(draft.tree, given, limit) if names else ""
         if source:
             return Offspring(source, "+".join(names))
