@@ -5,13 +5,14 @@ warm process has to be forked.
 """
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["children_apart", "enter", "private_view", "read_only"]
+__all__ = ["children_apart", "enter", "private_view", "read_only", "shadow"]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
@@ -78,3 +79,22 @@ def private_view(scratch: Path, scratch_mb: int) -> None:
     with suppress(OSError):
         kernel.mount("proc", Path("/proc"), SCRATCH_FLAGS | kernel.MS_NOEXEC)
     kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
+
+
+def shadow(folder: Path, size_mb: int) -> None:
+    """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
+
+    Args:
+        folder: an existing folder.
+        size_mb: what fits into the copy, in MiB.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    covered = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        kernel.mount("tmpfs", folder, SCRATCH_FLAGS, f"size={size_mb}m,mode=0777")
+        shutil.copytree(f"/proc/self/fd/{covered}", folder, dirs_exist_ok=True)
+        folder.chmod(0o777)
+    finally:
+        os.close(covered)

@@ -16,6 +16,8 @@ from oragent.sandbox.limits import Limits, restrict
 
 __all__ = ["Setting", "live"]
 
+KERNELS_MB = 256
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -27,6 +29,7 @@ class Setting:
         group: the control group that bounds it; without folders where there is none.
         root_dir: project root, which must stay readable.
         warm: whether the evaluator runs in the forked interpreter and not in a fresh one.
+        kernels: where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
         others: tasks of our user when the server began.
     """
 
@@ -35,6 +38,7 @@ class Setting:
     group: Group
     root_dir: Path
     warm: bool
+    kernels: Path
     others: int
 
 
@@ -72,6 +76,8 @@ def _settle(job: dict[str, Any], setting: Setting, limits: Limits) -> None:
     scratch = setting.scratch
     if Means.NAMESPACES in setting.means:
         namespaces.private_view(scratch, limits.file_mb)
+        if not setting.warm and setting.kernels.is_dir():
+            namespaces.shadow(setting.kernels, KERNELS_MB)
     else:
         scratch.mkdir(mode=0o777)
         scratch.chmod(0o777)  # whatever the umask: the evaluation may be somebody else than us
@@ -87,7 +93,8 @@ def _settle(job: dict[str, Any], setting: Setting, limits: Limits) -> None:
         surrender((setting.root_dir,))
     kernel.die_with_parent(job["parent"])
     if Means.LANDLOCK in setting.means:
-        landlock.restrict([Path("/")], [scratch, *DEVICES, *Path("/dev").glob("nvidia*")], network=False)
+        copied = [setting.kernels] if Means.NAMESPACES in setting.means and not setting.warm else []
+        landlock.restrict([Path("/")], [scratch, *copied, *DEVICES, *Path("/dev").glob("nvidia*")], network=False)
 
 
 def _environment(job: dict[str, Any], scratch: Path, limits: Limits) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oragent.isolation.means import FORBID
 
-__all__ = ["Limits", "environment", "restrict", "tasks"]
+__all__ = ["Limits", "environment", "kernel_cache", "restrict", "tasks"]
 
 # Everything else stays outside, above all keys and tokens.
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
@@ -59,11 +59,18 @@ def _ourselves() -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join([*([given] if given else []), str(PACKAGE.parent)])}
 
 
+def kernel_cache() -> Path:
+    """Where compiled kernels are kept: beside their source, or in the user's cache where that cannot be written."""
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    beside = os.access(PACKAGE / "solvers", os.W_OK)
+    return PACKAGE / "solvers" / "__pycache__" if beside else Path.home() / ".cache" / "oragent"
+
+
 def _kernel_cache() -> dict[str, str]:
-    """Where compiled kernels are kept if not beside their source, as the evaluation's own home is gone after it."""
-    if os.access(PACKAGE / "solvers", os.W_OK):
-        return {}
-    return {"NUMBA_CACHE_DIR": str(Path.home() / ".cache" / "oragent")}
+    """Name that place to an evaluation, whose own home is gone after it."""
+    cache = kernel_cache()
+    return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
 
 def restrict(limits: Limits, others: int) -> None:

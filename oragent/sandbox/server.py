@@ -26,7 +26,7 @@ from oragent.isolation.cgroups import Group
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox.child import Setting
-from oragent.sandbox.limits import tasks
+from oragent.sandbox.limits import kernel_cache, tasks
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
@@ -43,7 +43,9 @@ def main() -> None:
     kernel.hide_memory()
     means = frozenset(offer.means for offer in probe() if offer.works)
     groups = _groups(arguments, means)
-    setting = Setting(means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, _others(means))
+    setting = Setting(
+        means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, kernel_cache(), _others(means)
+    )
     warden = os.fork()
     if warden == 0:
         _be_warden(engine, setting, groups, arguments)

@@ -210,7 +210,7 @@ class Engine:
         self._notes += run.notes
         del self._granted[number]
         self._spent = replace(self._spent + used, seconds=self._elapsed())
-        self._desk.history.append([Record(f"{number}.{at}", *item, self._elapsed()) for at, item in enumerate(placed)])
+        self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
         if isinstance(self._desk.model, Ensemble):
             gained = credit(self._desk.history, self._archive.fitness)
             self._desk.model.settle(number, gained, used.money, used.tokens)
@@ -223,6 +223,11 @@ class Engine:
         progress = self._progress(run.trials)
         self._observer(progress)
         return progress
+
+    def _remembered(self, name: str, trial: Trial, placed: str) -> Record:
+        """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
+        short = replace(trial.evaluation, traceback="", log="", output="")
+        return Record(name, replace(trial, evaluation=short), placed, self._elapsed())
 
     def _register(self, number: int, trials: Sequence[Trial]) -> int:
         """Count the programs that nobody had scored before, in round order."""

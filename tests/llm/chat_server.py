@@ -71,12 +71,14 @@ class ChatServer:
 
     Attributes:
         requests: bodies of the requests so far.
+        times: monotonic seconds at which they came.
         keys: their ``Authorization`` headers.
         most_in_flight: the most requests that were open at once.
     """
 
     def __init__(self, *script: Answer | Callable[[dict[str, Any]], Answer]) -> None:
         self.requests: list[dict[str, Any]] = []
+        self.times: list[float] = []
         self.keys: list[str] = []
         self.most_in_flight = 0
         self._script = list(script)
@@ -111,6 +113,7 @@ class ChatServer:
             if path != "/v1/chat/completions":
                 return failure(404, f"no such path: {path}")
             self.requests.append(request)
+            self.times.append(time.monotonic())
             self.keys.append(key)
             answer = self._script.pop(0) if self._script else ok()
         return answer(request) if callable(answer) else answer

@@ -1,0 +1,204 @@
+"""What isolation and the engine cost: candidates a second, CPU milliseconds a candidate, memory, time to begin.
+
+CPU is that of the whole process tree, from a control group of its own where one can be made, otherwise of the
+evaluations and the engine alone. ``bench_border.py --long`` goes on to 5,000 candidates.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from oragent.sandbox import Job, Limits, Sandbox  # noqa: E402
+from tests.llm.chat_server import ChatServer, ok  # noqa: E402
+
+GROUP = Path("/sys/fs/cgroup/cpuacct")
+PLAIN = """
+import time
+import heuristic
+begun = time.perf_counter()
+value = heuristic.guess(3.0)
+while time.perf_counter() < begun + 0.001:
+    pass
+print(f'''__SANDBOX_RESULT__
+__METRICS_START__
+{{}}
+__METRICS_END__
+__FEATURES_START__
+({int(value) % 20},)
+__FEATURES_END__
+__SCORE_START__
+{abs(100 - value)}
+__SCORE_END__
+__SANDBOX_SUCCESS__''')
+"""
+GUARDED = """
+from oragent.harness import Result, run
+import time
+def evaluate(arguments, guest):
+    begun = time.perf_counter()
+    value = float(guest(3.0))
+    while time.perf_counter() < begun + 0.001:
+        pass
+    return Result({}, (int(value) % 20,), abs(100 - value))
+run(evaluate, function="guess", sizes={"val": [1]})
+"""
+DESCRIPTION = """
+title: Guess a number
+description: Return 100.
+function: guess
+direction: minimize
+features: [{name: remainder, bins: 20, meaning: of the guess}]
+primitives: [x * x, x + 1]
+"""
+ENGINE = """
+import os, resource, sys, time
+from pathlib import Path
+from oragent.launch import launch
+from oragent.search.config import build
+from oragent.search.folder import begin
+from oragent.search.problem import load
+root, evaluations, model = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+chosen = ["strategy.name=gp"] if model == "none" else ["strategy.name=random", f"model.name={model}"]
+config = build({}, [f"budget.evaluations={evaluations}", "workers=2", "strategy.patience=10000", *chosen], "bench")
+seconds = []
+begun = time.monotonic()
+launch(config, root, lambda: begin(root, root / "outputs", load(root / "problems" / "toy"), config),
+       lambda progress: seconds or seconds.append(time.monotonic()))
+used = resource.getrusage(resource.RUSAGE_SELF)
+print(time.monotonic() - seconds[0], used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
+"""
+
+
+def toy(root: Path, evaluator: str) -> Path:
+    """A problem of a millisecond."""
+    folder = root / "problems" / "toy"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "problem.yaml").write_text(DESCRIPTION)
+    (folder / "eval.py").write_text(evaluator)
+    (folder / "heuristic.py").write_text("def guess(x):\n    return x * 2.0\n")
+    return folder
+
+
+def in_group(command: list[str]) -> tuple[str, float]:
+    """Run a command; what it printed, and the CPU seconds of all its processes (nan where nobody counts them)."""
+    group = GROUP / f"oragent-bench-{os.getpid()}"
+    try:
+        group.mkdir(exist_ok=True)
+        enter = [sys.executable, "-c", textwrap.dedent(f"""
+            import os, sys
+            open({str(group / "cgroup.procs")!r}, "w").write("0")
+            os.execv(sys.argv[1], sys.argv[1:])
+        """)]  # fmt: skip
+        before = int((group / "cpuacct.usage").read_text())
+    except OSError:
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=environment()).stdout, float(
+            "nan"
+        )
+    done = subprocess.run([*enter, *command], check=True, capture_output=True, text=True, env=environment())
+    spent = (int((group / "cpuacct.usage").read_text()) - before) / 1e9
+    time.sleep(0.2)
+    group.rmdir()
+    return done.stdout, spent
+
+
+def environment() -> dict[str, str]:
+    """Ours, with the project to import."""
+    return {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+def engine(evaluator: str, evaluations: int) -> None:
+    """One run of gp."""
+    with tempfile.TemporaryDirectory() as name:
+        toy(Path(name), evaluator)
+        _, base = in_group([sys.executable, "-c", ENGINE, name, "1", "none"])
+        out, spent = in_group([sys.executable, "-c", ENGINE, name, str(evaluations), "none"])
+    wall, own, memory = map(float, out.split())
+    each = 1000 / evaluations
+    print(
+        f"  {evaluations:5d} candidates: {evaluations / wall:5.1f} a second, {(spent - base) * each:5.2f} CPU ms each in "
+        f"all processes, {own * each:5.2f} in the engine, {memory:.0f} MB in the engine"
+    )
+
+
+def timed(action: Callable[[], object], repeats: int) -> float:
+    """Median wall milliseconds."""
+    seconds = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        action()
+        seconds.append(time.perf_counter() - begun)
+    return 1000 * statistics.median(seconds)
+
+
+def forked_or_fresh(name: str) -> None:
+    """What an evaluation costs beside its work, forked from a warm interpreter and in a fresh one."""
+    folder = ROOT / "problems" / name
+    job = Job(folder / "eval.py", "def nothing(): pass\n", ROOT, Limits(wall_s=120, memory_mb=8192), mode="train")
+    figures = []
+    for warm in (True, False):
+        with Sandbox(warm=warm) as sandbox:
+            sandbox(job)
+            ended = [sandbox(job) for _ in range(5 if warm else 3)]
+        figures += [statistics.median(1000 * getattr(one, key) for one in ended) for key in ("wall_s", "cpu_s")]
+    print(
+        f"  {name:16s} forked {figures[0]:6.0f} ms ({figures[1]:.0f} CPU), fresh {figures[2]:6.0f} ms ({figures[3]:.0f} CPU)"
+    )
+
+
+def first_call() -> None:
+    """From the command to the first prompt at a model's server."""
+    with tempfile.TemporaryDirectory() as name, ChatServer(*[ok("nothing")] * 50) as server:
+        toy(Path(name), PLAIN)
+        begun = time.monotonic()
+        command = [
+            sys.executable,
+            "-m",
+            "oragent",
+            "run",
+            "toy",
+            "--root",
+            name,
+            "--model",
+            "m",
+            "--strategy",
+            "random",
+        ]
+        settings = [f"model.base_url={server.url}", "strategy.patience=2"]
+        subprocess.run([*command, *settings], check=False, capture_output=True, env=environment())
+        calls = [at - begun for at in server.times]
+    print(f"  the endpoint is checked after {calls[0]:.2f} s, the first prompt comes after {calls[1]:.2f} s")
+
+
+def main() -> None:
+    """Print the table."""
+    print("Engine, gp, 2 workers, an evaluation of 1 ms")
+    print(" an evaluator without the harness (scorer and candidate in one isolated process):")
+    for count in (100, 1000, 5000) if "--long" in sys.argv else (100, 500):
+        engine(PLAIN, count)
+    print(" one with the harness (the candidate in a guest of its own):")
+    for count in (100, 1000, 5000) if "--long" in sys.argv else (100, 500):
+        engine(GUARDED, count)
+    with tempfile.TemporaryDirectory() as name, Sandbox() as sandbox:
+        folder = toy(Path(name), "import os; os._exit(0)")
+        job = Job(folder / "eval.py", "", Path(name), Limits(wall_s=60))
+        sandbox(job)
+        print(f"A child that dies at once is noticed after {timed(lambda: sandbox(job), 9):.0f} ms")
+    print("An evaluation of a candidate that has not even the function")
+    for name in ("tsp_constructive", "tsp_aco", "tsp_pomo"):
+        if (ROOT / "problems" / name).is_dir():
+            forked_or_fresh(name)
+    print("From the command on")
+    first_call()
+
+
+if __name__ == "__main__":
+    main()
