@@ -48,6 +48,7 @@ class _Child:
         self.timed_out = False
         self.outcome: dict[str, Any] = {}
         self._apart = Means.NAMESPACES in setting.means
+        self._scratch = setting.scratch
         pipes = [os.pipe() for _ in range(3)]
         job["parent"] = 0 if self._apart else os.getpid()  # from inside a namespace, a parent outside has no number
         with namespaces.children_apart() if self._apart else nullcontext():
@@ -95,13 +96,17 @@ class _Child:
         if self._end >= 0:
             os.close(self._end)
         code = os.waitstatus_to_exitcode(status)
-        out, err, trouble = (stream.text() for stream in self._streams.values())
+        out, err, trouble = (self._named(stream.text()) for stream in self._streams.values())
         end = End.DEADLINE if self.timed_out else End.EXITED if code >= 0 else End.SIGNALLED
         kilobytes = usage.ru_maxrss if sys.platform == "linux" else usage.ru_maxrss / 1024
         self.outcome = {
             "end": end, "code": code, "stdout": out, "stderr": err, "trouble": trouble, "wall_s": wall_s,
             "cpu_s": usage.ru_utime + usage.ru_stime, "peak_mb": kilobytes / 1024,
         }  # fmt: skip
+
+    def _named(self, text: str) -> str:
+        """Call files of the evaluation by their names: where they lie is new each time, and prompts may quote it."""
+        return text.replace(f"{self._scratch}{os.sep}", "").replace(str(self._scratch), ".")
 
     def _dead(self) -> bool:
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
