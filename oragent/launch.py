@@ -20,7 +20,7 @@ from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES
+from oragent.search.strategies import REMEMBERING, STRATEGIES
 
 __all__ = ["STOPPED", "launch"]
 
@@ -57,7 +57,10 @@ async def _search(
         with sandbox, Store(folder.database) as store:
             if replay:
                 store.copy_replies(replay)
-            engine = Engine(folder, store, pool, STRATEGIES[config.strategy_name], model, observer, cast)
+            name = config.strategy_name
+            engine = Engine(
+                folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
+            )
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
             try:

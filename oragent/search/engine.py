@@ -79,6 +79,7 @@ class Engine:
         model: answers prompts; None where the strategy needs none.
         observer: told of every committed round.
         cast: models for single roles, where those are asked another one.
+        remembering: whether the strategy looks back on every candidate.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class Engine:
         model: Model | None = None,
         observer: Observer = lambda progress: None,
         cast: Mapping[str, Model] | None = None,
+        remembering: bool = True,
     ) -> None:
         config, about = folder.config, folder.problem.about
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
@@ -100,6 +102,7 @@ class Engine:
         self._recorded = store.rounds()
         limits = Limits(config.limits.timeout_s or about.timeout_s, config.limits.memory_mb or about.memory_mb)
         self._desk = Desk(folder, store, pool, model, limits, self._elapsed, cast or {})
+        self._remembering = remembering or isinstance(model, Ensemble)
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
         self._recorded_notes = store.notes()
@@ -210,7 +213,8 @@ class Engine:
         self._notes += run.notes
         del self._granted[number]
         self._spent = replace(self._spent + used, seconds=self._elapsed())
-        self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
+        if self._remembering:
+            self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
         if isinstance(self._desk.model, Ensemble):
             gained = credit(self._desk.history, self._archive.fitness)
             self._desk.model.settle(number, gained, used.money, used.tokens)

@@ -45,7 +45,7 @@ class Desk:
         clock: the run's own time, in seconds.
         cast: models that are asked in certain roles instead of ``model``.
         committed: the round in which each program was first committed, by its fingerprint.
-        history: the candidates of every committed round, by its number.
+        history: the candidates of every committed round, by its number; empty if the strategy does not look back.
         flying: evaluations under way, by fingerprint, so that equal programs are scored once.
         stopped: nothing new may begin.
     """

@@ -3,7 +3,7 @@
 from oragent.search.run import Strategy
 from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
 
-__all__ = ["STRATEGIES"]
+__all__ = ["REMEMBERING", "STRATEGIES"]
 
 STRATEGIES: dict[str, Strategy] = {
     "eoh": eoh.round,
@@ -14,3 +14,5 @@ STRATEGIES: dict[str, Strategy] = {
     "random": random_search.round,
     "reevo": reevo.round,
 }
+# Those that look back on every candidate; for the others the archive is enough, and memory does not grow.
+REMEMBERING = frozenset({"eoh", "funsearch", "mcts_ahd", "reevo"})
