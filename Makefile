@@ -4,7 +4,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
-TEST := .venv/.test
+EXTRAS ?= test# what make test installs; test,neural,driving tests all there is
+TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
+comma := ,
+TEST := .venv/.$(subst $(comma),-,$(EXTRAS))
 
 .PHONY: run test test-slow lint format bench clean
 
@@ -12,7 +15,7 @@ run: $(CORE)
 	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
 
 test: $(TEST)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadgroup
 
 test-slow: $(TEST)
 	$(BIN)/python -m pytest -m slow
@@ -41,5 +44,5 @@ $(CORE): .venv/bin/python pyproject.toml
 	touch $@
 
 $(TEST): $(CORE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH) --editable '.[$(EXTRAS)]'
 	touch $@

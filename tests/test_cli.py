@@ -184,6 +184,8 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["run"], "name a problem to search ('oragent problems' lists them), or a run to --replay"),
+        (["run", "--replay", "nowhere"], "no run at nowhere"),
         (["run", "tyo"], "unknown problem 'tyo': did you mean toy?"),
         (["run", "toy", "budget.evaluation=3"], "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
         (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
@@ -237,3 +239,43 @@ def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     for command in ("resume", "show", "report"):
         assert "corrupted" in complaint(oragent(command, folder, cwd=tmp_path))
+
+
+def test_doctor_says_what_is_held_and_what_is_not(tmp_path: Path) -> None:
+    bare = oragent("doctor", cwd=tmp_path, ORAGENT_ISOLATION="limits")
+    assert bare.returncode == 1
+    assert "forbidden by ORAGENT_ISOLATION=limits" in bare.stdout
+    assert "NOT HELD  read your files" in bare.stdout
+    assert "held      print, patch or forge" in bare.stdout
+    assert "held" in oragent("doctor", cwd=tmp_path).stdout
+
+
+def test_a_run_says_first_what_nothing_holds(toy: Path, tmp_path: Path) -> None:
+    done = oragent("run", "toy", "--evaluations", 2, cwd=tmp_path, ORAGENT_ISOLATION="limits")
+    assert done.returncode == 0, done.stderr
+    assert "careful: on this machine nothing keeps a candidate from this: " in done.stdout
+    assert "open a network connection" in done.stdout
+
+
+def _history(folder: Path) -> list[tuple]:
+    with closing(sqlite3.connect(folder / "run.db")) as db:
+        query = "SELECT round, number, source, parents, origin, placed, score FROM candidates JOIN evaluations"
+        return db.execute(f"{query} USING (fingerprint) ORDER BY round, number").fetchall()
+
+
+def test_a_run_is_replayed_from_its_replies_without_a_model(toy: Path, tmp_path: Path) -> None:
+    assert oragent("run", "toy", "--model", "scripted", "--evaluations", 12, cwd=tmp_path).returncode == 0
+    first = only_run(tmp_path)
+    again = oragent("run", "--replay", first, "--workers", 1, "--no-zygote", "--outputs", "second", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    (second,) = (tmp_path / "second" / "toy").iterdir()
+    assert _history(first) == _history(second)
+    assert (first / "best.py").read_text().splitlines()[1:] == (second / "best.py").read_text().splitlines()[1:]
+
+
+def test_a_replay_that_goes_on_beyond_its_replies_says_so(toy: Path, tmp_path: Path) -> None:
+    assert oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path).returncode == 0
+    words = ["--replay", only_run(tmp_path), "budget.evaluations=60", "--outputs", "second"]
+    longer = oragent("run", *words, cwd=tmp_path)
+    assert longer.returncode == 3
+    assert "the recorded run has no reply to this prompt" in longer.stdout

@@ -22,7 +22,8 @@ from tests.faults.drive import FAULTS, HERE, Fault
 PROJECT = HERE.parents[1]
 # env in between: setpriv itself may still start what its user may not.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-MODES = ["all", "limits", "user"]
+# All tests of a mode go to one process, where the faults are driven once.
+MODES = [pytest.param(mode, marks=pytest.mark.xdist_group(f"faults {mode}")) for mode in ("all", "limits", "user")]
 GOT_THROUGH = "got through"
 
 
@@ -76,13 +77,14 @@ def test_the_run_goes_on_and_nothing_is_left(mode: str) -> None:
         assert found["changed"] == []
 
 
-@pytest.mark.parametrize("mode", ["all", "user"])
+@pytest.mark.parametrize("mode", [MODES[0], MODES[2]])
 def test_this_machine_holds_everything(mode: str) -> None:
     missing = driven(mode)["not_held"]
     if missing:
         pytest.skip(f"not held on this machine: {', '.join(missing)}")
 
 
+@pytest.mark.xdist_group("faults limits")
 def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone() -> None:
     found = driven("limits")
     through = {

@@ -1,5 +1,6 @@
 """Deletes the folder in which it is evaluated."""
 # expect: ok
+# holds: untouched
 
 import os
 import shutil
