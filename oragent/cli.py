@@ -1,5 +1,6 @@
 """The command line: it composes the parts and has no logic of its own."""
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,19 +12,24 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from oragent import __version__
+from oragent import __version__, compare
+from oragent import report as reports
 from oragent.authoring import contract, scaffold
 from oragent.display import Bar, summary
-from oragent.errors import OragentError
+from oragent.doctor import examine, warning
+from oragent.errors import ConfigError, OragentError
 from oragent.held_out import held_out
 from oragent.launch import STOPPED, launch
 from oragent.protocol import Status
-from oragent.report import load, show, write
+from oragent.report import load, show
 from oragent.sandbox import Job, Limits, evaluate
 from oragent.search import syntax
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
-from oragent.search.problem import available, find
+from oragent.search.problem import Problem, available, find
+from oragent.search.strategies import STRATEGIES
+from oragent.training import command as training
+from oragent.training.order import PROBLEMS, Order
 
 __all__ = ["app", "main"]
 
@@ -66,28 +72,41 @@ def problems(root: Root = None) -> None:
 
 @app.command()
 def run(
-    problem: ProblemName,
+    problem: Annotated[str | None, typer.Argument(help="A problem's name, or the path of its folder.")] = None,
     settings: Settings = None,
     config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
-    strategy: Annotated[str | None, typer.Option(help="gp or funsearch (default: by --model).")] = None,
+    strategy: Annotated[str | None, typer.Option(help=f"{', '.join(STRATEGIES)} (default: by --model).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget: candidates scored.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget: seconds by the clock.")] = None,
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
 ) -> None:
     """Search for a better heuristic."""
     named = {
         "strategy.name": strategy, "model.name": model, "budget.evaluations": evaluations,
-        "budget.seconds": seconds, "workers": workers, "seed": seed,
+        "budget.seconds": seconds, "workers": workers, "seed": seed, "zygote": zygote,
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
-    chosen = read(config, [*overrides, *(settings or [])])
-    base = _root(root)
-    found = find(problem, base)
-    _search(chosen, base, found.about.direction, lambda: begin(base, outputs or base / "outputs", found, chosen))
+    if replay:
+        again = reopen(replay, [*([problem] if problem else []), *(settings or []), *overrides])
+        base, found, chosen = again.root, again.problem, again.config
+    elif problem:
+        base, chosen = _root(root), read(config, [*overrides, *(settings or [])])
+        found = find(problem, base)
+    else:
+        raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
+    _search(
+        chosen,
+        base,
+        found.about.direction,
+        lambda: begin(base, outputs or base / "outputs", found, chosen),
+        replay and replay / "run.db",
+    )
 
 
 @app.command()
@@ -97,18 +116,48 @@ def resume(run: RunPath, settings: Settings = None) -> None:
     _search(folder.config, folder.root, folder.problem.about.direction, lambda: folder)
 
 
-@app.command(name="eval")
+@app.command(name="compare")
+def compare_strategies(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="PROBLEMS", help="Problems, and settings such as budget.money=2.5.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on (default: 3).")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Of the comparison (default: outputs/comparison).")] = None,
+) -> None:
+    """Compare strategies on problems, with several seeds and one budget; go on with a comparison by --outputs alone."""
+    named = {
+        "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
+    }  # fmt: skip
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    base = _root(root)
+    folder = outputs or base / "outputs" / "comparison"
+    order = compare.Order(words or [], strategies, seeds, overrides, config, folder)
+    raise typer.Exit(compare.run(order, base, console))
+
+
+@app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def evaluate_candidate(
+    context: typer.Context,
     problem: ProblemName,
     candidate: Annotated[Path | None, typer.Option(help="Heuristic to score (default: the problem's seed).")] = None,
     mode: Annotated[str | None, typer.Option(help="train, val or test (default: val).")] = None,
     problem_size: Annotated[int | None, typer.Option("--problem_size", help="Just this size.")] = None,
     root: Root = None,
 ) -> None:
-    """Score one heuristic in the sandbox, as a search would."""
+    """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
     base = _root(root)
     found = find(problem, base)
     source = syntax.read(candidate, found.signature) if candidate else found.seed
+    if context.args:
+        given = {"root_dir": base, "candidate": candidate, "mode": mode, "problem_size": problem_size}
+        raise typer.Exit(_by_hand(found, given, context.args))
     limits = Limits(found.about.timeout_s, found.about.memory_mb)
     result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
     if result.status is not Status.OK:
@@ -141,7 +190,39 @@ def report(
         for name in found["seed"]:
             table.add_row(name, *(escape(str(figures.get(name, "–"))) for figures in found.values()))
         console.print(table)
-    console.print(f"report: {write(run)}", highlight=False, soft_wrap=True)
+    console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
+
+
+@app.command()
+def train(
+    problem: Annotated[str, typer.Argument(metavar="NETWORK", help=f"{', '.join(PROBLEMS)}.")],
+    folder: Annotated[Path | None, typer.Option(help="Of the training (default: outputs/training/NETWORK).")] = None,
+    labels: Annotated[Path | None, typer.Option(help="Of solutions to learn from (outputs/training/labels).")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Stop after so long; run again to go on.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Stop when so many steps are done in all.")] = None,
+    decay: Annotated[int | None, typer.Option(help="Finish: lower the learning rate for so many steps.")] = None,
+    imitate: Annotated[int, typer.Option(help="Begin tsp_pomo by imitating tours for so many steps.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of a new training.")] = 0,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    precise: Annotated[bool, typer.Option("--precise", help="Single precision instead of bfloat16 products.")] = False,
+    export: Annotated[bool, typer.Option("--export", help="Only write weights to checkpoints/, as they are.")] = False,
+    root: Root = None,
+) -> None:
+    """Train a network, go on with a training (it may be killed at any time), or export its weights."""
+    base = _root(root)
+    home = base / "outputs" / "training"
+    order = Order(
+        problem, folder or home / problem, labels or home / "labels", seed, steps, minutes, decay, imitate, device,
+        precise,
+    )  # fmt: skip
+    for line in training.run(order, base, export=export):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+@app.command()
+def doctor() -> None:
+    """Say what this machine offers to hold a stranger's program, and what it does not; exit code 1 if anything."""
+    raise typer.Exit(0 if examine(console) else 1)
 
 
 @app.command()
@@ -157,14 +238,17 @@ def new(
 
 @app.command()
 def check(
-    folder: Annotated[Path, typer.Argument(help="A problem's folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="PROBLEM", help="A problem's folder, or its name.")],
     root: Root = None,
     quick: Annotated[bool, typer.Option("--quick", help="Mostly in train mode.")] = False,
 ) -> None:
     """Check that a problem's folder keeps the contract, in plain words."""
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
-    for finding in contract.check(folder, _root(root), quick=quick):
+    base = _root(root)
+    if not folder.is_dir() and (base / "problems" / folder).is_dir():
+        folder = base / "problems" / folder
+    for finding in contract.check(folder, base, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
@@ -173,7 +257,17 @@ def check(
     raise typer.Exit(1 if counts["FAILURE"] else 0)
 
 
-def _search(config: Config, root: Path, direction: str, open_folder: Callable[[], RunFolder]) -> None:
+def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:
+    """Run an evaluator here, where it may leave files and open windows, and return its exit code."""
+    script = problem.evaluator
+    program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
+    arguments = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return subprocess.run([*program, *arguments, *own], check=False).returncode
+
+
+def _search(
+    config: Config, root: Path, direction: str, open_folder: Callable[[], RunFolder], replay: Path | None = None
+) -> None:
     """Search with a progress bar, then say what was found and where it is."""
     opened: list[RunFolder] = []
 
@@ -182,16 +276,18 @@ def _search(config: Config, root: Path, direction: str, open_folder: Callable[[]
         console.print(
             f"[bold]{opened[0].problem.name}[/] by {config.strategy_name} in {opened[0].path}", soft_wrap=True
         )
+        if missing := warning():
+            console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
 
     try:
         with Bar(config.budget, direction) as bar:
-            outcome = launch(config, root, opening, bar)
+            outcome = launch(config, root, opening, bar, replay)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
         raise
-    page = write(opened[0].path)
+    page = reports.write(opened[0].path)
     summary(console, opened[0], outcome, page)
     if not outcome.complete:
         raise typer.Exit(130 if outcome.reason == STOPPED else 3)

@@ -24,6 +24,7 @@ ALLOWED = {
     "doctor": {"isolation"},
     "held_out": {"errors", "protocol", "sandbox", "search"},
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
+    "compare": {"errors", "search", "report", "held_out", "launch"},
     "display": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}

@@ -6,19 +6,31 @@ from pathlib import Path
 import pytest
 
 from oragent.authoring import Finding, Level, check
+from oragent.authoring.bench import Bench
+from oragent.protocol import Status
 from oragent.search.problem import load
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))
 
+# Problems of which one val evaluation takes minutes, on one core.
+SLOW = {"tsp_lehd", "cvrp_lehd"}
+QUICK = [
+    pytest.param(folder, id=folder.name, marks=pytest.mark.slow if folder.name in SLOW else ()) for folder in PROBLEMS
+]
+
 # Warnings that a problem may have: its name and the finding's title, each with the reason.
 ALLOWED: dict[tuple[str, str], str] = {}
 
 
-def complaints(folder: Path, quick: bool) -> list[Finding]:
+def skip_without_what_it_requires(folder: Path) -> None:
     for module in load(folder).about.requires:
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
+
+
+def complaints(folder: Path, quick: bool) -> list[Finding]:
+    skip_without_what_it_requires(folder)
     findings = check(folder, ROOT, quick=quick)
     return [
         finding
@@ -28,7 +40,7 @@ def complaints(folder: Path, quick: bool) -> list[Finding]:
     ]
 
 
-@pytest.mark.parametrize("folder", PROBLEMS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", QUICK)
 def test_a_problem_keeps_the_contract(folder: Path) -> None:
     assert complaints(folder, quick=True) == []
 
@@ -37,3 +49,45 @@ def test_a_problem_keeps_the_contract(folder: Path) -> None:
 @pytest.mark.parametrize("folder", PROBLEMS, ids=lambda folder: folder.name)
 def test_a_problem_keeps_the_contract_in_a_full_check(folder: Path) -> None:
     assert complaints(folder, quick=False) == []
+
+
+# What a heuristic may do with its answer, or with its arguments; the seed is called ``_wrapped``.
+HOSTILE = {
+    "returns zeros": "return 0 * _wrapped(*args, **kwargs)",
+    "returns negative numbers": "return -1 - abs(_wrapped(*args, **kwargs))",
+    "returns huge numbers": "return 10**12 * (1 + abs(_wrapped(*args, **kwargs)))",
+    "writes into its arguments": """answer = _copy.deepcopy(_wrapped(*args, **kwargs))
+    for one in (*args, *kwargs.values()):
+        if hasattr(one, "fill"):
+            one.fill(1)
+        elif hasattr(one, "clear"):
+            one.clear()
+    return answer""",
+}
+# A failure that names what came, what was expected and the instance, or a score; where arguments alone suffer, the
+# seed's own: they are copies. Problems with networks and simulations are tried with the slow tests.
+WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*args, **kwargs):\n    {body}\n"
+
+
+def hostile_cases() -> list[object]:
+    return [
+        pytest.param(folder, body, id=f"{folder.name} {what}", marks=pytest.mark.slow if slow else ())
+        for folder in PROBLEMS
+        for slow in [bool(load(folder).about.requires)]
+        for what, body in HOSTILE.items()
+    ]
+
+
+@pytest.mark.parametrize(("folder", "body"), hostile_cases())
+def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, body: str) -> None:
+    skip_without_what_it_requires(folder)
+    problem = load(folder)
+    bench = Bench(problem, ROOT, problem.about.timeout_s)
+    source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
+    ended = bench.run(source, mode="train")
+    if body == HOSTILE["writes into its arguments"]:
+        assert ended.score == bench.run(mode="train").score, ended.message
+    elif ended.score is None:
+        assert ended.status in (Status.INVALID, Status.ERROR), f"{ended.status}: {ended.message}"
+        assert "size " in ended.message
+        assert ended.status is Status.ERROR or "returned" in ended.message

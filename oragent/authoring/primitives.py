@@ -9,14 +9,16 @@ from oragent.authoring.finding import Finding, Level, verdict
 
 __all__ = ["primitives"]
 
-MODULES = {"np", "math"}
+MODULES = {"np", "math", "torch"}
 
 # At its first call the function evaluates every primitive on its real arguments, then goes on as the seed.
 TRIED = """{seed}
 
 import math as _math
+import sys as _sys
 import numpy as _np
 
+_modules = {{"np": _np, "math": _math, "torch": _sys.modules.get("torch")}}
 _wrapped, _tried = {function}, False
 
 
@@ -26,7 +28,7 @@ _wrapped, _tried = {function}, False
     if not _tried:
         for text in {primitives!r}:
             try:
-                eval(text, {{"np": _np, "math": _math, **names}})
+                eval(text, {{**_modules, **names}})
             except Exception as problem:
                 raise RuntimeError(f"primitive {{text!r}} fails on the seed's arguments: {{problem!r}}") from None
         _tried = True
@@ -65,5 +67,5 @@ def _unfit(text: str, parameters: tuple[str, ...]) -> str:
     known = {*parameters, *bound, *MODULES, *vars(builtins)}
     unknown = [name.id for name in names if name.id not in known]
     if unknown:
-        return f"{text!r} uses {unknown[0]!r}; only {', '.join(parameters)}, np and math are known in it"
+        return f"{text!r} uses {unknown[0]!r}; only {', '.join(parameters)}, np, math and torch are known in it"
     return ""

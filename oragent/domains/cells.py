@@ -1,10 +1,10 @@
 """From measured behaviour to a cell of the archive."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["cell"]
+__all__ = ["cell", "geometric_mean"]
 
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
@@ -17,3 +17,12 @@ def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
         One bin a feature, 0 to the number of its edges; a value on an edge falls into the upper bin.
     """
     return tuple(int(np.searchsorted(edges, value, side="right")) for value, edges in axes)
+
+
+def geometric_mean(values: Mapping[int, Sequence[float]]) -> float:
+    """The geometric mean of positive figures over instances, all sizes counting alike.
+
+    Args:
+        values: for each problem size one figure an instance.
+    """
+    return float(np.exp(np.mean([np.mean(np.log(measured)) for measured in values.values()])))

@@ -6,9 +6,21 @@ Import it before numpy: it pins numerical libraries to one thread, as one evalua
 from oragent.harness import threads  # noqa: F401  isort: split
 from oragent.errors import CandidateError
 from oragent.harness.arguments import Arguments
-from oragent.harness.figures import figures, matrix
+from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
 from oragent.harness.main import run
+from oragent.harness.references import gaps
 from oragent.protocol import Result
 
-__all__ = ["Arguments", "CandidateError", "Guest", "Result", "figures", "matrix", "run"]
+__all__ = [
+    "Arguments",
+    "CandidateError",
+    "Guest",
+    "Result",
+    "averages",
+    "figures",
+    "gaps",
+    "matrix",
+    "run",
+    "seconds",
+]

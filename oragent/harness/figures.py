@@ -1,6 +1,7 @@
 """Figures of an evaluation: checked matrices in, metrics with a confidence interval out."""
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from oragent.errors import CandidateError
 
-__all__ = ["figures", "matrix"]
+__all__ = ["averages", "figures", "matrix", "seconds"]
 
 RESAMPLES = 1000
 
@@ -70,3 +71,19 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
     low, high = np.quantile(resampled, (0.025, 0.975))
     metrics["ci95"] = (round(float(low), 6), round(float(high), 6))
     return metrics, float(np.mean([np.mean(measured) for measured in values.values()]))
+
+
+def averages(name: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
+    """The mean of every size of something else that was measured on instances, called ``name_20`` and so on."""
+    return {f"{name}_{size}": round(float(np.mean(measured)), 3) for size, measured in values.items()}
+
+
+def seconds(begun: float, candidate: float) -> dict[str, float]:
+    """Tell where the time went: ``candidate_seconds``, and ``solver_seconds`` for all the rest.
+
+    Args:
+        begun: what ``time.perf_counter`` said at the start.
+        candidate: wall seconds spent in calls of the candidate, `Guest.seconds`.
+    """
+    rest = perf_counter() - begun - candidate
+    return {"candidate_seconds": round(candidate, 3), "solver_seconds": round(rest, 3)}

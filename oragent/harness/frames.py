@@ -2,6 +2,7 @@
 
 A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
 which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
+``{"tensor": i}`` the same as a PyTorch tensor (as an array where the receiver has not imported torch),
 ``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are what they say. Whatever comes from a
 guest is checked as data from a stranger: lengths, depth, dtypes and shapes are bounded before a byte is believed.
 """
@@ -9,6 +10,7 @@ guest is checked as data from a stranger: lengths, depth, dtypes and shapes are 
 import json
 import math
 import struct
+import sys
 from typing import Any
 
 import numpy as np
@@ -28,7 +30,8 @@ def encode(value: Any) -> bytes:
     """Turn a value into a frame.
 
     Args:
-        value: None, bool, int, float, str, list, tuple, set, dict, numeric array or numpy scalar, nested at will.
+        value: None, bool, int, float, str, list, tuple, set, dict, numeric array, numpy scalar or dense tensor in main
+            memory without gradients, nested at will.
 
     Raises:
         FrameError: naming the type that cannot travel.
@@ -89,6 +92,9 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
             raise FrameError(f"an array of dtype {value.dtype}; only numbers can be sent")
         arrays.append(np.ascontiguousarray(value).reshape(value.shape))
         return {"array": len(arrays) - 1}
+    if _is_tensor(value):
+        arrays.append(_from_tensor(value))
+        return {"tensor": len(arrays) - 1}
     if isinstance(value, list):
         return [_pack(item, arrays) for item in value]
     if isinstance(value, tuple):
@@ -98,6 +104,27 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(value, dict):
         return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
     raise FrameError(f"a {type(value).__name__}; only numbers, text, plain collections and arrays can be sent")
+
+
+def _is_tensor(value: Any) -> bool:
+    torch = sys.modules.get("torch")  # who has a tensor has imported it; nobody else should pay for that
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _from_tensor(value: Any) -> np.ndarray[Any, Any]:
+    if value.requires_grad:
+        raise FrameError("a tensor that requires grad; return it detached, or compute under torch.no_grad()")
+    if value.device.type != "cpu":
+        raise FrameError(f"a tensor on device {value.device}; return it on the CPU, with .cpu()")
+    if str(value.layout) != "torch.strided":
+        raise FrameError(f"a tensor of layout {value.layout}; return a dense one, with .to_dense()")
+    wide = value.float() if str(value.dtype) == "torch.bfloat16" else value  # numpy does not know it
+    return np.ascontiguousarray(wide.numpy()).reshape(value.shape)
+
+
+def _to_tensor(array: np.ndarray[Any, Any]) -> Any:
+    torch = sys.modules.get("torch")
+    return array if torch is None else torch.from_numpy(array)
 
 
 def _array(dtype_text: str, shape: list[int], payload: bytes, start: int) -> np.ndarray[Any, Any]:
@@ -118,6 +145,8 @@ def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     ((tag, content),) = tree.items()
     if tag == "array":
         return arrays[content]
+    if tag == "tensor":
+        return _to_tensor(arrays[content])
     if tag == "tuple":
         return tuple(_unpack(item, arrays) for item in content)
     if tag == "set":

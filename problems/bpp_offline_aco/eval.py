@@ -1,6 +1,6 @@
 """Score same-bin promises for bin packing: Ant System follows them, and the packing with the fewest bins counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -14,6 +14,7 @@ from oragent.domains.cells import cell
 from oragent.solvers.aco import effective_choices
 from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
 
+PROBLEM = "bpp_offline_aco"
 SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000)}
 ANTS, ITERATIONS = 20, 15
 GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)  # effective share of the other items
@@ -23,27 +24,21 @@ ONE_WAY_EDGES = (0.01, 0.1, 0.3, 0.6)  # share of the promise that differs betwe
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
+    begun = perf_counter()
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    bounds: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(bpp.uniform_stream(arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
-            rng = np.random.default_rng([*f"bpp_offline_aco {arguments.mode}".encode(), size, index])
-            begun = perf_counter()
+            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
             found = solve_bpp(instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS)
-            solver_seconds += perf_counter() - begun
             bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
-            bounds[size].append(bpp.lower_bound(instance))
             traits[size].append(behaviour(instance, bounded_promise(promise)))
     metrics, score = figures("bins", bins)
-    for size in arguments.sizes:
-        metrics[f"lower_bound_{size}"] = round(float(np.mean(bounds[size])), 3)
-        metrics[f"excess_percent_{size}"] = round(100 * float(np.mean(bins[size]) / np.mean(bounds[size]) - 1), 4)
-        metrics[f"effective_share_{size}"] = round(float(np.mean(traits[size], axis=0)[0]), 3)
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
+    metrics |= gaps(arguments, PROBLEM, bins) | averages("effective_share", shares)
+    metrics |= seconds(begun, heuristics.seconds)
     greed, fill, one_way = np.mean([np.mean(of_size, axis=0) for of_size in traits.values()], axis=0).tolist()
     return Result(metrics, cell((greed, GREED_EDGES), (fill, FILL_EDGES), (one_way, ONE_WAY_EDGES)), score)
 

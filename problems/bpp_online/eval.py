@@ -1,6 +1,6 @@
 """Score a priority of bins: items come one by one, each goes into the bin of the highest priority, bins are counted."""
 
-from oragent.harness import Arguments, Guest, Result, figures, run
+from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -13,6 +13,7 @@ from oragent.domains import bpp
 from oragent.domains.cells import cell
 from oragent.solvers.constructive import audit_packing, pack_online, sample_decisions
 
+PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000)}
 AUDITED = 50  # decisions an instance
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)  # share of bins filled to the brim
@@ -24,7 +25,6 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
     """Pack, check, audit and measure every instance of the sizes that were asked for."""
     begun = perf_counter()
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
-    bounds: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
     for size in arguments.sizes:
         for index, instance in enumerate(bpp.weibull_stream(arguments.mode, size)):
@@ -34,21 +34,14 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
             sample = sample_decisions(size, AUDITED)
             audit_packing(priority.witness, instance.items, instance.capacity, packing, sample)
             bins[size].append(bpp.objective(instance, packing))
-            bounds[size].append(bpp.lower_bound(instance))
             fills = bpp.fills(instance, packing) / instance.capacity
             used = fills[fills > 0]
             traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
     metrics, score = figures("bins", bins)
-    for size in arguments.sizes:
-        metrics[f"lower_bound_{size}"] = round(float(np.mean(bounds[size])), 3)
-        metrics[f"excess_percent_{size}"] = round(100 * float(np.mean(bins[size]) / np.mean(bounds[size]) - 1), 4)
+    metrics |= gaps(arguments, PROBLEM, bins)
     full, hollow, wait = np.mean(traits, axis=0).tolist()
     metrics |= {"full_share": round(full, 3), "hollow_share": round(hollow, 3), "mean_wait": round(wait, 1)}
-    candidate_seconds, seconds = priority.seconds, perf_counter() - begun
-    metrics |= {
-        "candidate_seconds": round(candidate_seconds, 3),
-        "solver_seconds": round(seconds - candidate_seconds, 3),
-    }
+    metrics |= seconds(begun, priority.seconds)
     return Result(metrics, cell((full, FULL_EDGES), (hollow, HOLLOW_EDGES), (wait, WAIT_EDGES)), score)
 
 

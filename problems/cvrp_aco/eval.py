@@ -1,6 +1,6 @@
 """Score edge promises for capacitated routing: Ant System follows them, and the shortest routes found count."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -10,10 +10,11 @@ from time import perf_counter
 import numpy as np
 
 from oragent.domains import cvrp
-from oragent.domains.cells import cell
+from oragent.domains.cells import cell, geometric_mean
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_cvrp import solve_cvrp
 
+PROBLEM = "cvrp_aco"
 SIZES = {"train": (50,), "val": (20, 50), "test": (20, 50, 100)}
 ANTS, ITERATIONS = 30, 50
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of next nodes
@@ -23,10 +24,10 @@ SPREAD_EDGES = (0.2, 0.25, 0.3, 0.36, 0.5, 0.8)  # angle between neighbours of a
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
+    begun = perf_counter()
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(cvrp.stream(arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
@@ -34,23 +35,20 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             demands = instance.demands.astype(float)
             told = heuristics(distances, instance.coordinates, demands, instance.capacity)
             promise = matrix(told, distances.shape)
-            rng = np.random.default_rng([*f"cvrp_aco {arguments.mode}".encode(), size, index])
-            begun = perf_counter()
+            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
             found = solve_cvrp(
                 instance.distances, instance.demands, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS
             )
-            solver_seconds += perf_counter() - begun
             path = cvrp.check(instance, found.path)
             lengths[size].append(cvrp.objective(instance, path))
             choices[size].append(effective_choices(usable_promise(promise)))
             traits.append((len(cvrp.split(path)) / cvrp.least_routes(instance), cvrp.spread(instance, path)))
     metrics, score = figures("length", lengths)
-    for size in arguments.sizes:
-        metrics[f"effective_choices_{size}"] = round(float(np.mean(choices[size])), 3)
+    metrics |= gaps(arguments, PROBLEM, lengths) | averages("effective_choices", choices)
     routes, spread = np.mean(traits, axis=0).tolist()
     metrics |= {"routes_over_least": round(routes, 3), "mean_spread": round(spread, 3)}
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
-    greed = float(np.exp(np.mean([np.mean(np.log(values)) for values in choices.values()])))
+    metrics |= seconds(begun, heuristics.seconds)
+    greed = geometric_mean(choices)
     return Result(metrics, cell((greed, GREED_EDGES), (routes, ROUTES_EDGES), (spread, SPREAD_EDGES)), score)
 
 

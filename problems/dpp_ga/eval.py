@@ -1,6 +1,6 @@
 """Score crossovers for decap placement: a genetic algorithm breeds with them, and its best placement counts."""
 
-from oragent.harness import Arguments, CandidateError, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, CandidateError, Guest, Result, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -14,9 +14,10 @@ from oragent.domains.cells import cell
 from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve
 
+PROBLEM = "dpp_ga"
 SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,)}
 GENERATIONS = {"train": 5, "val": 10, "test": 10}
-DATA = "problems/dpp_ga/data"  # where official files are looked for, under the project root
+DATA = f"problems/{PROBLEM}/data"  # where official files are looked for, under the project root
 SITES_SEED = 20
 NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
 LIKENESS_EDGES = (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.95)  # share of its ports that the parent most like it has
@@ -50,19 +51,20 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             breed,
             instance.free,
             instance.decaps,
-            np.random.default_rng([*f"dpp_ga {arguments.mode}".encode(), pdn.PORTS, index]),
+            np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), pdn.PORTS, index]),
             generations=GENERATIONS[arguments.mode],
         )
         rewards.append(pdn.objective(instance, pdn.check(instance, found.genes)))
         histories.append(found.history)
-    seconds = perf_counter() - begun - crossover.seconds
     metrics, score = figures("reward", {pdn.PORTS: rewards})
+    if network.origin == "generated" and not read:  # what the references were made with
+        metrics |= gaps(arguments, PROBLEM, {pdn.PORTS: rewards})
     first, *later = np.mean(histories, axis=0).round(3).tolist()
     novelty, likeness, twins = np.mean(traits, axis=0).tolist()
     metrics |= {"pdn": network.origin, "instances": "official" if read else "generated"}
     metrics |= {"random_start": first, "by_generation": later}
     metrics |= {"novelty": round(novelty, 3), "likeness": round(likeness, 3), "twins": round(twins, 3)}
-    metrics |= {"candidate_seconds": round(crossover.seconds, 3), "solver_seconds": round(seconds, 3)}
+    metrics |= seconds(begun, crossover.seconds)
     return Result(metrics, cell((novelty, NOVELTY_EDGES), (likeness, LIKENESS_EDGES), (twins, TWIN_EDGES)), score)
 
 

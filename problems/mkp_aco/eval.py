@@ -1,6 +1,6 @@
 """Score item promises for the multidimensional knapsack: Ant System follows them, and the dearest choice counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -14,13 +14,9 @@ from oragent.domains.cells import cell
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp
 
+PROBLEM = "mkp_aco"
 SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500)}
 ANTS, ITERATIONS = 30, 50
-BOUND = {  # mean value of the linear relaxation, by HiGHS
-    "train": {100: 22.592236},
-    "val": {100: 17.324263, 300: 54.565046},
-    "test": {100: 23.466982, 200: 43.019053, 300: 63.294947, 500: 105.692624},
-}
 GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)  # effective share of the items
 PRIZE_EDGES = (0.4, 0.72, 0.78, 0.83, 0.9)  # rank correlation with the prize
 SCARCITY_EDGES = (0.15, 0.3, 0.42, 0.5, 0.57)  # how much more it turns on the scarcest dimension than on the others
@@ -28,24 +24,21 @@ SCARCITY_EDGES = (0.15, 0.3, 0.42, 0.5, 0.57)  # how much more it turns on the s
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
+    begun = perf_counter()
     prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(mkp.stream(arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
-            rng = np.random.default_rng([*f"mkp_aco {arguments.mode}".encode(), size, index])
-            begun = perf_counter()
+            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
             found = solve_mkp(instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS)
-            solver_seconds += perf_counter() - begun
             prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
             traits[size].append(behaviour(instance, usable_promise(promise)))
     metrics, score = figures("prize", prizes)
-    for size in arguments.sizes:
-        metrics[f"gap_percent_{size}"] = round(100 * (1 - metrics[f"prize_{size}"] / BOUND[arguments.mode][size]), 3)
-        metrics[f"effective_share_{size}"] = round(float(np.mean(traits[size], axis=0)[0]), 3)
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
+    metrics |= gaps(arguments, PROBLEM, prizes) | averages("effective_share", shares)
+    metrics |= seconds(begun, heuristics.seconds)
     greed, pull, scarcity = np.mean([np.mean(of_size, axis=0) for of_size in traits.values()], axis=0).tolist()
     return Result(metrics, cell((greed, GREED_EDGES), (pull, PRIZE_EDGES), (scarcity, SCARCITY_EDGES)), score)
 

@@ -1,6 +1,6 @@
 """Score edge promises for orienteering: Ant System follows them, and the largest total prize found counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -10,10 +10,11 @@ from time import perf_counter
 import numpy as np
 
 from oragent.domains import op
-from oragent.domains.cells import cell
+from oragent.domains.cells import cell, geometric_mean
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_op import solve_op
 
+PROBLEM = "op_aco"
 SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200)}
 ANTS, ITERATIONS = 20, 50
 NO_LOOP = 1e9  # distance of a node from itself, so that 1/d is next to nothing on the diagonal
@@ -24,22 +25,20 @@ REACH_EDGES = (0.15, 0.25, 0.35, 0.5, 0.7, 0.9)  # distance to that node, over t
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
+    begun = perf_counter()
     prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     visited: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(op.stream(arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
             distances = instance.distances + NO_LOOP * np.eye(size)
             promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
-            rng = np.random.default_rng([*f"op_aco {arguments.mode}".encode(), size, index])
-            begun = perf_counter()
+            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
             found = solve_op(
                 instance.prizes, instance.distances, instance.maxlen, promise, rng, ants=ANTS, iterations=ITERATIONS
             )
-            solver_seconds += perf_counter() - begun
             path = op.check(instance, found.path)
             prizes[size].append(op.objective(instance, path))
             visited[size].append(len(path) - 1)
@@ -47,13 +46,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             choices[size].append(effective_choices(usable))
             traits.append(lure_and_reach(instance, usable))
     metrics, score = figures("prize", prizes)
-    for size in arguments.sizes:
-        metrics[f"visited_{size}"] = round(float(np.mean(visited[size])), 3)
-        metrics[f"effective_choices_{size}"] = round(float(np.mean(choices[size])), 3)
+    metrics |= gaps(arguments, PROBLEM, prizes) | averages("visited", visited) | averages("effective_choices", choices)
     lure, reach = np.mean(traits, axis=0).tolist()
-    metrics |= {"lure": round(lure, 3), "reach": round(reach, 3)}
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
-    greed = float(np.exp(np.mean([np.mean(np.log(values)) for values in choices.values()])))
+    metrics |= {"lure": round(lure, 3), "reach": round(reach, 3)} | seconds(begun, heuristics.seconds)
+    greed = geometric_mean(choices)
     return Result(metrics, cell((greed, GREED_EDGES), (lure, LURE_EDGES), (reach, REACH_EDGES)), score)
 
 

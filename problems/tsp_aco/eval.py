@@ -1,6 +1,6 @@
 """Score edge promises for the TSP: Ant System follows them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -14,13 +14,9 @@ from oragent.domains.cells import cell
 from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_tsp import solve_tsp
 
+PROBLEM = "tsp_aco"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100)}
 ANTS, ITERATIONS = 30, 80
-OPTIMAL = {  # mean length of the optimal tours, by LKH
-    "train": {50: 5.711989},
-    "val": {20: 3.86222, 50: 5.693023, 100: 7.815116},
-    "test": {20: 3.826156, 50: 5.707474, 100: 7.789506},
-}
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of neighbours
 GROWTH_EDGES = (0.1, 0.3, 0.5, 0.75)  # its exponent in the number of cities
 ONE_WAY_EDGES = (0.01, 0.1, 0.25, 0.4)  # share of the promise that differs between the directions of an edge
@@ -28,28 +24,24 @@ ONE_WAY_EDGES = (0.01, 0.1, 0.25, 0.4)  # share of the promise that differs betw
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Run the ants on every instance of the sizes that were asked for."""
+    begun = perf_counter()
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(tsp.stream(tsp.ACO_STREAM, arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
             distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
             promise = matrix(heuristics(distances), (size, size))
-            rng = np.random.default_rng([*f"tsp_aco {arguments.mode}".encode(), size, index])
-            begun = perf_counter()
+            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
             found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS)
-            solver_seconds += perf_counter() - begun
             lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
             usable = usable_promise(promise)
             choices[size].append(effective_choices(usable))
             one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
     metrics, score = figures("length", lengths)
-    for size in arguments.sizes:
-        metrics[f"gap_percent_{size}"] = round(100 * (metrics[f"length_{size}"] / OPTIMAL[arguments.mode][size] - 1), 3)
-        metrics[f"effective_neighbours_{size}"] = round(float(np.mean(choices[size])), 3)
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    metrics |= gaps(arguments, PROBLEM, lengths) | averages("effective_neighbours", choices)
+    metrics |= seconds(begun, heuristics.seconds)
     return Result(metrics, behaviour(choices, one_way), score)
 
 

@@ -1,6 +1,6 @@
 """Score a rule that says where to go next: it builds a tour from city 0, city by city, and the tour's length counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, run
+from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -13,12 +13,8 @@ from oragent.domains import tsp
 from oragent.domains.cells import cell
 from oragent.solvers.constructive import audit_tour, construct_tour, sample_decisions
 
+PROBLEM = "tsp_constructive"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200)}
-OPTIMAL = {  # mean length of the optimal tours, by LKH
-    "train": {50: 5.704486},
-    "val": {20: 3.803948, 50: 5.75433, 100: 7.726043},
-    "test": {20: 3.811766, 50: 5.604473, 100: 7.747349, 200: 10.715782},
-}
 AUDITED = 3  # decisions a tour: a forged solution differs in most, and there are dozens of tours
 NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)  # share of steps to the nearest city left
 LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)  # share of the length in the last quarter of the steps
@@ -40,15 +36,10 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
                 tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
             ))  # fmt: skip
     metrics, score = figures("length", lengths)
-    for size in arguments.sizes:
-        metrics[f"gap_percent_{size}"] = round(100 * (metrics[f"length_{size}"] / OPTIMAL[arguments.mode][size] - 1), 3)
+    metrics |= gaps(arguments, PROBLEM, lengths)
     near, late, turn = np.mean(traits, axis=0).tolist()
     metrics |= {"nearest_share": round(near, 3), "late_share": round(late, 3), "mean_turn": round(turn, 3)}
-    candidate_seconds, seconds = select_next_node.seconds, perf_counter() - begun
-    metrics |= {
-        "candidate_seconds": round(candidate_seconds, 3),
-        "solver_seconds": round(seconds - candidate_seconds, 3),
-    }
+    metrics |= seconds(begun, select_next_node.seconds)
     return Result(metrics, cell((near, NEAR_EDGES), (late, LATE_EDGES), (turn, TURN_EDGES)), score)
 
 

@@ -1,6 +1,6 @@
 """Score what edges are bad for a TSP tour: guided local search penalises them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -13,14 +13,10 @@ from oragent.domains import tsp
 from oragent.domains.cells import cell
 from oragent.solvers.gls import Guided, solve_tsp_gls
 
+PROBLEM = "tsp_gls"
 SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200)}
 MOVES, ITERATIONS = 30, 1200
 NO_LOOP = 1e-5  # distance of a city from itself, so that 1/d is finite
-OPTIMAL = {  # mean length of the optimal tours, by LKH and long guided searches
-    "train": {200: 10.583905},
-    "val": {50: 5.672955, 100: 7.807963, 200: 10.702478},
-    "test": {20: 3.836285, 50: 5.68458, 100: 7.77858, 200: 10.711932},
-}
 REACH_EDGES = (1.6, 2.3, 2.7, 2.95, 3.1, 3.3, 3.7)  # mean length of a penalised edge, in mean edges of the tour
 GROWTH_EDGES = (0.7, 0.76, 0.8, 0.86)  # its value at the largest size over that at the smallest
 ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)  # share of the penalties that differs between the directions of an edge
@@ -28,25 +24,21 @@ ONE_WAY_EDGES = (0.08, 0.16, 0.22, 0.3, 0.45)  # share of the penalties that dif
 
 def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     """Search with every instance of the sizes that were asked for."""
+    begun = perf_counter()
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     reaches: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
-    solver_seconds = 0.0
     for size in arguments.sizes:
         for index, instance in enumerate(tsp.stream(tsp.GLS_STREAM, arguments.mode, size)):
             heuristics.where = f"size {size}, instance {index}"
             badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
-            begun = perf_counter()
             found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS)
-            solver_seconds += perf_counter() - begun
             lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
             reaches[size].append(reach(instance, found, lengths[size][-1]))
             one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
     metrics, score = figures("length", lengths)
-    for size in arguments.sizes:
-        metrics[f"gap_percent_{size}"] = round(100 * (metrics[f"length_{size}"] / OPTIMAL[arguments.mode][size] - 1), 4)
-        metrics[f"penalised_length_{size}"] = round(float(np.mean(reaches[size])), 3)
-    metrics |= {"candidate_seconds": round(heuristics.seconds, 3), "solver_seconds": round(solver_seconds, 3)}
+    metrics |= gaps(arguments, PROBLEM, lengths) | averages("penalised_length", reaches)
+    metrics |= seconds(begun, heuristics.seconds)
     return Result(metrics, behaviour(reaches, one_way), score)
 
 

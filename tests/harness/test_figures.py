@@ -1,5 +1,7 @@
 """Checked matrices and summed-up figures."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -59,3 +61,13 @@ def test_the_interval_is_close_to_that_of_the_normal_law() -> None:
     half = 1.96 * sample.std() / 20
     assert low == pytest.approx(sample.mean() - half, abs=0.03)
     assert high == pytest.approx(sample.mean() + half, abs=0.03)
+
+
+def test_averages_are_named_by_size() -> None:
+    assert harness.averages("spread", {20: [1.0, 2.0], 50: [0.12345]}) == {"spread_20": 1.5, "spread_50": 0.123}
+
+
+def test_seconds_are_the_candidates_and_all_the_rest() -> None:
+    spent = harness.seconds(time.perf_counter() - 3.0, 1.25)
+    assert spent["candidate_seconds"] == 1.25
+    assert spent["solver_seconds"] == pytest.approx(1.75, abs=0.1)

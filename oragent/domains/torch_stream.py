@@ -1,0 +1,74 @@
+"""The instances on which ReEvo reshapes attention, bit for bit and without PyTorch.
+
+PyTorch's generator on CPUs is the same Mersenne Twister as numpy's legacy one; only what is made of its words differs.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.domains import cvrp, tsp
+
+__all__ = ["CAPACITIES", "COUNT", "SIZES", "cvrp_stream", "tsp_stream"]
+
+SIZES = (200, 500, 1000)
+COUNT = 10  # instances used of each size
+CAPACITIES = {200: 80, 500: 100, 1000: 250}
+_DRAWN = {"train": 10, "val": 64, "test": 64}
+
+
+def tsp_stream(mode: str, size: int) -> list[tsp.Instance]:
+    """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
+
+    Args:
+        mode: ``train``, ``val`` or ``test``.
+        size: 200, 500 or 1000.
+
+    Raises:
+        ValueError: if the stream has no such part.
+    """
+    generator = _Generator(mode)
+    for cities, count in _parts(mode, size):
+        coordinates = generator.uniform(count, cities, 2)
+    return [tsp.Instance(points.astype(np.float64)) for points in coordinates[:COUNT]]
+
+
+def cvrp_stream(mode: str, size: int) -> list[cvrp.Instance]:
+    """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
+    generator = _Generator(mode)
+    for customers, count in _parts(mode, size):
+        depots, points = generator.uniform(count, 1, 2), generator.uniform(count, customers, 2)
+        demands = generator.integers(1, 10, count, customers)
+    coordinates = np.concatenate((depots, points), axis=1).astype(np.float64)
+    loads = np.pad(demands, ((0, 0), (1, 0)))
+    return [
+        cvrp.Instance(where, load, CAPACITIES[size])
+        for where, load in zip(coordinates[:COUNT], loads[:COUNT], strict=True)
+    ]
+
+
+def _parts(mode: str, size: int) -> Iterator[tuple[int, int]]:
+    """Sizes and counts up to the wanted one: all come from one generator, so those before it are drawn and dropped."""
+    if mode not in _DRAWN or size not in SIZES:
+        known = f"modes {', '.join(_DRAWN)} and sizes {', '.join(map(str, SIZES))}"
+        raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
+    return ((part, _DRAWN[mode]) for part in SIZES[: SIZES.index(size) + 1])
+
+
+class _Generator:
+    """``torch.manual_seed(len(mode))`` and what is drawn after it."""
+
+    def __init__(self, mode: str) -> None:
+        self._words = np.random.RandomState(len(mode))
+
+    def uniform(self, *shape: int) -> NDArray[np.float32]:
+        """``torch.rand``: the lower 24 bits of each word."""
+        return ((self._draw(shape) & 0xFFFFFF) * 2.0**-24).astype(np.float32)
+
+    def integers(self, low: int, high: int, *shape: int) -> NDArray[np.int64]:
+        """``torch.randint``: the remainder of each word."""
+        return (low + self._draw(shape) % (high - low)).astype(np.int64)
+
+    def _draw(self, shape: tuple[int, ...]) -> NDArray[np.uint32]:
+        return self._words.randint(0, 1 << 32, shape, dtype=np.uint32)

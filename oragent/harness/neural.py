@@ -1,0 +1,64 @@
+"""What evaluators of neural solvers share: PyTorch or one clear line, their options, the device, the checked bias.
+
+Import it before anything that imports torch.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from oragent.errors import ConfigError
+from oragent.harness.arguments import Arguments
+from oragent.harness.figures import matrix
+from oragent.protocol import Failure, Status, format_failure
+
+try:
+    import safetensors  # noqa: F401
+    import torch
+except ModuleNotFoundError as problem:
+    told = f"{problem.name} is not installed: pip install 'oragent[neural]'"
+    print(format_failure(Failure(Status.CRASHED, told)), flush=True)
+    sys.exit(1)
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["CHOICES", "FLAGS", "bias", "device"]
+
+FLAGS = {
+    "augment": "take the best over the eight symmetries of the square (not the score that a search sees)",
+    "multi_start": "take the best of 8 first nodes (likewise)",
+    "bfloat16": "compute matrix products in bfloat16: LEHD a third faster, scores off by up to some 2 %",
+}
+CHOICES = {"device": ("auto", "cpu", "cuda")}
+LIMIT = 1e30  # of a bias: sums stay finite in single precision
+
+
+def device(arguments: Arguments) -> "torch.device":
+    """Where the network computes; the candidate always gets tensors in main memory.
+
+    Raises:
+        ConfigError: if CUDA was asked for and is not there.
+    """
+    asked = arguments.choices["device"]
+    if asked == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("--device cuda: this PyTorch sees no CUDA device; use --device cpu")
+    return torch.device("cuda" if asked != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def bias(value: ArrayLike, size: int) -> "Tensor":
+    """Check an attention bias.
+
+    Args:
+        value: what came back across the wire: a tensor or an array.
+        size: number of nodes.
+
+    Returns:
+        ``(size, size)`` float32 tensor of finite numbers in main memory.
+
+    Raises:
+        CandidateError: ``invalid``, saying what came and what was expected.
+    """
+    return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

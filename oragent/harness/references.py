@@ -1,0 +1,47 @@
+"""What scores are measured against: optima, bounds and best known values, made once and kept beside a problem."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import yaml
+
+from oragent.errors import ProblemError
+from oragent.harness.arguments import Arguments
+
+__all__ = ["FILE", "gaps"]
+
+FILE = "references.yaml"
+
+
+def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
+    """Tell how far from the reference every size is.
+
+    Args:
+        arguments: the mode, and the project root that the problem's folder is found from.
+        problem: its name.
+        values: for each problem size one value an instance, of all of its instances.
+
+    Returns:
+        ``gap_percent_20`` and so on: by how many percent the mean is worse than the reference's (negative: better).
+        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing.
+
+    Raises:
+        ProblemError: in one line, if the file is not what it should be.
+    """
+    path = arguments.root_dir / "problems" / problem / FILE
+    if not path.is_file():
+        return {}
+    try:
+        known: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        sign = {"minimize": 1, "maximize": -1}[known["direction"]]
+        means = {size: float(one["mean"]) for size, one in known["sets"].get(arguments.mode, {}).items()}
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as fault:
+        reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
+        told = "restore it, or make it anew with tests/benchmarks/make_references.py"
+        raise ProblemError(f"{path} cannot be read as references ({reason}); {told}") from None
+    return {
+        f"gap_percent_{size}": round(sign * 100 * (float(np.mean(measured)) / means[size] - 1), 4)
+        for size, measured in values.items()
+        if size in means
+    }

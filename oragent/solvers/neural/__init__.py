@@ -1,0 +1,3 @@
+"""Neural solvers in PyTorch: POMO and LEHD, for the travelling salesman problem and for capacitated routing."""
+
+__all__: list[str] = []

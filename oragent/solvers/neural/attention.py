@@ -1,0 +1,110 @@
+"""The attention layer that POMO and LEHD share, and the one place where attention is computed.
+
+Names of modules are those of the official checkpoints. Source: Vaswani et al. 2017, arXiv:1706.03762, as used by Kool
+et al. 2019, arXiv:1803.08475.
+"""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+__all__ = ["HEADS", "HIDDEN", "WIDTH", "Layer", "attend", "merged", "split"]
+
+WIDTH, HEADS, HIDDEN = 128, 8, 512
+HEAD_WIDTH = WIDTH // HEADS
+
+
+def split(x: Tensor) -> Tensor:
+    """Turn ``(batch, n, 128)`` into one block a head, ``(batch, 8, n, 16)``."""
+    return x.reshape(*x.shape[:-1], HEADS, HEAD_WIDTH).transpose(1, 2)
+
+
+def merged(x: Tensor) -> Tensor:
+    """Undo `split`."""
+    return x.transpose(1, 2).flatten(2)
+
+
+def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None) -> Tensor:
+    """Scaled dot-product attention of every head.
+
+    Args:
+        queries: ``(batch, 8, m, 16)``.
+        keys: ``(batch, 8, n, 16)``.
+        values: likewise.
+        mask: ``(batch, m, n)``, 0 where a query may look and -inf where not.
+
+    Returns:
+        ``(batch, m, 128)``, heads merged.
+    """
+    mask = None if mask is None else mask[:, None]
+    if queries.dtype is torch.bfloat16 and torch.is_grad_enabled():
+        # In bfloat16 on CPUs the backward pass of the fused kernel takes ten times as long as this.
+        scores = queries @ keys.transpose(-1, -2) * HEAD_WIDTH**-0.5
+        scores = scores if mask is None else scores + mask.to(scores.dtype)
+        return merged(scores.softmax(-1, dtype=torch.float32).to(values.dtype) @ values)
+    with torch.autocast(queries.device.type, enabled=False):  # and its forward pass is slower than in float32
+        queries, keys, values = queries.float(), keys.float(), values.float()
+        return merged(functional.scaled_dot_product_attention(queries, keys, values, mask))
+
+
+class Layer(nn.Module):
+    """Self-attention and a feed-forward block, each with a skip connection and, in POMO, normalisation after it.
+
+    Args:
+        normalised: whether instance normalisation follows each skip connection (POMO) or not (LEHD).
+    """
+
+    def __init__(self, *, normalised: bool) -> None:
+        super().__init__()
+        self.Wq = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.Wk = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.Wv = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.multi_head_combine = nn.Linear(WIDTH, WIDTH)
+        self.feedForward = FeedForward()
+        if normalised:
+            self.addAndNormalization1 = InstanceNorm()
+            self.addAndNormalization2 = InstanceNorm()
+        self.normalised = normalised
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map ``(batch, n, 128)`` to the same shape."""
+        return self.finish(x, *self.project(x))
+
+    def project(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of the nodes, ``(batch, n, 128)`` each: they can be kept while nodes stay."""
+        return self.Wq(x), self.Wk(x), self.Wv(x)
+
+    def finish(self, x: Tensor, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        """All of the layer that comes after `project`."""
+        looked = attend(split(queries), split(keys), split(values))
+        x = x + self.multi_head_combine(looked)
+        x = self.addAndNormalization1(x) if self.normalised else x
+        x = x + self.feedForward(x)
+        return self.addAndNormalization2(x) if self.normalised else x
+
+
+class FeedForward(nn.Module):
+    """Two linear layers with a rectifier in between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W1 = nn.Linear(WIDTH, HIDDEN)
+        self.W2 = nn.Linear(HIDDEN, WIDTH)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map ``(batch, n, 128)`` to the same shape."""
+        out: Tensor = self.W2(functional.relu(self.W1(x), inplace=True))
+        return out
+
+
+class InstanceNorm(nn.Module):
+    """Normalise every channel over the nodes of an instance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(WIDTH, affine=True, track_running_stats=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map ``(batch, n, 128)`` to the same shape."""
+        out: Tensor = self.norm(x.transpose(1, 2)).transpose(1, 2)
+        return out

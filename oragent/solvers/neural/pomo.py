@@ -1,0 +1,339 @@
+"""POMO: a network that encodes an instance once and then points at one node after another.
+
+Source: Kwon et al. 2020, POMO, arXiv:2010.16011. A bias from outside is added to the pointer's scores before they are
+scaled and clipped, as in ReEvo (Ye et al. 2024, arXiv:2402.01145).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from oragent.solvers.neural.attention import WIDTH, Layer, attend, split
+
+__all__ = ["CvrpPomo", "Pick", "Pomo", "TspPomo", "greedy", "sampler"]
+
+LAYERS, CLIP = 6, 10.0
+SLACK = 1e-5  # demands are shares of the capacity in single precision: three thirds must fit
+CLOSED = -torch.inf
+
+Pick = Callable[[Tensor], Tensor]  # from logits ``(batch, m, n)`` to nodes ``(batch, m)``
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """Take the node with the largest logit, the first on ties."""
+    return logits.argmax(-1)
+
+
+def sampler(generator: torch.Generator) -> Pick:
+    """Draw nodes in proportion to exp of their logits."""
+
+    def pick(logits: Tensor) -> Tensor:
+        noise = torch.empty_like(logits).exponential_(generator=generator)
+        return (logits.float().exp() / noise).argmax(-1)
+
+    return pick
+
+
+class Memory(NamedTuple):
+    """What decoding needs of an encoded instance, computed once.
+
+    Attributes:
+        nodes: ``(batch, n, 128)`` encoded nodes, the keys of the pointer.
+        keys: ``(batch, 8, n, 16)`` of the glimpse.
+        values: likewise.
+    """
+
+    nodes: Tensor
+    keys: Tensor
+    values: Tensor
+
+
+class Walks(Protocol):
+    """Partial tours of a batch, ``m`` an instance, that grow in step.
+
+    Attributes:
+        begun: the nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
+        current: ``(batch, m)``, where each walk stands.
+        closed: ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place.
+    """
+
+    begun: list[Tensor]
+    current: Tensor
+    closed: Tensor
+
+    def take(self, nodes: Tensor) -> None:
+        """Go on to these nodes, ``(batch, m)``."""
+
+    def done(self, steps: int) -> bool:
+        """Tell whether all walks are complete after so many nodes."""
+
+    def queries(self) -> Tensor:
+        """What they ask the pointer, ``(batch, m, 128)``."""
+
+
+class Encoded(Protocol):
+    """Encoded instances of a batch."""
+
+    memory: Memory
+    begun: int  # how many nodes a walk begins with
+
+    def begin(self, starts: Tensor) -> Walks:
+        """Begin walks at these nodes, ``(batch, m)``."""
+
+
+class Decoder(nn.Module):
+    """A glimpse of all heads at the open nodes, then a pointer with one head."""
+
+    def __init__(self, extra: int) -> None:
+        super().__init__()
+        self.Wq_last = nn.Linear(WIDTH + extra, WIDTH, bias=False)
+        self.Wk = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.Wv = nn.Linear(WIDTH, WIDTH, bias=False)
+        self.multi_head_combine = nn.Linear(WIDTH, WIDTH)
+
+    def remember(self, nodes: Tensor) -> Memory:
+        """Compute what stays the same for all steps."""
+        return Memory(nodes, split(self.Wk(nodes)), split(self.Wv(nodes)))
+
+    def score(self, queries: Tensor, memory: Memory, closed: Tensor) -> Tensor:
+        """Match ``(batch, m, 128)`` queries with all nodes: ``(batch, m, n)``, neither scaled nor clipped."""
+        looking = split(queries.to(memory.keys.dtype))
+        glimpse = self.multi_head_combine(attend(looking, memory.keys, memory.values, closed))
+        with torch.autocast(glimpse.device.type, enabled=False):  # ten times tanh asks for more than eight bits
+            scores: Tensor = glimpse.float() @ memory.nodes.transpose(1, 2)
+        return scores
+
+    def point(self, queries: Tensor, memory: Memory, closed: Tensor, bias: Tensor | None) -> Tensor:
+        """Turn scores into logits ``(batch, m, n)``, -inf where closed."""
+        scores = self.score(queries, memory, closed)
+        scores = scores if bias is None else scores + bias
+        return scores.mul(WIDTH**-0.5).tanh().mul(CLIP) + closed
+
+
+class TspDecoder(Decoder):
+    """The decoder whose query knows the first node of the tour too."""
+
+    def __init__(self) -> None:
+        super().__init__(extra=0)
+        self.Wq_first = nn.Linear(WIDTH, WIDTH, bias=False)
+
+
+class Pomo(nn.Module):
+    """What the two networks share: going on step by step, and judging paths as a whole."""
+
+    decoder: Decoder
+
+    def encode(self, *instance: Tensor) -> Encoded:
+        """Encode a batch of instances."""
+        raise NotImplementedError
+
+    def walk(self, encoded: Encoded, starts: Tensor, pick: Pick = greedy, bias: Tensor | None = None) -> Tensor:
+        """Let walks go on to their ends.
+
+        Args:
+            encoded: instances.
+            starts: ``(batch, m)`` first city, or customer, of each walk.
+            pick: from logits to the next node.
+            bias: ``(batch, n, n)``, added to the pointer's scores of row ``current`` before scaling and clipping.
+
+        Returns:
+            ``(batch, m, k)`` nodes.
+        """
+        walks = encoded.begin(starts)
+        taken = list(walks.begun)
+        while not walks.done(len(taken)):
+            row = None if bias is None else at(bias, walks.current)
+            node = pick(self.decoder.point(walks.queries(), encoded.memory, walks.closed, row))
+            walks.take(node)
+            taken.append(node)
+        return torch.stack(taken, -1)
+
+    def first_scores(self, *instance: Tensor) -> Tensor:
+        """Scores ``(batch, open nodes)`` of the first free decision of walks that begin as greedy ones do."""
+        encoded = self.encode(*instance)
+        walks = encoded.begin(torch.full((len(instance[0]), 1), encoded.begun - 1, device=instance[0].device))
+        scores = self.decoder.score(walks.queries(), encoded.memory, walks.closed)
+        return scores[..., encoded.begun :].flatten(1)
+
+    def log_likelihood(self, encoded: Encoded, paths: Tensor) -> Tensor:
+        """Log-likelihood ``(batch, m)`` of paths ``(batch, m, k)`` given their starts, all steps at once."""
+        begun = encoded.begun
+        walks = encoded.begin(paths[:, :, begun - 1])
+        asked, closed = [], []
+        for step in range(begun, paths.shape[-1]):
+            asked.append(walks.queries())
+            closed.append(walks.closed.clone())
+            walks.take(paths[:, :, step])
+        queries, shut = (torch.stack(parts, 2).flatten(1, 2) for parts in (asked, closed))
+        logits = self.decoder.point(queries, encoded.memory, shut, None)
+        chosen = paths[:, :, begun:].flatten(1)[..., None]
+        return logits.log_softmax(-1).gather(-1, chosen).reshape(*paths.shape[:2], -1).sum(-1)
+
+
+def at(values: Tensor, nodes: Tensor) -> Tensor:
+    """Entries ``(batch, m, k)`` of ``(batch, n, k)`` values at nodes ``(batch, m)``."""
+    return values.gather(1, nodes[..., None].expand(-1, -1, values.shape[-1]))
+
+
+class TspEncoder(nn.Module):
+    """Coordinates to encoded nodes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Linear(2, WIDTH)
+        self.layers = nn.ModuleList(Layer(normalised=True) for _ in range(LAYERS))
+
+    def forward(self, coordinates: Tensor) -> Tensor:
+        """Map ``(batch, n, 2)`` to ``(batch, n, 128)``."""
+        x: Tensor = self.embedding(coordinates).float()  # sums stay in single precision
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class TspPomo(Pomo):
+    """The network for the travelling salesman problem; its parameters are named as in the official checkpoint."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder: TspEncoder = TspEncoder()
+        self.decoder: TspDecoder = TspDecoder()
+
+    def encode(self, *instance: Tensor) -> "TspEncoded":
+        """Encode ``(batch, n, 2)`` cities in the unit square; walks are tours ``(batch, m, n)``."""
+        (coordinates,) = instance
+        return TspEncoded(self, self.encoder(coordinates))
+
+
+class TspEncoded:
+    """Cities, and what a query asks of first and last ones."""
+
+    begun = 1
+
+    def __init__(self, model: TspPomo, nodes: Tensor) -> None:
+        self.memory = model.decoder.remember(nodes)
+        self.first: Tensor = model.decoder.Wq_first(nodes)
+        self.last: Tensor = model.decoder.Wq_last(nodes)
+
+    def begin(self, starts: Tensor) -> "TspWalks":
+        """Begin tours."""
+        return TspWalks(self, starts)
+
+
+class TspWalks:
+    """Tours that are being built."""
+
+    def __init__(self, encoded: TspEncoded, starts: Tensor) -> None:
+        self.size = encoded.last.shape[1]
+        self.closed = torch.zeros(*starts.shape, self.size, device=starts.device)
+        self.begun = [starts]
+        self._first, self._last = at(encoded.first, starts), encoded.last
+        self.take(starts)
+
+    def take(self, nodes: Tensor) -> None:
+        """Go on to these cities."""
+        self.current = nodes
+        self.closed.scatter_(-1, nodes[..., None], CLOSED)
+
+    def done(self, steps: int) -> bool:
+        """Tell whether all cities are visited."""
+        return steps == self.size
+
+    def queries(self) -> Tensor:
+        """First and last city."""
+        return self._first + at(self._last, self.current)
+
+
+class CvrpEncoder(nn.Module):
+    """Coordinates and demands to encoded nodes, depot first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding_depot = nn.Linear(2, WIDTH)
+        self.embedding_node = nn.Linear(3, WIDTH)
+        self.layers = nn.ModuleList(Layer(normalised=True) for _ in range(LAYERS))
+
+    def forward(self, coordinates: Tensor, demands: Tensor) -> Tensor:
+        """Map ``(batch, n, 2)`` and ``(batch, n)`` to ``(batch, n, 128)``."""
+        customers = torch.cat((coordinates[:, 1:], demands[:, 1:, None]), -1)
+        x = torch.cat((self.embedding_depot(coordinates[:, :1]), self.embedding_node(customers)), 1).float()
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+class CvrpPomo(Pomo):
+    """The network for capacitated routing; parameters as in the official checkpoint (see ``weights.py``)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder: CvrpEncoder = CvrpEncoder()
+        self.decoder: Decoder = Decoder(extra=1)
+
+    def encode(self, *instance: Tensor) -> "CvrpEncoded":
+        """Encode depot and customers.
+
+        Args:
+            instance: ``(batch, n, 2)`` coordinates in the unit square, depot first, and ``(batch, n)`` demands as
+                shares of the capacity, 0 at the depot.
+
+        Returns:
+            Instances whose walks are routes: from the depot to the depot; those that end early stay there.
+        """
+        coordinates, demands = instance
+        return CvrpEncoded(self, self.encoder(coordinates, demands), demands)
+
+
+class CvrpEncoded:
+    """Depot and customers, and what a query asks of the last node and the remaining capacity."""
+
+    begun = 2
+
+    def __init__(self, model: CvrpPomo, nodes: Tensor, demands: Tensor) -> None:
+        self.memory = model.decoder.remember(nodes)
+        self.demands = demands
+        weight = model.decoder.Wq_last.weight
+        self.last = functional.linear(nodes, weight[:, :WIDTH])
+        self.room = weight[:, WIDTH]
+
+    def begin(self, starts: Tensor) -> "CvrpWalks":
+        """Begin routes with these customers."""
+        return CvrpWalks(self, starts)
+
+
+class CvrpWalks:
+    """Routes that are being built, with what is free of the capacity."""
+
+    def __init__(self, encoded: CvrpEncoded, starts: Tensor) -> None:
+        shape = (*starts.shape, encoded.demands.shape[1])
+        self._encoded = encoded
+        self._demands = encoded.demands[:, None].expand(shape)
+        self._room = torch.ones(starts.shape, device=starts.device)
+        self._visited = torch.zeros(shape, dtype=torch.bool, device=starts.device)
+        self.closed = torch.zeros(shape, device=starts.device)
+        self.begun = [torch.zeros_like(starts), starts]
+        self.take(starts)
+
+    def take(self, nodes: Tensor) -> None:
+        """Go on to these nodes; the depot makes room."""
+        home = nodes == 0
+        self.current = nodes
+        demand = self._demands.gather(-1, nodes[..., None]).squeeze(-1)
+        self._room = torch.where(home, 1.0, self._room - demand)
+        self._visited.scatter_(-1, nodes[..., None], True)
+        served = self._visited[..., 1:].all(-1)
+        self._visited[..., 0] = home & ~served  # home again at once only where all is done
+        self._done = served & home
+        shut = self._visited | (self._demands > self._room[..., None] + SLACK)
+        self.closed.zero_().masked_fill_(shut, CLOSED)
+
+    def done(self, steps: int) -> bool:
+        """Tell whether all are home for good."""
+        return bool(self._done.all())
+
+    def queries(self) -> Tensor:
+        """Last node and remaining capacity."""
+        return at(self._encoded.last, self.current) + self._room[..., None] * self._encoded.room

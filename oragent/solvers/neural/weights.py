@@ -1,0 +1,140 @@
+"""Trained weights: official checkpoints where a user has placed them, else our own.
+
+The files are those of yd-kwon/POMO and CIAM-Group/NCO_code, as they are; ours are safetensors with the same names.
+"""
+
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from oragent.errors import ProblemError
+from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
+from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
+
+__all__ = ["FOREIGN", "NETWORKS", "OFFICIAL", "Weights", "find", "fit", "load", "official_names", "read"]
+
+NETWORKS: dict[str, type[nn.Module]] = {
+    "tsp_pomo": TspPomo,
+    "cvrp_pomo": CvrpPomo,
+    "tsp_lehd": TspLehd,
+    "cvrp_lehd": CvrpLehd,
+}
+OFFICIAL = {
+    "tsp_pomo": "checkpoint-3100.pt",
+    "cvrp_pomo": "checkpoint-30500.pt",
+    "tsp_lehd": "checkpoint-150.pt",
+    "cvrp_lehd": "checkpoint-40.pt",
+}
+# The official network for routes calls parts of its layers otherwise than the one for tours.
+RENAMED = {
+    "feedForward": "feed_forward",
+    "addAndNormalization1": "add_n_normalization_1",
+    "addAndNormalization2": "add_n_normalization_2",
+}
+# What reading a truncated or foreign file raises, depending on where it goes wrong.
+FOREIGN = (
+    RuntimeError, EOFError, OSError, LookupError, TypeError, ValueError, AttributeError, pickle.UnpicklingError,
+)  # fmt: skip
+SHOWN = 3  # differences that a message lists
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A network with weights.
+
+    Attributes:
+        model: ready to be asked.
+        source: where they come from, such as ``own (checkpoints/tsp_pomo.safetensors)``.
+    """
+
+    model: nn.Module
+    source: str
+
+
+def load(problem: str, root: Path, device: torch.device) -> Weights:
+    """Load the best weights there are for a problem.
+
+    Raises:
+        ProblemError: if there are none, or the file is not what it should be.
+    """
+    path = find(problem, root)
+    state = read(path)
+    model = NETWORKS[problem]()
+    fit(model, {_our_name(problem, name): value for name, value in state.items()}, path)
+    kind = "official" if path.name == OFFICIAL[problem] else "own"
+    shown = path.relative_to(root) if path.is_relative_to(root) else path
+    return Weights(model.to(device).eval().requires_grad_(False), f"{kind} ({shown})")
+
+
+def find(problem: str, root: Path) -> Path:
+    """Tell which file to load: an official one in either of its places, else ours.
+
+    Raises:
+        ProblemError: naming the places, and the command that makes a file.
+    """
+    name = OFFICIAL[problem]
+    own = root / "checkpoints" / f"{problem}.safetensors"
+    places = (root / "problems" / problem / "checkpoints" / name, root / "checkpoints" / problem / name, own)
+    found = next((path for path in places if path.is_file()), None)
+    if found is None:
+        shown = " or ".join(str(path.relative_to(root)) for path in places)
+        raise ProblemError(f"no weights for {problem}: put a file at {shown}, or train one: oragent train {problem}")
+    return found
+
+
+def read(path: Path) -> dict[str, Tensor]:
+    """Read a file of either kind, as single-precision tensors; no code in it is ever run.
+
+    Raises:
+        ProblemError: if it is truncated, or something else.
+    """
+    try:
+        state = load_file(path) if path.suffix == ".safetensors" else _read_checkpoint(path)
+    except (*FOREIGN, SafetensorError) as problem:
+        told = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
+        raise ProblemError(f"{path} holds no weights, or only a part ({told}): fetch or make it again") from None
+    return {name: value.float() for name, value in state.items()}
+
+
+def fit(model: nn.Module, state: Mapping[str, Tensor], path: Path) -> None:
+    """Put weights into a network.
+
+    Raises:
+        ProblemError: listing the first differences, if names or shapes are others.
+    """
+    wanted = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+    given = {name: tuple(value.shape) for name, value in state.items()}
+    told = [f"{name} is missing" for name in wanted if name not in given]
+    told += [f"{name} is not known" for name in given if name not in wanted]
+    both = [name for name in wanted if name in given and wanted[name] != given[name]]
+    told += [f"{name} has shape {given[name]}, not {wanted[name]}" for name in both]
+    if told:
+        more = f" and {len(told) - SHOWN} more" if len(told) > SHOWN else ""
+        raise ProblemError(
+            f"{path} is for another network than {type(model).__name__}: {'; '.join(told[:SHOWN])}{more}"
+        )
+    model.load_state_dict(dict(state))
+
+
+def official_names(problem: str, state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Name our weights as the official checkpoint does."""
+    renamed = RENAMED if problem == "cvrp_pomo" else {}
+    return {".".join(renamed.get(part, part) for part in name.split(".")): value for name, value in state.items()}
+
+
+def _our_name(problem: str, name: str) -> str:
+    ours = {theirs: own for own, theirs in RENAMED.items()} if problem == "cvrp_pomo" else {}
+    return ".".join(ours.get(part, part) for part in name.split("."))
+
+
+def _read_checkpoint(path: Path) -> dict[str, Tensor]:
+    read: Any = torch.load(path, map_location="cpu", weights_only=True)
+    state = read.get("model_state_dict", read)
+    return {str(name): value.detach() for name, value in state.items()}

@@ -1,0 +1,3 @@
+"""Training of the neural solvers' weights: ``oragent train``."""
+
+__all__: list[str] = []

@@ -1,0 +1,35 @@
+"""``oragent train``: check what is asked, then hand over to the parts that need PyTorch."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from oragent.errors import ConfigError
+from oragent.training.order import Order
+
+__all__ = ["run"]
+
+
+def run(order: Order, root: Path, *, export: bool) -> list[str]:
+    """Train, or only export what a training has reached.
+
+    Args:
+        order: what is asked.
+        root: project root: weights go to its ``checkpoints``.
+        export: measure and write the weights of the training as it is, without going on.
+
+    Returns:
+        Lines for a person.
+
+    Raises:
+        OragentError: one line on what is wrong or missing.
+    """
+    for package in ("torch", "safetensors"):
+        if find_spec(package) is None:
+            raise ConfigError(f"training needs {package}, which is not installed: pip install 'oragent[neural]'")
+    # PyTorch takes a second to import and may be missing: only who trains pays for it.
+    if not export:
+        state = import_module("oragent.training.trainer").train(order)
+        if not state.schedule.ended(state.step):
+            return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {order.folder}; run again to go on"]
+    return list(import_module("oragent.training.export").export(order, root))

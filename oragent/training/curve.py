@@ -1,0 +1,42 @@
+"""The validation curve of a training: JSON lines while it runs, a figure at its end."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+__all__ = ["add", "draw", "read"]
+
+FILE, FIGURE = "curve.jsonl", "curve.png"
+
+
+def add(folder: Path, record: dict[str, Any]) -> None:
+    """Append a record; those of later steps, left by a process that was killed, are dropped."""
+    records = [one for one in read(folder) if one["step"] < record["step"]]
+    draft = folder / f"{FILE}.draft"
+    draft.write_text("".join(f"{json.dumps(one)}\n" for one in (*records, record)))
+    os.replace(draft, folder / FILE)
+
+
+def read(folder: Path) -> list[dict[str, Any]]:
+    """Read all records."""
+    path = folder / FILE
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+
+def draw(folder: Path, title: str) -> Path:
+    """Draw the gap at each size over processor hours."""
+    records = read(folder)
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot(xlabel="CPU hours", ylabel="greedy gap, %", yscale="log", title=title)
+    for name in sorted({name for one in records for name in one if name.startswith("gap_")}):
+        points = [(one["cpu_hours"], 100 * one[name]) for one in records if one.get(name, 0) > 0]
+        if points:
+            axes.plot(*zip(*points, strict=True), marker=".", label=f"n = {name.removeprefix('gap_')}")
+    if axes.lines:
+        axes.legend()
+    axes.grid(which="both", alpha=0.3)
+    figure.savefig(folder / FIGURE, dpi=120)
+    return folder / FIGURE

@@ -1,0 +1,39 @@
+"""The learning rate over the steps: warm-up, then constant for as long as one likes, then a decay on request.
+
+Training can so be extended by any number of sittings before its end is decided (warmup-stable-decay; Hu et al. 2024,
+arXiv:2404.06395).
+"""
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Schedule"]
+
+WARM_UP = 300  # steps
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """When the learning rate falls.
+
+    Attributes:
+        peak: the constant rate.
+        decay_from: step at which the decay begins, or None.
+        decay_steps: how long it takes, along a half cosine to zero.
+    """
+
+    peak: float
+    decay_from: int | None = None
+    decay_steps: int = 1
+
+    def rate(self, step: int) -> float:
+        """Learning rate of a step."""
+        warm = min(1.0, (step + 1) / WARM_UP)
+        if self.decay_from is None or step < self.decay_from:
+            return self.peak * warm
+        passed = min(1.0, (step - self.decay_from) / self.decay_steps)
+        return self.peak * warm * (1 + math.cos(math.pi * passed)) / 2
+
+    def ended(self, step: int) -> bool:
+        """Tell whether the rate has come down to zero."""
+        return self.decay_from is not None and step >= self.decay_from + self.decay_steps

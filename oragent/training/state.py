@@ -1,0 +1,76 @@
+"""What a training keeps on disk: everything that the next step depends on, replaced as a whole or not at all."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from oragent.errors import StoreError
+from oragent.solvers.neural.weights import FOREIGN
+from oragent.training.schedule import Schedule
+
+__all__ = ["State", "load", "save"]
+
+FILE = "state.pt"
+
+
+@dataclass
+class State:
+    """A training between two steps.
+
+    Attributes:
+        problem: such as ``tsp_pomo``.
+        seed: of batches and first weights.
+        imitate: how many first steps imitate tours.
+        schedule: of the learning rate.
+        step: steps done.
+        cpu_s: processor seconds spent.
+        weights: of the network.
+        average: exponential moving average of the weights: what is measured and exported.
+        optimiser: its state.
+    """
+
+    problem: str
+    seed: int
+    imitate: int
+    schedule: Schedule
+    step: int
+    cpu_s: float
+    weights: dict[str, Tensor]
+    average: dict[str, Tensor]
+    optimiser: dict[str, Any]
+
+    def follow(self, model: nn.Module, longest: float) -> None:
+        """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
+        keep = min(longest, (1 + self.step) / (10 + self.step))
+        for name, value in model.state_dict().items():
+            self.average[name].lerp_(value, 1 - keep)
+
+
+def save(state: State, folder: Path) -> None:
+    """Write the state, such that a process killed meanwhile leaves the one before it."""
+    draft = folder / f"{FILE}.draft"
+    torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
+    with draft.open("rb") as written:
+        os.fsync(written.fileno())
+    os.replace(draft, folder / FILE)
+
+
+def load(folder: Path) -> State | None:
+    """Read the state; None where there is none yet.
+
+    Raises:
+        StoreError: if the file is none of ours.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        read = torch.load(path, map_location="cpu", weights_only=True)
+        return State(**read | {"schedule": Schedule(**read["schedule"])})
+    except FOREIGN as problem:
+        told = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
+        raise StoreError(f"{path} is no training state ({told}): move it away to begin anew") from None

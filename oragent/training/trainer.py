@@ -1,0 +1,154 @@
+"""The training loop: steps, averaged weights, measuring, and going on where it was."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from oragent.errors import ConfigError
+from oragent.training import curve, state
+from oragent.training.order import Order
+from oragent.training.schedule import Schedule
+from oragent.training.state import State
+from oragent.training.tasks import Context, Task, make_task
+from oragent.training.validation import Yardstick, yardstick
+
+__all__ = ["train"]
+
+RATES = {"pomo": 3e-4, "lehd": 5e-4}  # peak learning rate
+WEIGHT_DECAY, CLIP_NORM = 1e-6, 1.0
+KEEP = 0.999  # of the averaged weights, a step
+SAVE_S, MEASURE_S = 60.0, 300.0
+MEASURED = {20: 100, 50: 100}  # size -> instances, while training
+
+
+def train(order: Order, *, measure: bool = True) -> State:
+    """Train, or go on training, until the order's limit or the end of the decay.
+
+    Raises:
+        StoreError: if the folder holds something else.
+        ProblemError: if labels are needed and their solver is not installed.
+    """
+    order.folder.mkdir(parents=True, exist_ok=True)
+    begun = state.load(order.folder)
+    if begun is not None and begun.problem != order.problem:
+        raise ConfigError(f"{order.folder} holds a training of {begun.problem}, not of {order.problem}")
+    torch.manual_seed(order.seed if begun is None else begun.seed)  # the first weights
+    task = make_task(order.problem, order.labels, order.imitate if begun is None else begun.imitate)
+    device = torch.device(_available(order.device))
+    task.model.to(device)
+    optimiser = torch.optim.AdamW(task.model.parameters(), weight_decay=WEIGHT_DECAY)
+    now = begun or _fresh(order, task.model)
+    if begun is not None:
+        task.model.load_state_dict(now.weights)
+        optimiser.load_state_dict(now.optimiser)
+    now.average = {name: value.to(device) for name, value in now.average.items()}
+    if order.decay and now.schedule.decay_from is None:
+        now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=order.decay)
+    yardsticks = {size: yardstick(order.labels, order.problem, size, count) for size, count in MEASURED.items()}
+    sitting = _Sitting(now, task, optimiser, order, yardsticks if measure else {})
+    sitting.run(Context(device, order.precise))
+    return now
+
+
+def _available(device: str) -> str:
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError("this PyTorch sees no CUDA device: use --device cpu")
+    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+
+
+def _fresh(order: Order, model: nn.Module) -> State:
+    schedule = Schedule(RATES[order.problem.partition("_")[2]])
+    average = {name: value.clone() for name, value in model.state_dict().items()}
+    return State(order.problem, order.seed, order.imitate, schedule, 0, 0.0, {}, average, {})
+
+
+class _Sitting:
+    """One run of the loop, with its clocks."""
+
+    def __init__(
+        self,
+        now: State,
+        task: Task,
+        optimiser: torch.optim.Optimizer,
+        order: Order,
+        yardsticks: dict[int, Yardstick],
+    ) -> None:
+        self.now, self.task, self.optimiser, self.order = now, task, optimiser, order
+        self.yardsticks = yardsticks
+        self.loss = 0.0
+        self._clock = time.process_time()
+
+    def run(self, context: Context) -> None:
+        """Step until a limit; saved and measured every few minutes and at the end."""
+        saved = measured = time.monotonic()
+        with tqdm(initial=self.now.step, total=self._last(), unit=" steps", disable=None, dynamic_ncols=True) as bar:
+            for _ in self._steps():
+                self._step(context)
+                bar.update()
+                if time.monotonic() - measured > MEASURE_S:
+                    bar.set_postfix_str(self._measure())
+                    measured = time.monotonic()
+                if time.monotonic() - saved > SAVE_S:
+                    self._save()
+                    saved = time.monotonic()
+            bar.set_postfix_str(self._measure())
+        self._save()
+
+    def _last(self) -> int | None:
+        schedule = self.now.schedule
+        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
+        return min((limit for limit in (end, self.order.steps) if limit is not None), default=None)
+
+    def _steps(self) -> Iterator[int]:
+        minutes = self.order.minutes
+        until = None if minutes is None else time.monotonic() + 60 * minutes
+        last = self._last()
+        while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
+            yield self.now.step
+
+    def _step(self, context: Context) -> None:
+        now, model = self.now, self.task.model
+        rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
+        for group in self.optimiser.param_groups:
+            group["lr"] = now.schedule.rate(now.step)
+        self.optimiser.zero_grad()
+        total = 0.0
+        for part in self.task.losses(rng, now.step, context):
+            part.backward()  # type: ignore[no-untyped-call]
+            total += part.item()
+        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
+        self.optimiser.step()
+        now.follow(model, KEEP)
+        now.step += 1
+        self.loss += 0.02 * (total - self.loss)
+
+    def _measure(self) -> str:
+        self._count_time()
+        now, model = self.now, self.task.model
+        if not self.yardsticks:
+            return ""
+        learnt = {name: value.clone() for name, value in model.state_dict().items()}
+        model.load_state_dict(now.average)
+        gaps = {f"gap_{size}": round(one.gap(model), 5) for size, one in self.yardsticks.items()}
+        model.load_state_dict(learnt)
+        record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(self.loss, 5)} | gaps
+        curve.add(self.order.folder, record)
+        curve.draw(self.order.folder, now.problem)
+        self._clock = time.process_time()  # measuring is no training
+        return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
+
+    def _save(self) -> None:
+        self._count_time()
+        self.now.weights = self.task.model.state_dict()
+        self.now.optimiser = self.optimiser.state_dict()
+        state.save(self.now, self.order.folder)
+
+    def _count_time(self) -> None:
+        passed = time.process_time()
+        self.now.cpu_s += passed - self._clock
+        self._clock = passed

@@ -1,0 +1,36 @@
+"""Options of an evaluator's own pass through ``oragent eval``."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+EVALUATOR = """
+import sys
+if "--fail" in sys.argv:
+    sys.exit(7)
+print(sys.argv[1:])
+open("made.txt", "w").close()
+"""
+
+
+def oragent_eval(toy: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    (toy / "eval.py").write_text(EVALUATOR)
+    command = [sys.executable, "-m", "oragent", "eval", "toy", *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, cwd=toy.parents[1], env=environment, capture_output=True, text=True, timeout=120)
+
+
+def test_own_options_run_the_evaluator_here_with_all_that_was_given(toy: Path) -> None:
+    candidate = toy / "heuristic.py"
+    done = oragent_eval(toy, "--mode", "train", f"--candidate={candidate}", "--draw", "--file_output_prefix=x")
+    assert done.returncode == 0, done.stderr
+    root = toy.parents[1]
+    wanted = [f"--root_dir={root}", f"--candidate={candidate}", "--mode=train", "--draw", "--file_output_prefix=x"]
+    assert done.stdout.strip() == repr(wanted)
+    assert (root / "made.txt").exists()
+
+
+def test_its_exit_code_is_passed_on(toy: Path) -> None:
+    assert oragent_eval(toy, "--fail").returncode == 7
