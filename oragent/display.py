@@ -46,7 +46,8 @@ class Bar:
         self._failures.update(str(trial.evaluation.status) for trial in progress.trials)
         if progress.best.id != self._best:
             self._best = progress.best.id
-            origin = progress.trials[-1].origin if progress.trials else ""
+            place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
+            origin = progress.trials[place].origin
             words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
             self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
         failed = sum(self._failures.values()) - self._failures[Status.OK]

@@ -14,6 +14,7 @@ from oragent.search.archive import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
+from oragent.search.strategies.or_agent.telling import undocumented
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 from tests.search.players import QUIET, Players, guess, notes, search
 
@@ -241,6 +242,68 @@ def test_a_memory_that_is_too_long_is_compressed_and_at_last_cut(begun) -> None:
     )
 
 
+def test_the_same_idea_twice_is_one_and_an_expression_turned_round_is_another() -> None:
+    texts = ["Use `x - y`.", "use x - y", "Use `y - x`.", "Use 2 * x", "Use 2.0 * x"]
+    found = read_ideas(json.dumps([{"title": f"t{n}", "idea": text} for n, text in enumerate(texts)]), 9)
+    assert [idea.title for idea in found] == ["t0", "t2", "t3", "t4"]
+
+
+def test_ideas_are_found_though_quotes_and_brackets_are_missing() -> None:
+    nested = '[{"title": "a", "idea": "1 / x"}, {"title": "b", "idea": "2 / x", {"title": "c", "idea": "say \\"x\\""}}'
+    assert [idea.title for idea in read_ideas(nested, 4)] == ["a", "b", "c"]
+    unquoted = '```json\n[{\n "title": "a threshold",\n "idea": "Use `x < 3`\n}]\n```'
+    assert read_ideas(unquoted, 2) == [Idea("a threshold", "Use `x < 3`")]
+    with pytest.raises(ReplyError):  # cut off in the middle of a sentence
+        read_ideas('[{"title": "a threshold", "idea": "Use x wher', 2)
+
+
+DOCUMENTED = '''def guess(x):
+    """Guess.
+
+    Returns:
+        a number like 100.
+    """
+    def half(y):
+        "Half of it."
+        return y / 2  # a comment stays
+
+    return x * 2 + half(x)
+'''
+
+
+def test_a_program_is_shown_to_who_rewrites_it_without_docstrings_and_does_what_it_did() -> None:
+    bare = undocumented(DOCUMENTED)
+    assert "Returns" not in bare
+    assert "Half of it" not in bare
+    assert "# a comment stays" in bare
+    for source in (DOCUMENTED, bare):
+        space: dict = {}
+        exec(source, space)
+        assert space["guess"](2) == 5
+
+
+@pytest.mark.parametrize("source", ['def f(x): "Twice."; return 2 * x\n', 'def f(x):\n    "Twice."\n', "x = 1\n"])
+def test_a_docstring_that_shares_its_line_or_is_all_there_is_stays(source: str) -> None:
+    assert undocumented(source) == source
+
+
+def test_who_writes_or_mends_a_program_is_told_what_the_seed_says_of_its_function(begun, toy) -> None:
+    (toy / "heuristic.py").write_text(DOCUMENTED)
+    model = Players(code=guess("1 / 0"), debug=guess(70))
+    search(begun("model.name=m", *QUIET, "budget.model_calls=3"), model)
+    for role in ("code", "debug"):
+        prompt = model.prompts(role)[0]
+        assert "What `guess` gets and must return:\nGuess.\n\nReturns:\n    a number like 100.\n\n" in prompt
+        assert '"""' not in prompt
+
+
+def test_a_program_without_numbers_is_not_offered_to_be_tuned(begun) -> None:
+    model = Players(code=guess("x"))
+    search(begun("model.name=m", *QUIET, "budget.model_calls=6"), model)
+    assert "return x\n" in model.prompts("experiment")[0]
+    assert "TUNE" not in model.prompts("experiment")[0]
+
+
 def test_prompts_read_as_they_did(begun, toy) -> None:
     """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
@@ -262,8 +325,8 @@ def test_prompts_read_as_they_did(begun, toy) -> None:
     search(folder, model)
     kinds = {
         "idea": ("idea", ""), "idea_repair": ("repair", "JSON list"), "code": ("code", ""), "debug": ("debug", ""),
-        "experiment": ("experiment", ", taken back. Learned."), "experiment_repair": ("repair", "THOUGHT"),
-        "lesson": ("reflect", "An experiment on"), "report": ("reflect", "A series of"), "memory": ("lead", ""),
+        "experiment": ("experiment", ", taken back. Learned."), "experiment_repair": ("repair", "ACTION: EDIT"),
+        "lesson": ("reflect", "An experiment has ended"), "report": ("reflect", "A series of"), "memory": ("lead", ""),
         "compress": ("reflect", "Shorten"),
     }  # fmt: skip
     for kind, (role, part) in kinds.items():

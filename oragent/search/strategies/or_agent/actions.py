@@ -16,7 +16,6 @@ WORD = re.compile(r"^\W*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.M
 THOUGHT = re.compile(r"^\W*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 CHOICE = re.compile(rf"\bc(\d+)\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
-WANTED = "write THOUGHT: ..., then ACTION: EDIT, TUNE, PROBE or STOP, and what belongs to it"
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
     try:
         changed = program(run, answer, source)
     except ReplyError as problem:
-        raise ReplyError(f"{problem}; {WANTED}" if not kind else str(problem)) from None
+        raise ReplyError(str(problem) if kind else f"it names no ACTION, and {problem}") from None
     if kind == "PROBE":
         return Probe(changed, thought)
     if changed.strip() == source.strip():

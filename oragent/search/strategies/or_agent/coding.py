@@ -1,6 +1,7 @@
 """The role *code*: implement an idea, and mend what fails."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from oragent.llm.model import Message
 from oragent.protocol import Status
@@ -25,9 +26,12 @@ async def implement(run: Run, idea: Idea, start: Sequence[Elite]) -> Trial:
 def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
     """Write the prompt: the problem, what to start from, the idea."""
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
-    shown = [telling.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
+    shown = [
+        telling.program(run, label, replace(elite, source=telling.undocumented(elite.source)))
+        for label, elite in zip(labels, start, strict=True)
+    ]
     values = {"title": idea.title, "idea": idea.text, "programs": "\n\n".join(shown)}
-    return fill("or_agent_code", **telling.task(run), **values)
+    return fill("or_agent_code", **telling.task(run), **telling.contract(run), **values)
 
 
 async def debugged(run: Run, trial: Trial) -> Trial:
@@ -38,6 +42,6 @@ async def debugged(run: Run, trial: Trial) -> Trial:
             break
         broken = Elite(trial.fingerprint, trial.source, 0.0, None, {}, len(trial.source))
         values = {"program": trial.source.strip(), "trouble": telling.trouble(trial.evaluation)}
-        text = fill("or_agent_debug", **telling.task(run), **values)
+        text = fill("or_agent_debug", **telling.task(run), **telling.contract(run), **values)
         trial = await ask_for_program(run, "debug", [Message("user", text)], [broken], agent.temperatures.code)
     return trial

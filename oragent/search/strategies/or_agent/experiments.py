@@ -11,7 +11,7 @@ from oragent.search.strategies.asking import ask_and_read, fill
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action
 from oragent.search.strategies.or_agent.coding import debugged
-from oragent.search.strategies.or_agent.constants import Constant, constants
+from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea, Step
 from oragent.search.strategies.or_agent.tuning import tuned
@@ -66,7 +66,7 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         "experiment",
         [Message("user", prompt(run, session, offered, left))],
         lambda text: read_action(run, text, session.best.source, offered),
-        lambda problem: fill("or_agent_experiment_repair", problem=problem, signature=run.problem.signature.text),
+        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=session.best.source.strip()),
         agent.temperatures.experiment,
     )
     return asked.value or Stop(asked.problem)
@@ -83,9 +83,19 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         features=_meanings(run),
         steps=telling.steps(session.steps),
         measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
-        constants="\n".join(f"c{c.number} = {c.value:g} in `{c.line[:100]}`" for c in offered) or "(none)",
+        line=session.best.source.rstrip().split("\n")[-1],
+        tuning=_tuning(offered),
         left=left,
     )
+
+
+def _tuning(offered: Sequence[Constant]) -> str:
+    """The action of tuning; without constants there is none."""
+    if not offered:
+        return ""
+    lines = "\n".join(f"c{constant.number} = {constant.value:g} in `{constant.line[:100]}`" for constant in offered)
+    first = Range.around(offered[0])
+    return fill("or_agent_experiment_tune", constants=lines, low=f"{first.low:g}", high=f"{first.high:g}") + "\n"
 
 
 def _meanings(run: Run) -> str:

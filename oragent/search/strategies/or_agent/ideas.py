@@ -15,6 +15,8 @@ from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 
 __all__ = ["propose", "read_ideas"]
 
+WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
+PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 BLOCKS = 3  # of the problem's building blocks that a prompt names
@@ -65,19 +67,22 @@ def read_ideas(text: str, count: int) -> list[Idea]:
     """Take at most ``count`` ideas out of a reply.
 
     A list of objects or of texts will do, alone or as the only list of an object; of a list that is cut off or broken,
-    the objects that are whole.
+    the objects that are whole, or the titles and ideas behind their names where quotes or brackets are missing. The
+    same idea twice is one.
 
     Raises:
         ReplyError: there is none.
     """
-    whole = [idea for match in OBJECT.findall(drop_thoughts(text)) if (idea := _idea(_decoded(match)))]
+    answer = drop_thoughts(text)
+    whole = [idea for match in OBJECT.findall(answer) if (idea := _idea(_decoded(match)))]
+    pairs = [Idea(title, words) for title, words in PAIR.findall(answer) if words.strip()]
     try:
         found = [idea for item in _items(extract_json(text)) if (idea := _idea(item))]
     except ReplyError:
-        if not whole:
+        if not whole and not pairs:
             raise
         found = []
-    found = max(found, whole, key=len)
+    found = _different(max(found, whole, pairs, key=len))
     if not found:
         raise ReplyError('the JSON holds no ideas; answer with a list of objects {"title": "...", "idea": "..."}')
     return found[:count]
@@ -95,6 +100,14 @@ def _decoded(text: str) -> Any:
         return json.loads(text, strict=False)
     except ValueError:
         return None
+
+
+def _different(ideas: list[Idea]) -> list[Idea]:
+    """The ideas without repetitions: small models say one thing several times over."""
+    firsts: dict[str, Idea] = {}
+    for idea in ideas:
+        firsts.setdefault(" ".join(WORD.findall(idea.text.lower())), idea)
+    return list(firsts.values())
 
 
 def _idea(item: Any) -> Idea | None:

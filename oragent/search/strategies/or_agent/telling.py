@@ -1,5 +1,6 @@
 """What prompts tell a model: the task, programs with their figures, what changed, what went wrong, the tree so far."""
 
+import ast
 import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,22 +9,44 @@ from oragent.sandbox import Evaluation
 from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import Trial
+from oragent.search.strategies.asking import fill
 from oragent.search.strategies.or_agent.tree import Node, Step, Tree
+from oragent.search.syntax import parse
 
-__all__ = ["change", "figures", "outcome", "program", "said", "scored", "steps", "task", "tree", "trouble"]
+__all__ = [
+    "change",
+    "contract",
+    "figures",
+    "outcome",
+    "program",
+    "said",
+    "scored",
+    "steps",
+    "task",
+    "tree",
+    "trouble",
+    "undocumented",
+]
 
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
 
 
 def task(run: Run) -> dict[str, str]:
-    """The values that every prompt begins with."""
+    """What every prompt begins with, alike, so that servers need to read it once; and what programs must define."""
     about = run.problem.about
-    return {
-        "description": about.description.strip(),
-        "better": "lower" if about.direction == "minimize" else "higher",
-        "signature": run.problem.signature.text,
-    }
+    better = "lower" if about.direction == "minimize" else "higher"
+    words = fill("or_agent_task", description=about.description.strip(), better=better)
+    return {"task": words, "signature": run.problem.signature.text}
+
+
+def contract(run: Run) -> dict[str, str]:
+    """What the function gets and returns, in the words of the seed heuristic if it has any."""
+    function, said = run.problem.about.function, None
+    for node in parse(run.problem.seed).body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            said = ast.get_docstring(node)
+    return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
 
 
 def scored(trial: Trial) -> Elite | None:
@@ -37,6 +60,18 @@ def scored(trial: Trial) -> Elite | None:
 def program(run: Run, label: str, elite: Elite, beside: Elite | None = None) -> str:
     """A program with its score, figures and cell."""
     return f"{label}, {figures(run, elite, beside)}:\n```python\n{elite.source.strip()}\n```"
+
+
+def undocumented(source: str) -> str:
+    """A program without its docstrings: who rewrites it would copy them, which takes longer than the code itself."""
+    lines: list[str | None] = [*source.split("\n")]
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
+            said, following = node.body[:2]
+            end = said.end_lineno or said.lineno
+            if said.lineno > node.lineno and following.lineno > end:  # it has its lines for itself
+                lines[said.lineno - 1 : end] = [None] * (end - said.lineno + 1)
+    return "\n".join(line for line in lines if line is not None)
 
 
 def figures(run: Run, elite: Elite, beside: Elite | None = None) -> str:
