@@ -11,7 +11,7 @@ from oragent.report import chart_archive, chart_bars, chart_progress
 from oragent.report.chart_style import styled
 from oragent.report.run import RunData
 
-__all__ = ["Drawing", "draw"]
+__all__ = ["Drawing", "draw", "render"]
 
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 DPI = 160
@@ -50,19 +50,20 @@ class Drawing:
 def draw(data: RunData) -> dict[str, Drawing]:
     """Draw whatever the run has something to show for, by name."""
     drawings = [
-        _render("progress", chart_progress.caption(data), lambda: chart_progress.draw(data)),
-        _render("archive", chart_archive.caption(data), lambda: chart_archive.draw(data)),
+        render("progress", chart_progress.caption(data), lambda: chart_progress.draw(data)),
+        render("archive", chart_archive.caption(data), lambda: chart_archive.draw(data)),
     ]
     if len(data.records) > 1:
         said = "What became of the children of each operator or role, as shares of their number (in brackets)."
-        drawings.append(_render("operators", said, lambda: chart_bars.draw_operators(data)))
+        drawings.append(render("operators", said, lambda: chart_bars.draw_operators(data)))
     if data.failures:
         said = "Candidates without a score, by how their evaluation ended, with their share of all candidates."
-        drawings.append(_render("failures", said, lambda: chart_bars.draw_failures(data)))
+        drawings.append(render("failures", said, lambda: chart_bars.draw_failures(data)))
     return {drawing.name: drawing for drawing in drawings}
 
 
-def _render(name: str, caption: str, make: Callable[[], Figure]) -> Drawing:
+def render(name: str, caption: str, make: Callable[[], Figure]) -> Drawing:
+    """Draw and save a figure in the style of all figures."""
     with styled(name):
         figure = make()
         svg, png = io.StringIO(), io.BytesIO()

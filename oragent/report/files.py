@@ -1,13 +1,14 @@
 """Put a report beside the run that it is about."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from oragent.errors import StoreError
-from oragent.report.figures import draw
+from oragent.report.figures import Drawing, draw
 from oragent.report.html import page
 from oragent.report.run import load
 
-__all__ = ["write"]
+__all__ = ["save", "write"]
 
 
 def write(folder: Path) -> Path:
@@ -22,16 +23,24 @@ def write(folder: Path) -> Path:
     """
     data = load(folder)
     drawings = draw(data)
-    report = folder / "report.html"
+    save(folder, drawings.values(), page(data, drawings))
+    return folder / "report.html"
+
+
+def save(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
+    """Write a page and its figures, each file in one step.
+
+    Raises:
+        StoreError: if they cannot be written.
+    """
     try:
         (folder / "figures").mkdir(exist_ok=True)
-        for name, drawing in drawings.items():
-            _replace(folder / "figures" / f"{name}.svg", drawing.svg.encode())
-            _replace(folder / "figures" / f"{name}.png", drawing.png)
-        _replace(report, page(data, drawings).encode())
+        for drawing in drawings:
+            _replace(folder / "figures" / f"{drawing.name}.svg", drawing.svg.encode())
+            _replace(folder / "figures" / f"{drawing.name}.png", drawing.png)
+        _replace(folder / "report.html", text.encode())
     except OSError as problem:
         raise StoreError(f"cannot write the report of {folder}: {problem}") from None
-    return report
 
 
 def _replace(path: Path, content: bytes) -> None:

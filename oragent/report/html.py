@@ -18,7 +18,7 @@ from oragent.report.figures import Drawing
 from oragent.report.run import RunData
 from oragent.report.text import clip, one_line, plain
 
-__all__ = ["page"]
+__all__ = ["environment", "page"]
 
 MAX_ELITES = 60
 MAX_LINES = 500
@@ -38,7 +38,7 @@ def page(data: RunData, drawings: Mapping[str, Drawing]) -> str:
     steps, steps_left_out = view.descent(data)
     rows, elites_left_out = view.elites(data, MAX_ELITES)
     return (
-        _environment()
+        environment()
         .get_template("page.html")
         .render(
             data=data,
@@ -54,10 +54,14 @@ def page(data: RunData, drawings: Mapping[str, Drawing]) -> str:
     )
 
 
-def _environment() -> Environment:
-    """Jinja that escapes everything, and that shows control characters instead of sending them."""
+def environment(*folders: Path) -> Environment:
+    """Jinja that escapes everything, and that shows control characters instead of sending them.
+
+    Args:
+        folders: where templates are, before this one.
+    """
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
+        loader=FileSystemLoader([*folders, Path(__file__).parent]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: plain(value) if type(value) is str else value,

@@ -1,0 +1,158 @@
+"""What runs come to, on runs made by hand whose figures are known."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from oragent.compare.charts import best_so_far
+from oragent.compare.plan import Cell
+from oragent.compare.result import Figures, Result, read
+from oragent.compare.summary import ProblemSummary, summarise
+from oragent.compare.tables import differences, finals, target
+from oragent.errors import StoreError
+from oragent.search.store import Store
+from tests.report import runs
+from tests.report.runs import Made
+
+
+def a_run(
+    folder: Path,
+    strategy: str,
+    seed: int,
+    scores: list[float | None],
+    test: float | None = None,
+    direction: str = "minimize",
+    **more: object,
+) -> Result:
+    """A run whose candidates have these scores after a seed heuristic of 10; each has cost a reply of 1,200 tokens."""
+    path = folder / f"{strategy}{seed}"
+    runs.describe(path, direction, (), **more)
+    made = [Made(f"{runs.SEED}# {number}\n", score, None) for number, score in enumerate(scores, 1)]
+    runs.write(path, [[Made(runs.SEED, 10.0, None, (), "seed")], *([one] for one in made)], direction=direction)
+    with Store(path / "run.db") as store:
+        for number in range(1, len(scores) + 1):
+            runs.reply(store, number)
+    if test is not None:
+        figures = {"seed": {"score": 12.0}, "best": {"score": test, "ci95": [test - 1, test + 2]}}
+        (path / "test.yaml").write_text(yaml.safe_dump(figures))
+    return read(Cell("tsp_aco", strategy, seed), path)
+
+
+def compared(folder: Path, *, direction: str = "minimize", **more: object) -> ProblemSummary:
+    """Two strategies, two seeds: gp ends at 7 and 8, random at 9 and 9."""
+    made = [
+        a_run(folder, "random", 0, [9.5, 9.0, None, None], 11.0, direction, **more),
+        a_run(folder, "random", 1, [None, 9.0, 9.2, 9.1], 11.0, direction, **more),
+        a_run(folder, "gp", 0, [8.5, 7.0, 9.0, 9.0], 9.0, direction, **more),
+        a_run(folder, "gp", 1, [9.0, 8.8, 8.2, 8.0], 10.0, direction, **more),
+    ]
+    (found,) = summarise(made).problems
+    return found
+
+
+def test_the_better_mean_comes_first_and_failures_are_counted_over_all_seeds(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    assert [row.strategy for row in found.rows] == ["gp", "random"]
+    assert [row.val.mean for row in found.rows] == [7.5, 9.0]
+    assert [row.failed for row in found.rows] == [0.0, 3 / 8]
+    assert found.rows[0].spread == pytest.approx(np.std([7, 8], ddof=1))
+    assert found.rows[1].spread == 0.0
+
+
+def test_a_published_best_is_one_on_val_and_the_best_found_is_one_on_test(tmp_path: Path) -> None:
+    found = compared(tmp_path, published={"best": 6.0})
+    assert found.rows[0].normalised == {"val": pytest.approx((10 - 7.5) / (10 - 6)), "test": pytest.approx(2.5 / 3)}
+    assert found.rows[1].normalised == {"val": pytest.approx(0.25), "test": pytest.approx(1 / 3)}
+    assert found.scales["val"].source == "best published"
+    assert found.scales["test"].source == "best of this comparison"
+
+
+@pytest.mark.parametrize("published", ["2011 bins, on other instances", 10.5])
+def test_a_published_best_that_is_no_number_or_worse_than_the_seed_is_no_scale(
+    tmp_path: Path, published: object
+) -> None:
+    found = compared(tmp_path, published={"best": published})
+    assert (found.scales["val"].best, found.scales["val"].source) == (7.0, "best of this comparison")
+
+
+def test_a_difference_is_above_zero_when_the_first_is_better_whatever_the_direction(tmp_path: Path) -> None:
+    low = compared(tmp_path / "low").differences[0]
+    assert (low.first, low.second, low.mode, low.pairs) == ("gp", "random", "val", 2)
+    assert low.gain.mean == pytest.approx((2 + 1) / 2)
+    assert low.p == 0.5
+    high = compared(tmp_path / "high", direction="maximize").differences[0]  # all candidates are worse than the seed
+    assert high.gain.mean == 0
+
+
+def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path) -> None:
+    made = [a_run(tmp_path, "gp", seed, [8.0 - seed]) for seed in range(3)]
+    made += [a_run(tmp_path, "random", seed, [9.0]) for seed in (2, 0)]
+    (found,) = summarise(made).problems
+    assert (found.differences[0].pairs, found.differences[0].gain.mean) == (2, 2.0)
+    assert [one.mode for one in found.differences] == ["val"]  # none of them was scored on the held-out set
+
+
+def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    assert [one.noise for one in found.differences] == [None, 1.5]
+    assert differences(found).rows[1][4] == "± 1.5"
+    known = [replace(result, val=Figures(result.val.score, 0.25)) for row in found.rows for result in row.results]
+    (again,) = summarise(known).problems
+    assert differences(again).rows[0] == (
+        "gp − random", "val", "+1.5 [+1, +2]", "± 0.707", "± 0.25", "0.500", "0.500", "not shown",
+    )  # fmt: skip
+    assert finals(again).rows[0][:5] == ("gp", "2", "7.5 [7, 8]", "± 0.707", "± 0.25")
+
+
+def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_noise_of_instances(
+    tmp_path: Path,
+) -> None:
+    made = [a_run(tmp_path, "gp", seed, [8.0 - 0.1 * seed]) for seed in range(6)]
+    made += [a_run(tmp_path, "random", seed, [9.0]) for seed in range(6)]
+    verdicts = []
+    for noise in (0.1, 5.0):
+        (found,) = summarise([replace(one, val=Figures(one.val.score, noise)) for one in made]).problems
+        verdicts.append(differences(found).rows[0][-2:])
+    assert verdicts == [("0.031", "shown"), ("0.031", "smaller than between instances")]
+
+
+def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_path: Path) -> None:
+    found = compared(tmp_path)
+    assert found.target == 8.5  # from 10 to 7
+    gp, random = found.rows
+    assert [one.evaluations for one in gp.reached] == [2, 4]  # the seed heuristic is the first evaluation
+    assert [one.tokens for one in gp.reached] == [1200, 3600]
+    assert [one.money for one in gp.reached] == pytest.approx([0.01, 0.03])
+    assert random.reached == ()
+    in_all = ("5", "4,800", "$0.0400")
+    assert target(found).rows == (
+        ("gp", "2 of 2", "3", "2,400", "$0.0200", *in_all), ("random", "0 of 2", "–", "–", "–", *in_all),
+    )  # fmt: skip
+
+
+def test_where_nothing_beats_the_seed_there_is_no_target_and_no_scale(tmp_path: Path) -> None:
+    (found,) = summarise([a_run(tmp_path, "gp", 0, [11.0, None], published={})]).problems
+    assert found.target is None
+    assert found.rows[0].normalised == {"val": None, "test": None}
+    assert found.rows[0].reached == ()
+
+
+def test_over_all_problems_counts_who_has_a_score_on_each(tmp_path: Path) -> None:
+    one = [a_run(tmp_path / "a", name, 0, [8.0]) for name in ("gp", "random")]
+    other = replace(a_run(tmp_path / "b", "gp", 0, [6.0], published={}), cell=Cell("other", "gp", 0))
+    assert list(summarise([*one, other]).overall) == ["gp"]
+
+
+def test_the_curve_of_a_run_stays_where_it_ended(tmp_path: Path) -> None:
+    made = [a_run(tmp_path, "gp", 0, [None, 9.0]), a_run(tmp_path, "gp", 1, [8.0, 8.5, 7.0])]
+    assert best_so_far(made, 5).tolist() == [[10, 10, 9, 9, 9], [10, 8, 8, 7, 7]]
+
+
+def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    result = a_run(tmp_path, "gp", 0, [9.0])
+    (result.folder / "test.yaml").write_text("seed: {}\n")
+    with pytest.raises(StoreError, match=r"test\.yaml: 'score'; remove it"):
+        read(result.cell, result.folder)
