@@ -1,0 +1,110 @@
+"""Make ``problems/<name>/references.yaml``: what scores are measured against, with where it comes from.
+
+    pip install elkai pyvrp highspy
+    python tests/benchmarks/make_references.py                 # all: some 20 minutes on one core
+    python tests/benchmarks/make_references.py mkp_aco op_aco  # some
+
+The instances are fixed, so this is done once; the files are small and belong to the project.
+"""
+
+import datetime
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import reference_solvers as solvers
+import yaml
+
+from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
+from oragent.search.problem import load
+
+ROOT = Path(__file__).parents[2]
+HEAD = """\
+# What scores are measured against. Made by tests/benchmarks/make_references.py, which says how; not to be edited.
+# mean: over the instances of a mode and size, in the unit of the score; proven: how many of them are proven optimal.
+"""
+
+
+class Recipe(NamedTuple):
+    """How references of a problem are made.
+
+    Attributes:
+        kind: what they are.
+        solver: who finds or proves them.
+        effort: what an instance gets.
+        stream: instances of a mode and size.
+        solve: what is known of one.
+        without: sizes for which it has no decent figure.
+    """
+
+    kind: str
+    solver: str
+    effort: str
+    stream: Callable[[str, int], Sequence[Any]]
+    solve: Callable[[Any], solvers.Known]
+    without: tuple[int, ...] = ()
+
+
+def placements(mode: str, size: int) -> list[pdn.Instance]:
+    """Instances on the computed network: the official one is not ours to publish figures of."""
+    return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), pdn.generate())
+
+
+def tours(stream: tsp.Stream) -> Recipe:
+    """All TSP problems have one recipe."""
+    both = f"LKH 3 (elkai {version('elkai')}) and guided local search"
+    effort = f"the shorter tour of {solvers.LKH_RUNS} runs and 1200 perturbations"
+    return Recipe("best known", both, effort, partial(tsp.stream, stream), solvers.shortest_tour)
+
+
+PYVRP, HIGHS = f"PyVRP {version('pyvrp')}", f"HiGHS {version('highspy')}"
+VRP_EFFORT = ", ".join(f"{count} iterations for {size} customers" for size, count in solvers.VRP_ITERATIONS.items())
+PRIZE_EFFORT = f"{solvers.PRIZE_ITERATIONS} iterations"
+KNAPSACK_EFFORT = f"at most {solvers.KNAPSACK_SECONDS:g} s of branch and cut"
+PATTERN_EFFORT = "column generation to its end"
+LOCAL = "greedy placement and moves of single capacitors to a local optimum"
+
+RECIPES = {
+    "tsp_constructive": tours(tsp.CONSTRUCTIVE_STREAM),
+    "tsp_aco": tours(tsp.ACO_STREAM),
+    "tsp_gls": tours(tsp.GLS_STREAM),
+    "cvrp_aco": Recipe("best known", PYVRP, VRP_EFFORT, cvrp.stream, solvers.shortest_routes),
+    "op_aco": Recipe("best known", PYVRP, PRIZE_EFFORT, op.stream, solvers.longest_prize, (200,)),
+    "mkp_aco": Recipe("upper bound", HIGHS, KNAPSACK_EFFORT, mkp.stream, solvers.richest_knapsack),
+    "bpp_offline_aco": Recipe("lower bound", HIGHS, PATTERN_EFFORT, bpp.uniform_stream, solvers.fewest_bins),
+    "bpp_online": Recipe("lower bound", "total size over capacity", "", bpp.weibull_stream, solvers.volume_bound),
+    "dpp_ga": Recipe("best known", LOCAL, "", placements, solvers.least_impedance),
+}
+
+
+def references(name: str, recipe: Recipe) -> dict[str, Any]:
+    """Solve all that the problem evaluates."""
+    about = load(ROOT / "problems" / name).about
+    sets: dict[str, dict[int, Any]] = {}
+    begun = time.process_time()
+    for mode, sizes in about.sizes.items():
+        for size in sizes:
+            if size in recipe.without:
+                continue
+            known = [recipe.solve(instance) for instance in recipe.stream(mode, size)]
+            mean, proven = float(np.mean([one.value for one in known])), sum(one.proven for one in known)
+            sets.setdefault(mode, {})[size] = {"mean": round(mean, 6), "instances": len(known), "proven": proven}
+            print(f"{name} {mode} {size}: {sets[mode][size]}, {time.process_time() - begun:.0f} CPU s", flush=True)
+    told = {"kind": recipe.kind, "direction": about.direction, "solver": recipe.solver, "effort": recipe.effort}
+    return {**{key: value for key, value in told.items() if value}, "date": datetime.date.today(), "sets": sets}
+
+
+def main(names: list[str]) -> None:
+    """Make the references of the problems that are named, or of all."""
+    for name in names or RECIPES:
+        made = yaml.safe_dump(references(name, RECIPES[name]), sort_keys=False, width=110)
+        (ROOT / "problems" / name / "references.yaml").write_text(HEAD + made)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
