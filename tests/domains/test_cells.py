@@ -1,7 +1,8 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.domains.cells import cell
+from oragent.domains.cells import cell, geometric_mean
 
 EDGES = (1.0, 2.0, 4.0)
 
@@ -15,3 +16,7 @@ def test_bins_are_ints_in_range_and_rise_with_the_value(one: float, other: float
     low, high = cell((min(one, other), EDGES), (max(one, other), EDGES))
     assert 0 <= low <= high <= len(EDGES)
     assert type(low) is int
+
+
+def test_the_geometric_mean_counts_sizes_alike() -> None:
+    assert geometric_mean({20: [2.0, 8.0], 50: [1.0]}) == pytest.approx(2.0)
