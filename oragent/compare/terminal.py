@@ -35,11 +35,11 @@ class Board:
     def watch(self, cell: Cell) -> Observer:
         """Who shows the rounds of a run."""
 
-        def show(progress: Progress) -> None:
+        def told(progress: Progress) -> None:
             spent, best = wording.count(progress.spent.evaluations, "evaluation"), wording.score(progress.best.score)
             self._bar.set_postfix_str(f"{cell}: {spent}, best {best}", refresh=True)
 
-        return show
+        return told
 
     def done(self, run: Done) -> None:
         """Take note of a run that was seen to."""

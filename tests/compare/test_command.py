@@ -18,8 +18,9 @@ from rich.console import Console
 
 from oragent import compare
 from oragent.compare.comparison import load
+from oragent.compare.keeping import keep, kept
 from oragent.compare.plan import planned
-from oragent.errors import OragentError, StoreError
+from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.search.config import read
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.test_cli import complaint, environment, oragent
@@ -193,6 +194,15 @@ def test_the_folder_of_another_comparison_is_left_alone(
     assert (folder / "comparison.yaml").read_text() == kept
     stray = refused(root, ["toy"], **given, outputs=root / "problems")
     assert "problems is no comparison: it has files but no comparison.yaml" in stray
+
+
+def test_more_seeds_and_another_number_of_workers_are_the_same_comparison(toy: Path, tmp_path: Path) -> None:
+    keep(planned(["toy"], "gp", 2, read(None, ["workers=2"]), tmp_path), tmp_path / "c")
+    keep(planned(["toy"], "gp", 3, read(None, ["workers=1"]), tmp_path), tmp_path / "c")
+    plan = kept(tmp_path / "c")
+    assert (plan.seeds, plan.settings.workers) == ((0, 1, 2), 1)
+    with pytest.raises(ConfigError, match="it has seed 2"):
+        keep(planned(["toy"], "gp", 2, read(None), tmp_path), tmp_path / "c")
 
 
 def test_on_the_command_line_too_it_is_one_line(toy: Path, tmp_path: Path) -> None:

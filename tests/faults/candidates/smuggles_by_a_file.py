@@ -5,7 +5,7 @@
 
 import os
 
-NOTE = "/dev/shm/oragent-fault-note"
+NOTE = "/dev/shm/oragent-fault-" + ROOT.replace("/", "-")
 
 
 def heuristics(matrix):
