@@ -9,7 +9,9 @@ from oragent.compare.statistics import ALPHA, Interval
 from oragent.compare.summary import MODES, ProblemSummary, Row, Summary
 from oragent.report import wording
 
-__all__ = ["Table", "differences", "finals", "overall", "scales", "target"]
+__all__ = ["GAIN", "TEST", "VAL", "Table", "differences", "finals", "overall", "scales", "target"]
+
+VAL, TEST, GAIN = "val, 95 %", "test, 95 %", "95 %"  # heads of the columns of intervals
 
 
 @dataclass(frozen=True)
@@ -19,28 +21,32 @@ class Table:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
+    def without(self, *heads: str) -> "Table":
+        """The same with some columns left out."""
+        kept = [place for place, head in enumerate(self.heads) if head not in heads]
+        rows = [tuple(row[place] for place in kept) for row in self.rows]
+        return Table(tuple(self.heads[place] for place in kept), tuple(rows))
+
 
 def overall(summary: Summary) -> Table:
     """Mean normalised scores over problems, and for each problem."""
-    names = [problem.name for problem in summary.problems]
-    heads = ("strategy", "all, val", "all, test", *(f"{name}, {mode}" for name in names for mode in MODES))
+    heads = ("strategy", "mode", "all problems", *(problem.name for problem in summary.problems))
     rows = []
     for strategy, shares in summary.overall.items():
         own = [row for problem in summary.problems for row in problem.rows if row.strategy == strategy]
-        each = [_share(row.normalised[mode]) for row in own for mode in MODES]
-        rows.append((strategy, *(_share(shares.get(mode)) for mode in MODES), *each))
-    return Table(heads if len(names) > 1 else heads[:3], tuple(row if len(names) > 1 else row[:3] for row in rows))
+        rows += [(strategy, m, _share(shares.get(m)), *(_share(row.normalised[m]) for row in own)) for m in MODES]
+    return Table(heads, tuple(rows))
 
 
 def finals(problem: ProblemSummary) -> Table:
     """Final scores of each strategy, with every noise that they have."""
-    heads = ("strategy", "runs", "val", "between seeds", "between instances", "test", "failed")
+    heads = ("strategy", "runs", "val", VAL, "± seeds", "± instances", "test", TEST, "failed")
     return Table(heads, tuple(_final(row) for row in problem.rows))
 
 
 def differences(problem: ProblemSummary) -> Table:
     """All pairs of strategies: how much better the first is, beside its noise."""
-    heads = ("pair", "mode", "difference", "between seeds", "between instances", "p", "p, all pairs", "so")
+    heads = ("pair", "mode", "difference", GAIN, "± seeds", "± instances", "p", "p, all pairs", "so")
     return Table(heads, tuple(_difference(one) for one in problem.differences))
 
 
@@ -62,22 +68,24 @@ def _final(row: Row) -> tuple[str, ...]:
     return (
         row.strategy,
         str(len(row.results)),
+        wording.score(row.val.mean),
         _interval(row.val),
-        _plus_minus(row.spread),
-        _plus_minus(row.noise),
+        _width(row.spread),
+        _width(row.noise),
+        wording.score(row.test.mean if row.test else None),
         _interval(row.test) if row.test else "–",
         "–" if row.failed is None else wording.percent(row.failed),
     )
 
 
 def _difference(one: Difference) -> tuple[str, ...]:
-    low, mean, high = (f"{value:+.4g}" for value in (one.gain.low, one.gain.mean, one.gain.high))
     return (
         f"{one.first} − {one.second}",
         one.mode,
-        f"{mean} [{low}, {high}]" if one.pairs > 1 else mean,
-        _plus_minus(one.spread),
-        _plus_minus(one.noise),
+        f"{one.gain.mean:+.3g}",
+        f"{one.gain.low:+.3g} to {one.gain.high:+.3g}" if one.pairs > 1 else "–",
+        _width(one.spread),
+        _width(one.noise),
         _p(one.p),
         _p(one.adjusted),
         _verdict(one),
@@ -89,7 +97,7 @@ def _verdict(one: Difference) -> str:
         return "equal"
     if one.adjusted is None or one.adjusted >= ALPHA:
         return "not shown"
-    return "smaller than between instances" if one.noise and abs(one.gain.mean) < one.noise else "shown"
+    return "within ± instances" if one.noise and abs(one.gain.mean) < one.noise else "shown"
 
 
 def _reached(row: Row) -> tuple[str, ...]:
@@ -104,12 +112,11 @@ def _cost(spent: Cost) -> tuple[str, str, str]:
 
 
 def _interval(interval: Interval) -> str:
-    mean, low, high = (wording.score(value) for value in (interval.mean, interval.low, interval.high))
-    return mean if low == high else f"{mean} [{low}, {high}]"
+    return "–" if interval.low == interval.high else f"{wording.score(interval.low)} to {wording.score(interval.high)}"
 
 
-def _plus_minus(value: float | None) -> str:
-    return "–" if value is None else f"± {value:.3g}"
+def _width(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
 
 
 def _p(value: float | None) -> str:

@@ -55,24 +55,24 @@ def show(comparison: Comparison, console: Console) -> None:
     for problem in comparison.summary.problems:
         hint = wording.direction_hint(problem.direction)
         console.print(Text(f"\n{problem.name}: final scores, {hint}", style="bold cyan"))
-        console.print(_rich(tables.finals(problem)))
+        console.print(_rich(tables.finals(problem).without(tables.VAL, tables.TEST)))
         if problem.differences:
-            console.print(Text(f"{problem.name}: differences", style="bold cyan"))
-            console.print(_rich(tables.differences(problem)))
-    console.print(Text("Normalised: 0 is the seed heuristic, 1 the best known", style="bold cyan"))
+            console.print(Text(f"\n{problem.name}: differences", style="bold cyan"))
+            console.print(_rich(tables.differences(problem).without(tables.GAIN, "p")))
+    console.print(Text("\nNormalised: 0 is the seed heuristic, 1 the best known", style="bold cyan"))
     console.print(_rich(tables.overall(comparison.summary)))
     seeds = len(comparison.plan.seeds)
     if seeds < pairs_needed():
-        few = f"With {wording.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."
+        few = f"\nWith {wording.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."
         console.print(Text(few, style="yellow"))
     for cell in comparison.unfinished:
         console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))
 
 
 def _rich(table: tables.Table) -> RichTable:
-    rich = RichTable(box=SIMPLE_HEAD, header_style="dim", pad_edge=False)
+    rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, head in enumerate(table.heads):
-        rich.add_column(head, justify="right" if place else "left", overflow="fold")
+        rich.add_column(head, justify="right" if place else "left", overflow="fold", no_wrap=" pairs" not in head)
     for row in table.rows:
         rich.add_row(*(Text(value) for value in row))
     return rich

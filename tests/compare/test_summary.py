@@ -98,13 +98,13 @@ def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path)
 def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) -> None:
     found = compared(tmp_path)
     assert [one.noise for one in found.differences] == [None, 1.5]
-    assert differences(found).rows[1][4] == "± 1.5"
+    assert differences(found).rows[1][5] == "1.5"
     known = [replace(result, val=Figures(result.val.score, 0.25)) for row in found.rows for result in row.results]
     (again,) = summarise(known).problems
     assert differences(again).rows[0] == (
-        "gp − random", "val", "+1.5 [+1, +2]", "± 0.707", "± 0.25", "0.500", "0.500", "not shown",
+        "gp − random", "val", "+1.5", "+1 to +2", "0.707", "0.25", "0.500", "0.500", "not shown",
     )  # fmt: skip
-    assert finals(again).rows[0][:5] == ("gp", "2", "7.5 [7, 8]", "± 0.707", "± 0.25")
+    assert finals(again).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
 
 
 def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_noise_of_instances(
@@ -116,7 +116,7 @@ def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_no
     for noise in (0.1, 5.0):
         (found,) = summarise([replace(one, val=Figures(one.val.score, noise)) for one in made]).problems
         verdicts.append(differences(found).rows[0][-2:])
-    assert verdicts == [("0.031", "shown"), ("0.031", "smaller than between instances")]
+    assert verdicts == [("0.031", "shown"), ("0.031", "within ± instances")]
 
 
 def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_path: Path) -> None:
