@@ -31,7 +31,15 @@ def confine(memory_mb: int, scorer: int) -> None:
         scorer: process id of the parent, with which this process ends.
     """
     kernel.no_new_privileges()
-    _limit(memory_mb)
+    kernel.lower_limits(
+        {
+            resource.RLIMIT_AS: memory_mb << 20,
+            resource.RLIMIT_FSIZE: 0,
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_NOFILE: 256,
+            resource.RLIMIT_NPROC: 0,
+        }
+    )
     surrender()
     kernel.die_with_parent(scorer)  # a change of user would have undone it
     if allowed(Means.LANDLOCK):
@@ -57,17 +65,3 @@ def surrender(needed: Sequence[Path] = ()) -> None:
             credentials.become_nobody(*kept)
         else:
             kernel.keep_capabilities(*filter(kernel.has_capability, kept))
-
-
-def _limit(memory_mb: int) -> None:
-    limits = {
-        resource.RLIMIT_AS: memory_mb << 20,
-        resource.RLIMIT_FSIZE: 0,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_NOFILE: 256,
-        resource.RLIMIT_NPROC: 0,
-    }
-    for limit, value in limits.items():
-        hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))

@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import resource
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "has_capability",
     "hide_memory",
     "keep_capabilities",
+    "lower_limits",
     "make_read_only",
     "mount",
     "no_new_privileges",
@@ -26,16 +29,7 @@ libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
-    1,
-    2,
-    4,
-    8,
-    32,
-    4096,
-    16384,
-    1 << 18,
-)
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
@@ -80,6 +74,18 @@ def adopt_orphans() -> None:
     """Become the parent of every descendant whose own parent ends."""
     if LINUX:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def lower_limits(limits: Mapping[int, int]) -> None:
+    """Bound this process and all that it will start, for good; a limit that is lower already stays.
+
+    Args:
+        limits: by ``resource.RLIMIT_...``.
+    """
+    for limit, value in limits.items():
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(limit, (value, value))
 
 
 def no_new_privileges() -> None:

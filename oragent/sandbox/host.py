@@ -12,7 +12,7 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from oragent.errors import SandboxError
 from oragent.sandbox.limits import Limits, environment
@@ -91,12 +91,6 @@ class Host:
             self._free.put((slot, None))
         self._ready = self._closed = False
         self._start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def take(self) -> tuple[int, Worker]:
         """Wait for a free worker, and have one forked where there is none in its place yet.

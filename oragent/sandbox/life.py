@@ -34,7 +34,7 @@ class Life:
 
     Attributes:
         stage: the present one.
-        entered: monotonic seconds at which each stage was last entered.
+        entered: monotonic seconds at which each stage was last entered; for the queue, first.
         lost: how often its server died under it.
     """
 
@@ -50,10 +50,11 @@ class Life:
         """
         if stage not in NEXT[self.stage]:
             raise ValueError(f"an evaluation that is {self.stage} cannot become {stage}")
-        self.lost += stage is Stage.QUEUED
         self.stage = stage
-        first = stage is not Stage.QUEUED
-        self.entered[stage] = time.monotonic() if first else self.entered[Stage.QUEUED]
+        if stage is Stage.QUEUED:
+            self.lost += 1  # and goes on waiting since it was first put there
+        else:
+            self.entered[stage] = time.monotonic()
 
     @property
     def queued_s(self) -> float:

@@ -5,6 +5,7 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent.isolation.kernel import lower_limits
 from oragent.isolation.means import FORBID
 
 __all__ = ["Limits", "environment", "kernel_cache", "restrict", "tasks"]
@@ -80,16 +81,15 @@ def restrict(limits: Limits, others: int) -> None:
         limits: of the evaluation.
         others: tasks that its user has already, as the kernel counts those too.
     """
-    for limit, value in (
-        (resource.RLIMIT_AS, limits.memory_mb << 20),
-        (resource.RLIMIT_CPU, int(limits.wall_s) + 1),
-        (resource.RLIMIT_FSIZE, limits.file_mb << 20),
-        (resource.RLIMIT_NPROC, others + limits.processes),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        hard = resource.getrlimit(limit)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+    lower_limits(
+        {
+            resource.RLIMIT_AS: limits.memory_mb << 20,
+            resource.RLIMIT_CPU: int(limits.wall_s) + 1,
+            resource.RLIMIT_FSIZE: limits.file_mb << 20,
+            resource.RLIMIT_NPROC: others + limits.processes,
+            resource.RLIMIT_CORE: 0,
+        }
+    )
 
 
 def tasks() -> int:

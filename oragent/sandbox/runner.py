@@ -2,6 +2,7 @@
 
 import dataclasses
 import signal
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -142,9 +143,13 @@ class Sandbox:
             life.enter(Stage.ENDED)
             host.give_back(slot, worker)
             return _judge(outcome, job.limits, life)
-        seconds = life.entered[Stage.RUNNING] - life.entered[Stage.QUEUED]
-        message_text = f"the process that watches over it was killed, {LIVES} times"
-        return Evaluation(Status.CRASHED, message=message_text, end=End.LOST, wall_s=max(seconds, 1e-3))
+        return Evaluation(
+            Status.CRASHED,
+            message=f"the process that watches over it was killed, {LIVES} times",
+            end=End.LOST,
+            queued_s=round(life.queued_s, 4),
+            wall_s=time.monotonic() - life.entered[Stage.RUNNING],
+        )
 
     def host(self, job: Job) -> Host:
         """The server of a job's problem; the first call starts it, and does not wait until it is warm."""

@@ -46,9 +46,10 @@ def main() -> None:
     setting = Setting(
         means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, kernel_cache(), _others(means)
     )
+    first = os.getpid()
     warden = os.fork()
     if warden == 0:
-        _be_warden(engine, setting, groups, arguments)
+        _be_warden(engine, setting, groups, arguments, first)
     engine.close()
     os.waitpid(warden, 0)
     for group in groups:
@@ -56,17 +57,21 @@ def main() -> None:
     shutil.rmtree(arguments.scratch, ignore_errors=True)
 
 
-def _be_warden(engine: socket.socket, setting: Setting, groups: list[Group], arguments: argparse.Namespace) -> NoReturn:
+def _be_warden(
+    engine: socket.socket, setting: Setting, groups: list[Group], arguments: argparse.Namespace, first: int
+) -> NoReturn:
     """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
     try:
-        kernel.die_with_parent(os.getppid())
+        kernel.die_with_parent(first)
         if Means.NAMESPACES in setting.means:
             for number in range(arguments.workers):
                 (arguments.scratch / str(number)).mkdir()
             namespaces.enter()
+        # From inside a namespace, a parent outside has no number.
+        parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _be_zygote(engine, setting, groups, arguments.evaluator)
+            _be_zygote(engine, setting, groups, arguments.evaluator, parent)
         engine.close()
         os.waitpid(zygote, 0)
     finally:
@@ -100,14 +105,15 @@ def _others(means: frozenset[Means]) -> int:
     return 0 if fresh else tasks()
 
 
-def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path) -> NoReturn:
+def _be_zygote(
+    engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path, parent: int
+) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
-        apart = Means.NAMESPACES in setting.means
-        kernel.die_with_parent(0 if apart else os.getppid())
+        kernel.die_with_parent(parent)
         if setting.warm:
             warm_up(evaluator)
-        if apart:
+        if Means.NAMESPACES in setting.means:
             namespaces.read_only()
         prepare()
         gc.collect()

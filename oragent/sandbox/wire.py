@@ -24,7 +24,7 @@ def send(connection: socket.socket, message: dict[str, Any], files: tuple[int, .
     try:
         socket.send_fds(connection, [HEAD.pack(len(body))], files)
         connection.sendall(body)
-    except (BrokenPipeError, ConnectionResetError, OSError) as problem:
+    except OSError as problem:
         raise Closed(str(problem)) from None
 
 
