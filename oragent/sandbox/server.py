@@ -105,9 +105,7 @@ def _others(means: frozenset[Means]) -> int:
     return 0 if fresh else tasks()
 
 
-def _be_zygote(
-    engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path, parent: int
-) -> NoReturn:
+def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path, parent: int) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
         kernel.die_with_parent(parent)
