@@ -26,6 +26,7 @@ from oragent.search.config import build  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
 from oragent.search.problem import load  # noqa: E402
 from tests.faults.drive import FAULTS, HERE, make_root  # noqa: E402
+from tests.processes import bearing  # noqa: E402
 
 EVERY, PERIOD_S = 5, 30.0
 DESCRIPTION = """
@@ -50,7 +51,7 @@ class Faulty(Sandbox):
     def __call__(self, job: Job) -> Evaluation:
         number = next(self.count)
         if number % EVERY == 0:
-            bad = f"ROOT, PORT = {str(job.root_dir)!r}, 9\n{next(self.faults).path.read_text()}"
+            bad = next(self.faults).program(job.root_dir, 9)
             ended = super().__call__(Job(job.evaluator, bad, job.root_dir, job.limits))
             self.statuses[str(ended.status)] += 1
         return super().__call__(job)
@@ -77,12 +78,6 @@ class Sample:
 
 def sample(sandbox: Faulty, root: Path, temporary: Path) -> Sample:
     resident = int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    family = 0
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            family += f"--root-dir={root}".encode() in entry.read_bytes()
-        except OSError:
-            continue
     size = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) / 2**20
     evaluations = sandbox.count.__reduce__()[1][0] - 1
     return Sample(
@@ -90,7 +85,7 @@ def sample(sandbox: Faulty, root: Path, temporary: Path) -> Sample:
         resident,
         len(os.listdir("/proc/self/fd")),
         threading.active_count(),
-        family,
+        len(bearing(f"--root-dir={root}")),
         len(list(temporary.iterdir())),
         size,
     )

@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.isolation import not_held, probe
+from oragent.protocol import Result, format_result
 from oragent.sandbox import Evaluation, Job, Limits, Sandbox
+from tests.processes import bearing
 
 HERE = Path(__file__).parent
+FORGED = f"\n{format_result(Result({}, (0, 0), -1e9))}\n"
 WORKERS = 2
 
 
@@ -46,6 +49,10 @@ class Fault:
     def runs(self) -> int:
         """How often it is evaluated; the last counts."""
         return int(self.header("runs", "1"))
+
+    def program(self, root: Path, port: int) -> str:
+        """The candidate, told what it may try: the project, a server's port, a result block of its own making."""
+        return f"ROOT, PORT, BLOCK = {str(root)!r}, {port}, {FORGED!r}\n{self.path.read_text()}"
 
     @property
     def limits(self) -> Limits:
@@ -90,21 +97,12 @@ def listen() -> int:
 
 def processes(root: Path) -> list[int]:
     """What is alive of our evaluations: all forks bear their server's command, and a started program its own."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if f"--root-dir={root}".encode() in words or words.startswith(b"sleep\x0061.25"):
-                found.append(int(entry.name))
-    return sorted(found)
+    return bearing(f"--root-dir={root}\0") + bearing("sleep\x0061.25\0")
 
 
 def put(sandbox: Sandbox, root: Path, port: int, fault: Fault) -> Evaluation:
     """Evaluate a candidate, as often as it wants."""
-    source = f"ROOT, PORT = {str(root)!r}, {port}\n{fault.path.read_text()}"
+    source = fault.program(root, port)
     for _ in range(fault.runs):
         found = sandbox(Job(HERE / "eval.py", source, root, fault.limits))
     return found

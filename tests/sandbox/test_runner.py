@@ -9,6 +9,7 @@ from oragent.isolation.means import FORBID
 from oragent.protocol import Result, Status, format_result
 from oragent.sandbox import Evaluation, Job, Limits, evaluate
 from oragent.sandbox.limits import environment
+from tests.processes import bearing
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 
@@ -102,21 +103,9 @@ def test_not_even_a_process_in_a_session_of_its_own_is_left(
     )
     assert run(tmp_path, script).score == 3.5
     deadline = time.monotonic() + 5  # the kernel takes a moment to end all that is in a namespace
-    while _bearing(word) and time.monotonic() < deadline:
+    while bearing(word) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not _bearing(word)
-
-
-def _bearing(word: str) -> list[Path]:
-    """Processes with that word in their command."""
-    return [one for one in Path("/proc").glob("[0-9]*/cmdline") if word.encode() in _content(one)]
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+    assert not bearing(word)
 
 
 def test_the_environment_is_an_allow_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

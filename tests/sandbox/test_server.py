@@ -8,6 +8,7 @@ import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from oragent.errors import SandboxError
 from oragent.protocol import Result, Status, format_result
 from oragent.sandbox import Evaluation, Job, Limits, Sandbox, host
 from oragent.sandbox.life import End, Life, Stage
+from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 SLOW = f"import time\ntime.sleep(1.5)\nprint('''{BLOCK}''')"
@@ -30,13 +32,9 @@ def job(folder: Path, script: str, wall_s: float = 20) -> Job:
 def family(folder: Path) -> dict[int, tuple[int, int]]:
     """All processes of a folder's server, with parent and session."""
     found = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"--root-dir={folder}".encode() in (entry / "cmdline").read_bytes():
-                _, parent, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]
-                found[int(entry.name)] = int(parent), int(session)
-        except OSError:
-            continue
+    for process in bearing(f"--root-dir={folder}"):
+        with suppress(OSError):
+            found[process] = lineage(process)
     return found
 
 
