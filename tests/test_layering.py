@@ -15,6 +15,7 @@ ALLOWED = {
     "harness": {"errors", "protocol", "output", "isolation"},
     "domains": {"errors"},
     "solvers": {"errors"},
+    "biases": {"errors", "harness", "domains", "solvers"},
     "training": {"errors", "domains", "solvers"},
     "sandbox": {"errors", "protocol", "output", "isolation"},
     "llm": {"errors", "protocol"},
@@ -28,7 +29,7 @@ ALLOWED = {
     "display": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
-EVALUATION_TOWER = {"harness", "domains", "solvers"}
+EVALUATION_TOWER = {"harness", "domains", "solvers", "biases"}
 HEAVY = {"openai", "optuna", "torch", "libsumo", "traci", "sumolib", "dask"}  # may be imported inside a function
 
 SOURCES = sorted((ROOT / "oragent").rglob("*.py"))

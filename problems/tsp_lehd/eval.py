@@ -1,69 +1,17 @@
 """Score attention biases for LEHD: greedy tours of up to ten times as many cities as the network was trained on."""
 
-from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds
-from oragent.harness.neural import CHOICES, FLAGS, bias, device
+from oragent.harness import run
+from oragent.harness.neural import CHOICES, FLAGS
 
 # isort: split
-# The harness pins numerical libraries to one thread, so it comes before them.
+# The harness pins numerical libraries to one thread, and says what is missing, so it comes before them.
 
-from time import perf_counter
+from functools import partial
 
-import numpy as np
-import torch
+from oragent.biases.tsp import SIZES, evaluate
 
-from oragent.domains import tsp
-from oragent.domains.cells import cell
-from oragent.domains.torch_stream import tsp_stream
-from oragent.solvers.neural.reshaping import reach, strength
-from oragent.solvers.neural.solve import solve, spread
-from oragent.solvers.neural.weights import load
-
-PROBLEM = "tsp_lehd"
-SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000)}
-COUNT = {"train": 3, "val": 10, "test": 10}  # instances of a size
-REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest cities
-STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
-GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the root of size, largest size over smallest
-
-
-def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
-    """Let the network build a tour of every instance of the sizes that were asked for."""
-    where = device(arguments)
-    weights = load(PROBLEM, arguments.root_dir, where)
-    lengths: dict[int, list[float]] = {}
-    traits: list[tuple[float, float]] = []
-    begun = perf_counter()
-    for size in arguments.sizes:
-        instances = tsp_stream(arguments.mode, size)[: COUNT[arguments.mode]]
-        points = torch.tensor(np.array([one.coordinates for one in instances]), dtype=torch.float32, device=where)
-        scores = spread(weights.model, points)
-        biases = []
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            distances = torch.tensor(instance.distances, dtype=torch.float32)
-            biases.append(bias(heuristics(distances), size))
-            traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
-        tours = solve(
-            weights.model,
-            points,
-            bias=torch.stack(biases).to(where),
-            starts=8 if "multi_start" in arguments.flags else 1,
-            augment="augment" in arguments.flags,
-            bfloat16="bfloat16" in arguments.flags,
-        )
-        lengths[size] = [
-            tsp.objective(instance, tsp.check(instance, tour))
-            for instance, tour in zip(instances, tours.cpu().numpy(), strict=True)
-        ]
-    metrics, score = figures("length", lengths)
-    normal = [float(np.mean(found)) / size**0.5 for size, found in lengths.items()]
-    reached, strong = np.mean(traits, axis=0).tolist()
-    metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}
-    metrics |= {"weights": weights.source, "device": str(where)}
-    metrics |= gaps(arguments, PROBLEM, lengths) | seconds(begun, heuristics.seconds)
-    axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
-    return Result(metrics, cell(*axes), score)
-
+COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES)
+    score = partial(evaluate, problem="tsp_lehd", counts=COUNTS)
+    run(score, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES)
