@@ -1,7 +1,7 @@
 """Make ``problems/<name>/references.yaml``: what scores are measured against, with where it comes from.
 
     pip install elkai pyvrp highspy
-    python tests/benchmarks/make_references.py                 # all: some 20 minutes on one core
+    python tests/benchmarks/make_references.py                 # all: some 50 minutes on one core
     python tests/benchmarks/make_references.py mkp_aco op_aco  # some
 
 The instances are fixed, so this is done once; the files are small and belong to the project.
@@ -10,8 +10,8 @@ The instances are fixed, so this is done once; the files are small and belong to
 import datetime
 import sys
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ import numpy as np
 import reference_solvers as solvers
 import yaml
 
-from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
+from oragent.domains import bpp, cvrp, mkp, op, pdn, torch_stream, tsp
 from oragent.search.problem import load
 
 ROOT = Path(__file__).parents[2]
@@ -40,6 +40,7 @@ class Recipe(NamedTuple):
         stream: instances of a mode and size.
         solve: what is known of one.
         without: sizes for which it has no decent figure.
+        count: the most instances that a mode has of a size, where the stream has more.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Recipe(NamedTuple):
     stream: Callable[[str, int], Sequence[Any]]
     solve: Callable[[Any], solvers.Known]
     without: tuple[int, ...] = ()
+    count: Mapping[str, int] = {}
 
 
 def placements(mode: str, size: int) -> list[pdn.Instance]:
@@ -55,30 +57,45 @@ def placements(mode: str, size: int) -> list[pdn.Instance]:
     return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), pdn.generate())
 
 
-def tours(stream: tsp.Stream) -> Recipe:
+def tours(stream: Callable[[str, int], Sequence[tsp.Instance]], count: Mapping[str, int] = {}) -> Recipe:
     """All TSP problems have one recipe."""
     both = f"LKH 3 (elkai {version('elkai')}) and guided local search"
     effort = f"the shorter tour of {solvers.LKH_RUNS} runs and 1200 perturbations"
-    return Recipe("best known", both, effort, partial(tsp.stream, stream), solvers.shortest_tour)
+    return Recipe("best known", both, effort, stream, SHORTEST_TOUR, (), count)
 
 
+def routes(
+    stream: Callable[[str, int], Sequence[cvrp.Instance]], sizes: Sequence[int], count: Mapping[str, int] = {}
+) -> Recipe:
+    """All CVRP problems have one recipe."""
+    effort = ", ".join(f"{solvers.VRP_ITERATIONS[size]} iterations for {size} customers" for size in sizes)
+    return Recipe("best known", PYVRP, effort, stream, SHORTEST_ROUTES, (), count)
+
+
+# POMO and LEHD have the same instances: each is drawn and solved once.
+TORCH_TOURS, TORCH_ROUTES = cache(torch_stream.tsp_stream), cache(torch_stream.cvrp_stream)
+SHORTEST_TOUR, SHORTEST_ROUTES = cache(solvers.shortest_tour), cache(solvers.shortest_routes)
+LEHD_COUNT = {"train": 3}
 PYVRP, HIGHS = f"PyVRP {version('pyvrp')}", f"HiGHS {version('highspy')}"
-VRP_EFFORT = ", ".join(f"{count} iterations for {size} customers" for size, count in solvers.VRP_ITERATIONS.items())
 PRIZE_EFFORT = f"{solvers.PRIZE_ITERATIONS} iterations"
 KNAPSACK_EFFORT = f"at most {solvers.KNAPSACK_SECONDS:g} s of branch and cut"
 PATTERN_EFFORT = "column generation to its end"
 LOCAL = "greedy placement and moves of single capacitors to a local optimum"
 
 RECIPES = {
-    "tsp_constructive": tours(tsp.CONSTRUCTIVE_STREAM),
-    "tsp_aco": tours(tsp.ACO_STREAM),
-    "tsp_gls": tours(tsp.GLS_STREAM),
-    "cvrp_aco": Recipe("best known", PYVRP, VRP_EFFORT, cvrp.stream, solvers.shortest_routes),
+    "tsp_constructive": tours(partial(tsp.stream, tsp.CONSTRUCTIVE_STREAM)),
+    "tsp_aco": tours(partial(tsp.stream, tsp.ACO_STREAM)),
+    "tsp_gls": tours(partial(tsp.stream, tsp.GLS_STREAM)),
+    "cvrp_aco": routes(cvrp.stream, (20, 50, 100)),
     "op_aco": Recipe("best known", PYVRP, PRIZE_EFFORT, op.stream, solvers.longest_prize, (200,)),
     "mkp_aco": Recipe("upper bound", HIGHS, KNAPSACK_EFFORT, mkp.stream, solvers.richest_knapsack),
     "bpp_offline_aco": Recipe("lower bound", HIGHS, PATTERN_EFFORT, bpp.uniform_stream, solvers.fewest_bins),
     "bpp_online": Recipe("lower bound", "total size over capacity", "", bpp.weibull_stream, solvers.volume_bound),
     "dpp_ga": Recipe("best known", LOCAL, "", placements, solvers.least_impedance),
+    "tsp_pomo": tours(TORCH_TOURS),
+    "tsp_lehd": tours(TORCH_TOURS, LEHD_COUNT),
+    "cvrp_pomo": routes(TORCH_ROUTES, torch_stream.SIZES),
+    "cvrp_lehd": routes(TORCH_ROUTES, torch_stream.SIZES, LEHD_COUNT),
 }
 
 
@@ -91,7 +108,7 @@ def references(name: str, recipe: Recipe) -> dict[str, Any]:
         for size in sizes:
             if size in recipe.without:
                 continue
-            known = [recipe.solve(instance) for instance in recipe.stream(mode, size)]
+            known = [recipe.solve(instance) for instance in recipe.stream(mode, size)[: recipe.count.get(mode)]]
             mean, proven = float(np.mean([one.value for one in known])), sum(one.proven for one in known)
             sets.setdefault(mode, {})[size] = {"mean": round(mean, 6), "instances": len(known), "proven": proven}
             print(f"{name} {mode} {size}: {sets[mode][size]}, {time.process_time() - begun:.0f} CPU s", flush=True)

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 LKH_RUNS = 5
-VRP_ITERATIONS = {20: 500, 50: 2000, 100: 4000}  # by number of customers
+VRP_ITERATIONS = {20: 500, 50: 2000, 100: 4000, 200: 6000, 500: 3000, 1000: 1500}  # by number of customers
 PRIZE_ITERATIONS = 3000
 KNAPSACK_SECONDS = 10.0
 UNITS = 1e6  # of length 1: LKH and PyVRP reckon in whole numbers
