@@ -61,7 +61,7 @@ def parse_arguments(
     parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
     own = flags or {}
     for name, text in own.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text)
+        parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
     for name, values in (choices or {}).items():
         parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
     given = parser.parse_args(argv)
