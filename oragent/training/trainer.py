@@ -30,10 +30,14 @@ def train(order: Order, *, measure: bool = True) -> State:
     """Train, or go on training, until the order's limit or the end of the decay.
 
     Raises:
-        StoreError: if the folder holds something else.
+        ConfigError: if the folder cannot be made, or holds the training of another network.
+        StoreError: if what it holds cannot be read.
         ProblemError: if labels are needed and their solver is not installed.
     """
-    order.folder.mkdir(parents=True, exist_ok=True)
+    try:
+        order.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise ConfigError(f"{order.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
     begun = state.load(order.folder)
     if begun is not None and begun.problem != order.problem:
         raise ConfigError(f"{order.folder} holds a training of {begun.problem}, not of {order.problem}")
