@@ -10,6 +10,7 @@ def priority(item: float, bins_remain_cap: np.ndarray) -> np.ndarray:
             an empty bin has 100, and there are always some.
 
     Returns:
-        ``(k,)`` array of numbers: the bin with the highest gets the item, the first of them on ties.
+        ``(k,)`` array of numbers, one for each bin, and not the index of a bin: whoever calls puts the item into the
+        bin with the highest, the first of them on ties.
     """
     return item - bins_remain_cap
