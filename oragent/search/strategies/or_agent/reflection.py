@@ -40,7 +40,9 @@ class Memory:
 async def gradient(run: Run, before: Elite, trial: Trial) -> str:
     """Ask what is to be learned from one experiment."""
     after = telling.scored(trial)
-    result = telling.figures(run, after, before) if after else telling.trouble(trial.evaluation)
+    result = telling.trouble(trial.evaluation)
+    if after is not None:
+        result = f"{telling.verdict(run, before.score, after.score)}, {telling.figures(run, after, before)}"
     values = {"change": telling.change(before.source, trial.source), "result": result, "score": f"{before.score:.6g}"}
     text = fill("or_agent_lesson", **telling.task(run), **values, words=LESSON)
     return await _prose(run, "reflect", text, LESSON)
@@ -52,7 +54,7 @@ async def report(run: Run, idea: Idea, start: Elite, end: Elite, steps: Sequence
         "title": idea.title,
         "idea": idea.text,
         "start": f"{start.score:.6g}",
-        "end": f"{end.score:.6g}",
+        "end": f"{end.score:.6g}, {telling.verdict(run, start.score, end.score)}",
         "steps": telling.steps(steps),
     }
     return await _prose(run, "reflect", fill("or_agent_report", **telling.task(run), **values, words=REPORT), REPORT)
@@ -68,14 +70,16 @@ def recalled(run: Run) -> Memory:
         latest = json.loads(note.text)
         text, horizon = latest["text"], latest["horizon"]
     trees = (json.loads(note.text) for note in run.recall("tree") if note.round > horizon)
-    pending = tuple(_reported(tree, node) for tree in trees for node in tree["nodes"][1:] if node["state"] != "untried")
+    pending = tuple(
+        _reported(run, tree, node) for tree in trees for node in tree["nodes"][1:] if node["state"] != "untried"
+    )
     return Memory(text, pending)
 
 
-def _reported(tree: Mapping[str, Any], node: Mapping[str, Any]) -> str:
-    parent = tree["nodes"][node["parent"]]
-    end = node["failure"] if node["score"] is None else f"score {node['score']:.6g}"
-    return f"- {node['title']}: from score {parent['score']:.6g} to {end}. {node['report'] or node['idea']}"
+def _reported(run: Run, tree: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    start, end = tree["nodes"][node["parent"]]["score"], node["score"]
+    result = node["failure"] if end is None else f"score {end:.6g}, {telling.verdict(run, start, end)}"
+    return f"- {node['title']}: from score {start:.6g} to {result}. {node['report'] or node['idea']}"
 
 
 async def rewritten(run: Run, memory: Memory) -> str:

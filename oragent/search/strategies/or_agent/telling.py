@@ -26,6 +26,7 @@ __all__ = [
     "tree",
     "trouble",
     "undocumented",
+    "verdict",
 ]
 
 MOST_LINES = 40  # of a comparison or a traceback
@@ -79,6 +80,12 @@ def figures(run: Run, elite: Elite, beside: Elite | None = None) -> str:
     other = dict(_rows(run, beside)) if beside else {}
     past = {name: f" (before: {value})" for name, value in other.items()}
     return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _rows(run, elite))
+
+
+def verdict(run: Run, before: float, after: float) -> str:
+    """Whether a score is better than another, in words: models mistake which way is up."""
+    gain = run.archive.fitness(after) - run.archive.fitness(before)
+    return "better" if gain > 0 else "worse" if gain < 0 else "neither better nor worse"
 
 
 def _rows(run: Run, elite: Elite) -> list[tuple[str, str]]:
