@@ -103,7 +103,7 @@ def run(
     _search(
         chosen,
         base,
-        found.about.direction,
+        found,
         lambda: begin(base, outputs or base / "outputs", found, chosen),
         replay and replay / "run.db",
     )
@@ -113,7 +113,7 @@ def run(
 def resume(run: RunPath, settings: Settings = None) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     folder = reopen(run, settings or [])
-    _search(folder.config, folder.root, folder.problem.about.direction, lambda: folder)
+    _search(folder.config, folder.root, folder.problem, lambda: folder)
 
 
 @app.command(name="compare")
@@ -266,7 +266,7 @@ def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: l
 
 
 def _search(
-    config: Config, root: Path, direction: str, open_folder: Callable[[], RunFolder], replay: Path | None = None
+    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], replay: Path | None = None
 ) -> None:
     """Search with a progress bar, then say what was found and where it is."""
     opened: list[RunFolder] = []
@@ -281,8 +281,8 @@ def _search(
         return opened[0]
 
     try:
-        with Bar(config.budget, direction) as bar:
-            outcome = launch(config, root, opening, bar, replay)
+        with Bar(config.budget, problem.about.direction) as bar:
+            outcome = launch(config, root, problem, opening, bar, replay)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)

@@ -14,11 +14,12 @@ from oragent.llm.model import Model, ModelSettings
 from oragent.llm.prices import Prices
 from oragent.llm.recorded import silent
 from oragent.llm.scripted import Scripted
-from oragent.sandbox import Pool, Sandbox
+from oragent.sandbox import Job, Pool, Sandbox
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
+from oragent.search.problem import Problem
 from oragent.search.store import Store
 from oragent.search.strategies import REMEMBERING, STRATEGIES
 
@@ -29,13 +30,19 @@ MODEL_FREE = ("gp",)
 
 
 def launch(
-    config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer, replay: Path | None = None
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    observer: Observer,
+    replay: Path | None = None,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
     Args:
         config: of the run.
-        root: project root, for the price table.
+        root: project root, for data, checkpoints and the price table.
+        problem: what is searched.
         open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
@@ -44,30 +51,42 @@ def launch(
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(_search(config, root, open_folder, observer, replay))
+    return asyncio.run(_search(config, root, problem, open_folder, observer, replay))
 
 
 async def _search(
-    config: Config, root: Path, open_folder: Callable[[], RunFolder], observer: Observer, replay: Path | None
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    observer: Observer,
+    replay: Path | None,
 ) -> Outcome:
-    async with _models(config, root, replay) as (model, cast):
-        folder = open_folder()
-        sandbox = Sandbox(config.cores, warm=config.zygote)
-        pool = Pool(config.cores, sandbox)
-        with sandbox, Store(folder.database) as store:
-            if replay:
-                store.copy_replies(replay)
-            name = config.strategy_name
-            engine = Engine(
-                folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
-            )
-            loop = asyncio.get_running_loop()
-            loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
-            try:
-                return await engine.run()
-            finally:
-                loop.remove_signal_handler(signal.SIGINT)
-                pool.close()
+    with Sandbox(config.cores, warm=config.zygote) as sandbox:
+        # It warms up while the model's client is imported and asks whether the model is there.
+        sandbox.host(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        async with _models(config, root, replay) as (model, cast):
+            folder = open_folder()
+            with Store(folder.database) as store:
+                if replay:
+                    store.copy_replies(replay)
+                pool, name = Pool(config.cores, sandbox), config.strategy_name
+                engine = Engine(
+                    folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
+                )
+                try:
+                    return await _interruptible(engine)
+                finally:
+                    pool.close()
+
+
+async def _interruptible(engine: Engine) -> Outcome:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
+    try:
+        return await engine.run()
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
 
 
 class _Interrupt:

@@ -107,7 +107,7 @@ def _searched(plan: Plan, folder: Path, cell: Cell, path: Path | None, observer:
         return opened[0]
 
     try:
-        outcome = launch(config, plan.root, opening, observer)
+        outcome = launch(config, plan.root, plan.problems[cell.problem], opening, observer)
     except OragentError as problem:
         raise OragentError(f"{cell}: {problem}") from None
     return opened[0].path, "" if outcome.complete else outcome.reason

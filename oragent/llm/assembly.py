@@ -5,6 +5,7 @@ import builtins
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from oragent.errors import ReplyError
 
@@ -23,6 +24,7 @@ NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
 BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 
+@lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
 def parsed(source: str) -> ast.Module:
     """Parse a program.
 
@@ -63,8 +65,9 @@ def completed(source: str, helpers: Sequence[str]) -> str:
     tree = parsed(source)
     statements = [statement for helper in helpers for statement in _statements(helper)]
     home = {name: index for index, statement in enumerate(statements) for name in statement.names}
-    own = _bound(tree)
-    wanted, chosen, familiar = _used(tree) - own, set[int](), set[str]()
+    nodes = list(ast.walk(tree))
+    own = _bound(nodes)
+    wanted, chosen, familiar = _used(nodes) - own, set[int](), set[str]()
     while wanted:
         name = wanted.pop()
         if name not in home:
@@ -95,24 +98,25 @@ def _statements(helper: str) -> list[_Statement]:
             continue
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        bound = _bound(node)
+        nodes = list(ast.walk(node))
+        bound = _bound(nodes)
         names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
         text = "\n".join(lines[first - 1 : node.end_lineno])
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
-        found.append(_Statement(text, frozenset(names), frozenset(_used(node) - bound), is_import))
+        found.append(_Statement(text, frozenset(names), frozenset(_used(nodes) - bound), is_import))
     return found
 
 
-def _used(tree: ast.AST) -> set[str]:
+def _used(nodes: list[ast.AST]) -> set[str]:
     """The names that are read anywhere, built-in ones aside."""
-    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    read = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     return read - BUILTINS
 
 
-def _bound(tree: ast.AST) -> set[str]:
+def _bound(nodes: list[ast.AST]) -> set[str]:
     """The names that are given a value anywhere, in whatever scope."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             names.add(node.id)
         elif isinstance(node, ast.arg):

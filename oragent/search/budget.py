@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, fields
+from operator import add, ge, sub
 from typing import Annotated
 
 from annotated_types import Ge, Gt
@@ -55,18 +56,21 @@ class Spent:
     seconds: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(self)))
+        return Spent(*map(add, self._figures(), other._figures()))
 
     def __sub__(self, other: "Spent") -> "Spent":
         """What is left, never below 0."""
-        return Spent(*(max(0, getattr(self, field.name) - getattr(other, field.name)) for field in fields(self)))
+        return Spent(*(max(0, left) for left in map(sub, self._figures(), other._figures())))
 
     def reaches(self, bounds: "Spent") -> bool:
         """Whether one of the bounds is reached; seconds aside."""
-        return any(getattr(self, field.name) >= getattr(bounds, field.name) for field in fields(self)[:-1])
+        return any(map(ge, self._figures()[:-1], bounds._figures()[:-1]))
 
     def part(self, position: int, count: int) -> "Spent":
         """One of ``count`` shares that are as equal as they can be; together they are the whole."""
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
         return Spent(evaluations, model_calls, tokens, self.money / count)
+
+    def _figures(self) -> tuple[int, int, int, float, float]:
+        return self.evaluations, self.model_calls, self.tokens, self.money, self.seconds

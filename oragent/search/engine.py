@@ -17,7 +17,7 @@ from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemErr
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
 from oragent.protocol import Status
-from oragent.sandbox import Limits, Pool
+from oragent.sandbox import Pool
 from oragent.search.archive import AddStatus, Archive, Elite
 from oragent.search.budget import Spent
 from oragent.search.credit import credit
@@ -100,12 +100,14 @@ class Engine:
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
-        limits = Limits(config.limits.timeout_s or about.timeout_s, config.limits.memory_mb or about.memory_mb)
+        limits = folder.problem.limits(config.limits)
         self._desk = Desk(folder, store, pool, model, limits, self._elapsed, cast or {})
         self._remembering = remembering or isinstance(model, Ensemble)
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
-        self._recorded_notes = store.notes()
+        self._recorded_notes: dict[int, list[Note]] = {}  # by round
+        for note in store.notes():
+            self._recorded_notes.setdefault(note.round, []).append(note)
         self._seed: Elite | None = None
         self._horizon = -1
         self._idle_rounds = 0
@@ -199,7 +201,7 @@ class Engine:
         """Take a round from the store: it was committed before the run was ended."""
         for record in self._store.records(run.number):
             run.trials.append(record.trial)
-        run.notes = [note for note in self._recorded_notes if note.round == run.number]
+        run.notes = self._recorded_notes.get(run.number, [])
         run.used = self._recorded[run.number]
         return run
 

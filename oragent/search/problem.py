@@ -12,7 +12,8 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent.errors import ProblemError
-from oragent.search.config import explain
+from oragent.sandbox import Limits
+from oragent.search.config import LimitSettings, explain
 from oragent.search.syntax import Signature, signature
 
 __all__ = ["Feature", "Problem", "available", "find", "load"]
@@ -86,6 +87,10 @@ class Problem:
     def evaluator(self) -> Path:
         """The script that scores a candidate."""
         return self.folder / self.about.evaluator
+
+    def limits(self, settings: LimitSettings) -> Limits:
+        """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says."""
+        return Limits(settings.timeout_s or self.about.timeout_s, settings.memory_mb or self.about.memory_mb)
 
 
 def load(folder: Path) -> Problem:

@@ -281,9 +281,11 @@ class Run:
     def _near(self, source: str) -> str | None:
         """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
         threshold = self.desk.folder.config.strategy.novelty
+        if not threshold:
+            return None
         known = [(elite.id, elite.source) for elite in self.archive.elites()]
         known += [(trial.fingerprint, trial.source) for trial in self.trials if trial.evaluation.status is Status.OK]
-        return too_near(source, known, threshold, self.problem.about.function) if threshold else None
+        return too_near(source, known, threshold, self.problem.about.function)
 
     async def _fly(self, fingerprint: str, source: str) -> Evaluation:
         job = Job(self.problem.evaluator, source, self.desk.folder.root, self.desk.limits)

@@ -9,7 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -187,7 +187,7 @@ class Store:
     def keep_evaluation(self, fingerprint: str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
-        values = asdict(evaluation) | {"features": features, "metrics": _dumps(evaluation.metrics)}
+        values = vars(evaluation) | {"features": features, "metrics": _dumps(evaluation.metrics)}
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
         with self._guarded():
             self._write("INSERT OR REPLACE INTO", "evaluations", values)
@@ -230,7 +230,7 @@ class Store:
                 self._write("INSERT INTO", "candidates", values)
             for position, note in enumerate(notes):
                 self._write("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
-            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, json.dumps(asdict(spent)), elapsed_s))
+            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, json.dumps(vars(spent)), elapsed_s))
             self._db.execute("COMMIT")
 
     def rounds(self) -> dict[int, Spent]:
@@ -247,18 +247,12 @@ class Store:
 
     def records(self, number: int | None = None) -> list[Record]:
         """The committed candidates in the order of their commitment; of one round, or of all."""
-        query = (
-            "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
-            " WHERE ? IS NULL OR round = ? ORDER BY round, number"
-        )
-        with self._guarded():
-            return [_record(row) for row in self._db.execute(query, (number, number))]
+        select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
+        return [_record(row) for row in self._rows(select, number, "round, number")]
 
     def replies(self, number: int | None = None) -> list[RecordedReply]:
         """The replies in the order of their calls; of one round, or of all."""
-        query = "SELECT * FROM replies WHERE ? IS NULL OR round = ? ORDER BY round, branch, call"
-        with self._guarded():
-            return [_reply(row) for row in self._db.execute(query, (number, number))]
+        return [_reply(row) for row in self._rows("SELECT * FROM replies", number, "round, branch, call")]
 
     def copy_replies(self, other: Path) -> None:
         """Take over all replies of another run: where its prompts are put again, nobody has to be asked.
@@ -279,6 +273,13 @@ class Store:
         with self._guarded():
             rows = self._db.execute("SELECT * FROM notes ORDER BY round, number").fetchall()
         return [Note(row["round"], row["kind"], row["text"]) for row in rows]
+
+    def _rows(self, select: str, number: int | None, order: str) -> list[sqlite3.Row]:
+        """The rows of one round, by its index and not by a walk through all that was kept, or of all rounds."""
+        where = "" if number is None else " WHERE round = ?"
+        with self._guarded():
+            values = () if number is None else (number,)
+            return self._db.execute(f"{select}{where} ORDER BY {order}", values).fetchall()
 
     def _write(self, verb: str, table: str, values: dict[str, Any]) -> None:
         names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)

@@ -48,6 +48,7 @@ def signature(source: str, function: str) -> Signature:
         raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
 
 
+@lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
 def outline(source: str, function: str) -> str:
     """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
 
@@ -60,6 +61,7 @@ def outline(source: str, function: str) -> str:
     return ast.unparse(node)
 
 
+@lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
 def check(source: str, wanted: Signature) -> None:
     """Reject a program that cannot be called as ``wanted``, before an evaluation is spent on it.
 
@@ -133,6 +135,7 @@ def fingerprint(source: str, function: str) -> str:
     return hashlib.sha256(canonical(source, function).encode()).hexdigest()
 
 
+@lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
 def length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
     tree = parse(source)

@@ -124,21 +124,23 @@ def in_group(command: list[str]) -> tuple[str, float]:
 
 
 def environment() -> dict[str, str]:
-    """Ours, with the project to import."""
-    return {**os.environ, "PYTHONPATH": str(ROOT)}
+    """Ours, with the project to import, and bytecode kept, as it is where nobody forbids it."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**inherited, "PYTHONPATH": str(ROOT)}
 
 
 def engine(evaluator: str, evaluations: int) -> None:
-    """One run, less what a run of two candidates takes."""
+    """One run, less what a run of two candidates takes: the median of three, as a start is as long as a hundred."""
     with tempfile.TemporaryDirectory() as name:
         toy(Path(name), evaluator)
-        first, base = in_group([sys.executable, "-c", ENGINE, name, "2"])
+        short = [in_group([sys.executable, "-c", ENGINE, name, "2"]) for _ in range(3)]
         out, spent = in_group([sys.executable, "-c", ENGINE, name, str(evaluations)])
     wall, own, memory = map(float, out.split())
-    own -= float(first.split()[1])
+    own -= statistics.median(float(printed.split()[1]) for printed, _ in short)
+    spent -= statistics.median(base for _, base in short)
     each = 1000 / (evaluations - 2)
     print(
-        f"  {evaluations:5d} candidates: {evaluations / wall:5.1f} a second, {(spent - base) * each:5.2f} CPU ms each in "
+        f"  {evaluations:5d} candidates: {(evaluations - 1) / wall:5.1f} a second, {spent * each:5.2f} CPU ms each in "
         f"all processes, {own * each:5.2f} in the engine, {memory:.0f} MB in the engine"
     )
 
@@ -168,8 +170,8 @@ def forked_or_fresh(name: str) -> None:
     )
 
 
-def first_call() -> None:
-    """From the command to the first prompt at a model's server."""
+def first_call() -> tuple[float, float]:
+    """Seconds from the command to the check and to the first prompt at a model's server."""
     with tempfile.TemporaryDirectory() as name, ChatServer(*[ok("nothing")] * 50) as server:
         toy(Path(name), PLAIN)
         begun = time.monotonic()
@@ -188,8 +190,7 @@ def first_call() -> None:
         ]
         settings = [f"model.base_url={server.url}", "strategy.patience=2"]
         subprocess.run([*command, *settings], check=False, capture_output=True, env=environment())
-        calls = [at - begun for at in server.times]
-    print(f"  the endpoint is checked after {calls[0]:.2f} s, the first prompt comes after {calls[1]:.2f} s")
+        return server.times[0] - begun, server.times[1] - begun
 
 
 def main() -> None:
@@ -211,7 +212,9 @@ def main() -> None:
         if (ROOT / "problems" / name).is_dir():
             forked_or_fresh(name)
     print("From the command on")
-    first_call()
+    checks, prompts = zip(*(first_call() for _ in range(5)), strict=True)
+    check, prompt = statistics.median(checks), statistics.median(prompts)
+    print(f"  the endpoint is checked after {check:.2f} s, the first prompt comes after {prompt:.2f} s")
 
 
 if __name__ == "__main__":

@@ -111,6 +111,7 @@ def main() -> int:
         (folder / "eval.py").write_text((HERE / "eval.py").read_text())
         (folder / "heuristic.py").write_text(SEED)
         config = build({}, [f"budget.seconds={60 * minutes}", "budget.evaluations=null", "workers=2"], "soak")
+        problem = load(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
         launch.Sandbox = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
@@ -122,7 +123,7 @@ def main() -> int:
                 seen.set()
                 threading.Thread(target=watch, args=(sandboxes[0], root, temporary, samples, end), daemon=True).start()
 
-        outcome = launch.launch(config, root, lambda: begin(root, root / "outputs", load(folder), config), observe)
+        outcome = launch.launch(config, root, problem, lambda: begin(root, root / "outputs", problem, config), observe)
         end.set()
         print(f"ended: {outcome.reason}; faults by status: {dict(sandboxes[0].statuses)}")
         return verdict(samples)

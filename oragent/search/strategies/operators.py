@@ -105,6 +105,8 @@ def remember(run: Run, trial: Trial, words: str) -> None:
 
 def thoughts(run: Run, records: Sequence[Record]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
+    if not records:  # as whoever draws independent samples asks: a run's notes are many
+        return {}
     wanted = {record.trial.fingerprint: record.id for record in records}
     noted = (note.text.partition(" ") for note in run.recall(THOUGHT))
     return {wanted[fingerprint]: words for fingerprint, _, words in noted if fingerprint in wanted}
