@@ -9,7 +9,21 @@ from pathlib import Path
 
 __all__ = ["MODES", "Arguments", "parse_arguments"]
 
+DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
+
+
+def _common() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root_dir", type=Path, default=Path(), help="project root (default: current directory)")
+    parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
+    parser.add_argument("--mode", default="val", help=f"{', '.join(MODES)} (default: val)")
+    parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
+    parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
+    return parser
+
+
+COMMON = _common()  # once for all evaluations that are forked from a warm process
 
 
 @dataclass(frozen=True)
@@ -53,13 +67,9 @@ def parse_arguments(
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
-    parser = argparse.ArgumentParser(description="Score a candidate heuristic and print a marked result block.")
-    parser.add_argument("--root_dir", type=Path, default=Path(), help="project root (default: current directory)")
-    parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
-    parser.add_argument("--mode", default="val", help=f"{', '.join(sizes)} (default: val)")
-    parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
-    parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
     own = flags or {}
+    parser = argparse.ArgumentParser(parents=[COMMON], add_help=False) if own or choices else COMMON
+    parser.prog, parser.description = Path(sys.argv[0]).name, DESCRIPTION
     for name, text in own.items():
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
     for name, values in (choices or {}).items():

@@ -11,6 +11,7 @@ import json
 import math
 import struct
 import sys
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["HEAD", "FrameError", "check_lengths", "decode", "encode"]
 
 HEAD = struct.Struct("<QQ")
 MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
+PLAIN = frozenset((type(None), bool, int, float, str))
 KINDS = "biufc"  # bool, signed, unsigned, float, complex: plain numbers, no objects
 
 
@@ -47,9 +49,9 @@ def encode(value: Any) -> bytes:
         raise FrameError("a value nested too deeply, or within itself") from None
     except ValueError as problem:
         raise FrameError(f"a value that cannot be sent: {problem}") from None
-    payload = b"".join(array.tobytes() for array in arrays)
-    check_lengths(len(header), len(payload))
-    return HEAD.pack(len(header), len(payload)) + header + payload
+    payload = sum(array.nbytes for array in arrays)
+    check_lengths(len(header), payload)
+    return b"".join((HEAD.pack(len(header), payload), header, *(array.data for array in arrays)))
 
 
 def check_lengths(header: int, payload: int) -> None:
@@ -83,7 +85,7 @@ def decode(header: bytes, payload: bytes) -> Any:
 
 
 def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
-    if value is None or type(value) in (bool, int, float, str):
+    if type(value) in PLAIN:
         return value
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return value.item()
@@ -96,14 +98,23 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         arrays.append(_from_tensor(value))
         return {"tensor": len(arrays) - 1}
     if isinstance(value, list):
-        return [_pack(item, arrays) for item in value]
+        return _pack_all(value, arrays)
     if isinstance(value, tuple):
-        return {"tuple": [_pack(item, arrays) for item in value]}
+        return {"tuple": _pack_all(value, arrays)}
     if isinstance(value, (set, frozenset)):
-        return {"set": [_pack(item, arrays) for item in value]}
+        return {"set": _pack_all(value, arrays)}
     if isinstance(value, dict):
         return {"dict": [[_pack(key, arrays), _pack(item, arrays)] for key, item in value.items()]}
     raise FrameError(f"a {type(value).__name__}; only numbers, text, plain collections and arrays can be sent")
+
+
+def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> list[Any]:
+    return list(values) if _all_plain(values) else [_pack(item, arrays) for item in values]
+
+
+def _all_plain(values: Collection[Any]) -> bool:
+    """Whether nothing in it needs a look of its own: most collections are long and hold plain numbers."""
+    return PLAIN.issuperset(map(type, values))
 
 
 def _is_tensor(value: Any) -> bool:
@@ -139,7 +150,7 @@ def _array(dtype_text: str, shape: list[int], payload: bytes, start: int) -> np.
 
 def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if isinstance(tree, list):
-        return [_unpack(item, arrays) for item in tree]
+        return tree if _all_plain(tree) else [_unpack(item, arrays) for item in tree]
     if not isinstance(tree, dict):
         return tree
     ((tag, content),) = tree.items()
@@ -148,9 +159,9 @@ def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if tag == "tensor":
         return _to_tensor(arrays[content])
     if tag == "tuple":
-        return tuple(_unpack(item, arrays) for item in content)
+        return tuple(_unpack(content, arrays))
     if tag == "set":
-        return {_unpack(item, arrays) for item in content}
+        return set(_unpack(content, arrays))
     if tag == "dict":
         return {_unpack(key, arrays): _unpack(item, arrays) for key, item in content}
     raise FrameError(f"a value with the unknown tag {tag!r}")

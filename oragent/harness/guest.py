@@ -177,7 +177,10 @@ class _Process:
             if self._reader in ready:
                 self._drain()
             if self._wire.fileno() in ready:
-                chunk = self._wire.recv(min(length - len(buffer), 1 << 20))
+                try:
+                    chunk = self._wire.recv(min(length - len(buffer), 1 << 20))
+                except ConnectionResetError:  # it ended before it had read all of the request
+                    chunk = b""
                 if not chunk:
                     raise self._death()
                 buffer += chunk

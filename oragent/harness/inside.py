@@ -27,6 +27,8 @@ __all__ = ["live"]
 
 DEFAULT_MEMORY_MB = 2048
 TRACEBACK_CHARACTERS = 4000
+OUT_OF_MEMORY = "ran out of memory"
+NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
 
 
 def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, function: str) -> NoReturn:
@@ -57,10 +59,10 @@ def _confine(wire: socket.socket, log: int, scorer: int) -> None:
     """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
     memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
-    # A library that is imported only now must not start threads either.
-    kept = {name: value for name, value in os.environ.items() if name.endswith("_NUM_THREADS") or name == FORBID}
-    os.environ.clear()
-    os.environ.update(kept)
+    for name in [*os.environ]:
+        # A library that is imported only now must not start threads either.
+        if not (name.endswith("_NUM_THREADS") or name == FORBID):
+            del os.environ[name]
     nothing = os.open(os.devnull, os.O_RDONLY)
     for source, target in ((nothing, 0), (log, 1), (log, 2)):
         os.dup2(source, target)
@@ -124,10 +126,12 @@ def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     except CandidateError as problem:  # a loop of ours found the decision wanting
         return _failure(Status(problem.status), str(problem))
     except MemoryError:
-        return _failure(Status.MEMORY, "ran out of memory")
+        return _failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
         return _failure(Status.REJECTED, f"syntax error in line {problem.lineno}: {problem.msg}")
     except BaseException as problem:
+        if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
+            return _failure(Status.MEMORY, OUT_OF_MEMORY)
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
         return _failure(Status.ERROR, message or type(problem).__name__, _traceback(problem, candidate))
 

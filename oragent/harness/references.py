@@ -12,6 +12,7 @@ from oragent.harness.arguments import Arguments
 __all__ = ["FILE", "gaps"]
 
 FILE = "references.yaml"
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # saves an evaluation two milliseconds, where it is there
 
 
 def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
@@ -33,7 +34,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
     if not path.is_file():
         return {}
     try:
-        known: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+        known: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), LOADER)
         sign = {"minimize": 1, "maximize": -1}[known["direction"]]
         means = {size: float(one["mean"]) for size, one in known["sets"].get(arguments.mode, {}).items()}
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as fault:

@@ -2,8 +2,8 @@
 
 import os
 import resource
-from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from oragent.isolation import credentials, kernel, landlock, seccomp
@@ -14,13 +14,18 @@ __all__ = ["DEVICES", "confine", "prepare", "surrender"]
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
 
 
-def prepare() -> None:
-    """Do once, in a process that forks guests, what every guest would have to do again."""
+def prepare(needed: tuple[Path, ...] = ()) -> None:
+    """Do once, in a process that forks others, what each would have to do again.
+
+    Args:
+        needed: what must stay readable beside Python in those that will ``surrender``.
+    """
     if allowed(Means.SECCOMP):
         with suppress(OSError):
             seccomp.guest_filter()
-    credentials.readable_by_all(credentials.interpreter_paths())
     landlock.abi()
+    for paths in ((), needed):
+        _rights(paths)
 
 
 def confine(memory_mb: int, scorer: int) -> None:
@@ -50,7 +55,7 @@ def confine(memory_mb: int, scorer: int) -> None:
             seccomp.install(seccomp.guest_filter())
 
 
-def surrender(needed: Sequence[Path] = ()) -> None:
+def surrender(needed: tuple[Path, ...] = ()) -> None:
     """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
 
     Where only root can read Python, the right to read every file is kept if Landlock will say which.
@@ -58,10 +63,17 @@ def surrender(needed: Sequence[Path] = ()) -> None:
     Args:
         needed: what must stay readable beside Python.
     """
-    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
-    kept = () if readable or not (allowed(Means.LANDLOCK) and landlock.abi()) else (kernel.CAP_DAC_READ_SEARCH,)
+    nobody, kept = _rights(needed)
     with suppress(OSError):
-        if os.geteuid() == 0 and allowed(Means.IDENTITY) and (readable or kept):
+        if nobody and os.geteuid() == 0:
             credentials.become_nobody(*kept)
         else:
             kernel.keep_capabilities(*filter(kernel.has_capability, kept))
+
+
+@cache
+def _rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
+    """Whether root may become nobody, and the capabilities that reading takes then."""
+    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
+    kept = () if readable or not (allowed(Means.LANDLOCK) and landlock.abi()) else (kernel.CAP_DAC_READ_SEARCH,)
+    return allowed(Means.IDENTITY) and bool(readable or kept), kept

@@ -19,7 +19,7 @@ __all__ = [
     "mount",
     "no_new_privileges",
     "prctl",
-    "rejoin_pid_namespace",
+    "rejoin",
     "syscall",
     "unshare",
 ]
@@ -103,13 +103,13 @@ def unshare(flags: int) -> None:
     _checked("unshare", flags)
 
 
-def rejoin_pid_namespace(descriptor: int) -> None:
-    """Have later children born into the namespace of an open ``/proc/self/ns/pid``.
+def rejoin(descriptor: int) -> None:
+    """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    _checked("setns", descriptor, CLONE_NEWPID)
+    _checked("setns", descriptor, 0)
 
 
 def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:

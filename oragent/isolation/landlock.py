@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["abi", "restrict"]
+__all__ = ["abi", "enforce", "restrict", "ruleset"]
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
@@ -53,10 +53,21 @@ def abi() -> int:
 def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> None:
     """Give up, for good, all access to files but this; ``no_new_privileges`` must be set.
 
+    Args and errors are those of ``ruleset``.
+    """
+    enforce(ruleset(read, write, network=network))
+
+
+def ruleset(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> int:
+    """Say what a process may access; nothing is forbidden yet.
+
     Args:
         read: folders and files that may be read, with what is below them.
         write: those that may be changed too.
         network: whether TCP stays allowed (known to version 4 on).
+
+    Returns:
+        A descriptor, which a child may inherit.
 
     Raises:
         OSError: if the kernel has no Landlock.
@@ -65,13 +76,26 @@ def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> N
     if not version:
         raise OSError("this kernel has no Landlock")
     files, net, scoped = RIGHTS[version]
-    ruleset = _Ruleset(files, 0 if network else net, scoped)
-    size = ctypes.c_size_t(ctypes.sizeof(ruleset) if version >= 6 else 16 if version >= 4 else 8)
-    descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(ruleset), size, ctypes.c_uint(0))
+    handled = _Ruleset(files, 0 if network else net, scoped)
+    size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else 16 if version >= 4 else 8)
+    descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))
     try:
         for paths, access in ((read, READ), (write, files)):
             for path in paths:
                 _allow(descriptor, path, access & files)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def enforce(descriptor: int) -> None:
+    """Give up, for good, all that a ruleset does not allow, and close it; ``no_new_privileges`` must be set.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    try:
         kernel.syscall(RESTRICT_SELF, ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:
         os.close(descriptor)

@@ -12,9 +12,11 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["children_apart", "enter", "private_view", "read_only", "shadow"]
+__all__ = ["child_apart", "enter", "own_processes", "read_only", "shadow"]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+HOME = "pid", "mnt", "ipc"
+PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
@@ -35,50 +37,46 @@ def enter() -> None:
     kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
 
 
-def read_only(own_processes: bool = True) -> None:
+def read_only() -> None:
     """Make all that is mounted read-only, and show only the processes of this namespace, where that is allowed.
 
     Raises:
         OSError: if mounts cannot be changed here.
     """
-    if own_processes:
-        with suppress(OSError):  # a container that hides parts of /proc lets nobody mount another
-            kernel.mount("proc", Path("/proc"), SCRATCH_FLAGS | kernel.MS_NOEXEC)
+    own_processes()
     kernel.make_read_only(Path("/"))
 
 
+def own_processes() -> None:
+    """Show only the processes of this namespace; one of its own processes has to ask for that."""
+    with suppress(OSError):  # a container that hides parts of /proc lets nobody mount another
+        kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
+
+
 @contextmanager
-def children_apart() -> Iterator[None]:
-    """Have the next child be the first process of a namespace of its own: when it ends, the kernel ends all in it.
+def child_apart(scratch: Path, scratch_mb: int) -> Iterator[None]:
+    """Fork a child within this, and it is the first process of a namespace of its own: when it ends, all in it do.
 
-    The caller must itself live in a namespace that ``enter`` made.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
-    own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        kernel.unshare(kernel.CLONE_NEWPID)
-        yield
-    finally:
-        kernel.rejoin_pid_namespace(own)
-        os.close(own)
-
-
-def private_view(scratch: Path, scratch_mb: int) -> None:
-    """Give this process its own shared memory, its own view of processes, and a scratch folder in memory.
+    It has its own shared memory, too, its own mounts, and a scratch folder in memory. The caller, who must itself live
+    in namespaces that ``enter`` made, is in there as well until it leaves this, so that it can do most of what is to be
+    done: every page that a new child touches has to be copied for it, which costs more than any call here.
 
     Args:
-        scratch: an existing folder; what is in it is covered by an empty one that vanishes with the process.
+        scratch: an existing folder; what is in it is covered by an empty one that vanishes with the child.
         scratch_mb: what fits into it, in MiB.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    kernel.unshare(kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
-    with suppress(OSError):
-        kernel.mount("proc", Path("/proc"), SCRATCH_FLAGS | kernel.MS_NOEXEC)
-    kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
+    home = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in HOME]
+    try:
+        kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+        kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
+        yield
+    finally:
+        for namespace in home:
+            kernel.rejoin(namespace)
+            os.close(namespace)
 
 
 def shadow(folder: Path, size_mb: int) -> None:

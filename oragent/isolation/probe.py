@@ -112,8 +112,8 @@ def _apart(scratch: Path) -> None:
 
 def _evaluation(scratch: Path) -> None:
     namespaces.read_only()
-    with namespaces.children_apart():
-        problem = tried(lambda: namespaces.private_view(scratch, 1))
+    with namespaces.child_apart(scratch, 1):
+        problem = tried(namespaces.own_processes)
     if problem:
         raise OSError(problem)
 

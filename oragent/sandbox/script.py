@@ -6,23 +6,42 @@ import sys
 import threading
 import traceback
 import types
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
+from functools import lru_cache
+from types import CodeType
 from typing import NoReturn
 
-__all__ = ["run"]
+__all__ = ["compiled", "run"]
 
 
-def run(script: Path, arguments: Sequence[str]) -> NoReturn:
-    """Be the main program, and end as Python ends: exit code, hooks, streams."""
-    sys.argv = [str(script), *arguments]
-    sys.path[0] = str(script.parent)
+@lru_cache(1)
+def compiled(script: str, text: str) -> CodeType | None:
+    """Compile an evaluator once for many evaluations; None where its own process has to say what is wrong with it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return compile(text, script, "exec", dont_inherit=True)
+        except Exception:
+            return None
+
+
+def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:
+    """Be the main program, and end as Python ends: exit code, hooks, streams.
+
+    Args:
+        script: its file.
+        arguments: its command line.
+        program: the file compiled, if it has been.
+    """
+    sys.argv = [script, *arguments]
+    sys.path[0] = os.path.dirname(script)
     for number, name in ((1, "stdout"), (2, "stderr")):
         setattr(sys, name, open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     code = 1
     try:
-        code = _execute(script)
+        code = _execute(script, program)
         threading._shutdown()  # type: ignore[attr-defined]  # what Python does before its exit hooks
         atexit._run_exitfuncs()
     except BaseException:
@@ -35,12 +54,15 @@ def run(script: Path, arguments: Sequence[str]) -> NoReturn:
         os._exit(code)
 
 
-def _execute(script: Path) -> int:
+def _execute(script: str, program: CodeType | None) -> int:
     module = types.ModuleType("__main__")
-    module.__file__ = str(script)
+    module.__file__ = script
     sys.modules["__main__"] = module
     try:
-        exec(compile(script.read_bytes(), str(script), "exec"), module.__dict__)
+        if program is None:
+            with open(script, "rb") as file:
+                program = compile(file.read(), script, "exec", dont_inherit=True)
+        exec(program, module.__dict__)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return (end.code or 0) & 0xFF

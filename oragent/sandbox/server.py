@@ -25,8 +25,8 @@ from oragent.isolation import kernel, namespaces, probe
 from oragent.isolation.cgroups import Group
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
-from oragent.sandbox.child import Setting
 from oragent.sandbox.limits import kernel_cache, tasks
+from oragent.sandbox.place import Setting
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
@@ -113,7 +113,7 @@ def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], eva
             warm_up(evaluator)
         if Means.NAMESPACES in setting.means:
             namespaces.read_only()
-        prepare()
+        prepare((setting.root_dir,))
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here

@@ -6,15 +6,15 @@ import signal
 import socket
 import sys
 import time
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from oragent.isolation import namespaces
 from oragent.isolation.means import Means
 from oragent.output import Capped
-from oragent.sandbox.child import Setting, live
+from oragent.sandbox.child import live
 from oragent.sandbox.life import End
+from oragent.sandbox.place import Setting, Unplaced, placed
 
 __all__ = ["Abandoned", "watch"]
 
@@ -36,7 +36,11 @@ def watch(job: dict[str, Any], setting: Setting, connection: socket.socket) -> d
     Raises:
         Abandoned: if the engine has gone; the evaluation is ended then too.
     """
-    with _Child(job, setting) as child:
+    try:
+        child = _Child(job, setting)
+    except Unplaced as problem:
+        return {"trouble": str(problem)}
+    with child:
         child.wait(connection)
     return child.outcome
 
@@ -49,12 +53,11 @@ class _Child:
         self.outcome: dict[str, Any] = {}
         self._apart = Means.NAMESPACES in setting.means
         self._scratch = setting.scratch
-        pipes = [os.pipe() for _ in range(3)]
-        job["parent"] = 0 if self._apart else os.getpid()  # from inside a namespace, a parent outside has no number
-        with namespaces.children_apart() if self._apart else nullcontext():
+        with placed(job, setting) as order:
+            pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(job, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
+                live(order, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
         for _, writer in pipes:
             os.close(writer)
         self._streams = {reader: Capped(job["limits"]["output_kb"] << 10) for reader, _ in pipes}

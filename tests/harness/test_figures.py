@@ -70,4 +70,4 @@ def test_averages_are_named_by_size() -> None:
 def test_seconds_are_the_candidates_and_all_the_rest() -> None:
     spent = harness.seconds(time.perf_counter() - 3.0, 1.25)
     assert spent["candidate_seconds"] == 1.25
-    assert spent["solver_seconds"] == pytest.approx(1.75, abs=0.1)
+    assert 1.7 < spent["solver_seconds"] < 3.0

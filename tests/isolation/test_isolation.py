@@ -82,7 +82,7 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
     (tmp_path / "file").write_text("x")
 
     def evaluation() -> None:
-        namespaces.private_view(tmp_path, 1)
+        namespaces.own_processes()
         assert os.getpid() == 1
         assert [name for name in os.listdir("/proc") if name.isdigit()] == ["1"]
         assert os.listdir(tmp_path) == []
@@ -94,7 +94,7 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
     def server() -> None:
         namespaces.read_only()
         for _ in range(2):  # every child has a namespace of its own
-            with namespaces.children_apart():
+            with namespaces.child_apart(tmp_path, 1):
                 problem = tried(evaluation)
             if problem:
                 raise OSError(problem)
