@@ -97,9 +97,10 @@ def audit_packing(
     Raises:
         CandidateError: ``rejected``, if the witness decides otherwise.
     """
-    for step in sample:
-        room = np.full(len(items), capacity)
-        np.subtract.at(room, packing[:step], items[:step])
+    room, placed = np.full(len(items), capacity), 0
+    for step in sorted(sample):
+        np.subtract.at(room, packing[placed:step], items[placed:step])
+        placed = step
         fitting = np.flatnonzero(room >= items[step])
         choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
         if choice != packing[step]:

@@ -15,7 +15,7 @@ from oragent.solvers.constructive import audit_packing, pack_online, sample_deci
 
 PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000)}
-AUDITED = 50  # decisions an instance
+AUDITED = 20  # decisions an instance
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)  # share of bins filled to the brim
 HOLLOW_EDGES = (0.005, 0.03, 0.1)  # share of bins filled to less than 80 %
 WAIT_EDGES = (20.0, 50.0, 80.0, 120.0, 165.0, 200.0)  # arrivals between an item and the next in its bin
