@@ -22,10 +22,18 @@ class Pool:
             raise ValueError(f"workers must be positive, not {workers}")
         self._run = run
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
+        self._free = asyncio.Semaphore(workers)
 
-    async def evaluate(self, job: Job) -> Evaluation:
-        """Run one job as soon as a worker is free."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None) -> Evaluation:
+        """Run one job as soon as a worker is free.
+
+        Args:
+            job: what to run.
+            admit: called when its turn has come; what it raises keeps the job from being run.
+        """
+        async with self._free:
+            admit()
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
 
     def close(self) -> None:
         """Start nothing more; what runs goes on until its sandbox is closed."""

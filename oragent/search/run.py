@@ -290,7 +290,7 @@ class Run:
     async def _fly(self, fingerprint: str, source: str) -> Evaluation:
         job = Job(self.problem.evaluator, source, self.desk.folder.root, self.desk.limits)
         try:
-            return self._kept(fingerprint, await self.desk.pool.evaluate(job))
+            return self._kept(fingerprint, await self.desk.pool.evaluate(job, self._in_time))
         finally:
             del self.desk.flying[fingerprint]
 
@@ -300,10 +300,14 @@ class Run:
         return self.desk.store.evaluation(fingerprint) or evaluation
 
     def _admit(self, exhausted: bool) -> None:
+        self._in_time()
+        if exhausted:
+            raise BudgetExhausted("what this round may use of the budget is used up")
+
+    def _in_time(self) -> None:
+        """Asked again when a worker is free: many evaluations may have ended since this one began to wait."""
         if self.desk.stopped:
             raise Interrupted("the run is being stopped")
         limit = self.desk.folder.config.budget.seconds
         if limit is not None and self.desk.clock() >= limit:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
-        if exhausted:
-            raise BudgetExhausted("what this round may use of the budget is used up")

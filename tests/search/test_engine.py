@@ -4,6 +4,7 @@ import asyncio
 import random
 import runpy
 import threading
+import time
 
 import pytest
 
@@ -201,6 +202,21 @@ def test_a_budget_of_seconds_counts_over_all_sittings(begun) -> None:
     again = search(reopen(folder.path), run=jittery)
     assert again.progress.spent.evaluations == outcome.progress.spent.evaluations
     assert len(history(folder)) == len({record[0] for record in history(folder)})
+
+
+def test_what_waits_for_a_worker_when_time_is_up_is_not_begun(begun) -> None:
+    starts: list[float] = []
+
+    def slow(job: Job) -> Evaluation:
+        starts.append(time.monotonic())
+        threading.Event().wait(0.3)
+        return scored(job)
+
+    folder = begun("budget.evaluations=null", "budget.seconds=0.8", "strategy.window=8")
+    outcome = search(folder, run=slow, workers=1)
+    assert outcome.reason == "the budget of 0.8 seconds is used up"
+    assert starts[-1] - starts[0] < 1.5  # seven others waited, which would have taken two seconds
+    assert outcome.progress.spent.evaluations == len(starts)
 
 
 class Oracle:
