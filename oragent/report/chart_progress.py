@@ -64,7 +64,9 @@ def window(points: Sequence[Point], references: Sequence[float], direction: str)
     sign = -1.0 if direction == "minimize" else 1.0
     scores = np.array([sign * point.score for point in points])
     top, base = scores.max(), sign * points[0].best
-    spread = top - base or np.subtract(*np.quantile(scores, [0.75, 0.25])) or max(abs(top) * 0.02, 1e-9)
+    least = 1e-6 * max(abs(top), abs(base), 1e-3)  # less than that cannot be told apart on an axis
+    spreads = top - base, np.subtract(*np.quantile(scores, [0.75, 0.25])), abs(top) * 0.02
+    spread = next((spread for spread in spreads if spread > least), least)
     bottom = max(min(base, float(np.quantile(scores, 0.1))), base - 0.25 * spread)
     reach = max(top - bottom, spread)
     near = [sign * value for value in references if bottom - reach < sign * value < top + reach]

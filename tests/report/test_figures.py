@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from oragent.report import chart_bars, chart_progress
@@ -55,6 +55,7 @@ def test_a_far_reference_is_left_out_and_a_near_one_is_in() -> None:
     st.lists(st.floats(-1e6, 1e6), max_size=3),
     st.sampled_from(["minimize", "maximize"]),
 )
+@example([1.0, 1e-207, 0.0, 0.0, 0.0], [], "maximize")
 def test_the_whole_curve_is_always_in_sight(scores: list[float], references: list[float], direction: str) -> None:
     points = curve(*scores, direction=direction)
     low, high = chart_progress.window(points, references, direction)
