@@ -39,6 +39,13 @@ primitives: [x * x]
 """
 
 
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes of this run of the tests share."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
     folder = tmp_path / "problems" / "toy"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent import cli
 from tests.llm.chat_server import Answer, ChatServer, failure, ok
 
 ROOT = Path(__file__).parent.parent
@@ -25,6 +26,23 @@ def environment(**extra: str) -> dict[str, str]:
 def oragent(*words: object, cwd: Path, **extra: str) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "oragent", *map(str, words)]
     return subprocess.run(command, cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """The same in this process: for what ends before anything begins."""
+
+    def run(*words: object) -> subprocess.CompletedProcess:
+        command = ["oragent", *map(str, words)]
+        monkeypatch.setattr(sys, "argv", command)
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return subprocess.CompletedProcess(command, ended.value.code, *capsys.readouterr())
+
+    monkeypatch.chdir(tmp_path)
+    for name in set(os.environ) - set(environment()):
+        monkeypatch.delenv(name)
+    return run
 
 
 def only_run(root: Path) -> Path:
@@ -203,9 +221,9 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_clear_line(toy: Path, tmp_path: Path, words: list[str], said: str) -> None:
+def test_a_mistake_is_one_clear_line(toy: Path, tmp_path: Path, here, words: list[str], said: str) -> None:
     quick = ["model.retries=0"] if "m" in words else []
-    assert said in complaint(oragent(*words, *quick, cwd=tmp_path))
+    assert said in complaint(here(*words, *quick))
     assert not list(tmp_path.glob("outputs/toy/*"))
 
 
@@ -225,20 +243,20 @@ def test_a_candidate_with_a_syntax_error_is_rejected_with_its_line(toy: Path, tm
     assert "return (x" in said
 
 
-def test_a_candidate_that_is_no_text_is_one_line(toy: Path, tmp_path: Path) -> None:
+def test_a_candidate_that_is_no_text_is_one_line(toy: Path, tmp_path: Path, here) -> None:
     binary = tmp_path / "binary.py"
     binary.write_bytes(b"\xff\xfe\x00" * 100)
-    assert "not UTF-8 text" in complaint(oragent("eval", "toy", "--candidate", binary, cwd=tmp_path))
+    assert "not UTF-8 text" in complaint(here("eval", "toy", "--candidate", binary))
 
 
-def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path) -> None:
+def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path, here) -> None:
     oragent("run", "toy", "--evaluations", 3, cwd=tmp_path)
     folder = only_run(tmp_path)
     (folder / "run.db").write_bytes(b"rubbish" * 1000)
     for name in ("run.db-wal", "run.db-shm"):
         (folder / name).unlink(missing_ok=True)
     for command in ("resume", "show", "report"):
-        assert "corrupted" in complaint(oragent(command, folder, cwd=tmp_path))
+        assert "corrupted" in complaint(here(command, folder))
 
 
 def test_doctor_says_what_is_held_and_what_is_not(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 """Every problem keeps the contract; a new one is covered without a new test."""
 
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, Level, check
-from oragent.authoring.bench import Bench
+from oragent.authoring import Finding, Level, bench, check
 from oragent.protocol import Status
+from oragent.sandbox import Sandbox, evaluate
 from oragent.search.problem import load
 
 ROOT = Path(__file__).parent.parent
@@ -15,38 +17,47 @@ PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.ya
 
 # Problems of which one val evaluation takes minutes, on one core.
 SLOW = {"tsp_lehd", "cvrp_lehd"}
-QUICK = [
-    pytest.param(folder, id=folder.name, marks=pytest.mark.slow if folder.name in SLOW else ()) for folder in PROBLEMS
-]
 
 # Warnings that a problem may have: its name and the finding's title, each with the reason.
 ALLOWED: dict[tuple[str, str], str] = {}
 
 
-def skip_without_what_it_requires(folder: Path) -> None:
-    for module in load(folder).about.requires:
+def cases(slow: Callable[[Path], bool]) -> list[object]:
+    return [pytest.param(folder, id=folder.name, marks=pytest.mark.slow if slow(folder) else ()) for folder in PROBLEMS]
+
+
+def requires(folder: Path) -> tuple[str, ...]:
+    return load(folder).about.requires
+
+
+@pytest.fixture
+def sandbox(folder: Path) -> Iterator[Sandbox]:
+    """Where a problem's candidates are scored, forked from one interpreter, as in a search."""
+    for module in requires(folder):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
+    with Sandbox() as shared:
+        yield shared
 
 
 def complaints(folder: Path, quick: bool) -> list[Finding]:
-    skip_without_what_it_requires(folder)
-    findings = check(folder, ROOT, quick=quick)
     return [
         finding
-        for finding in findings
+        for finding in check(folder, ROOT, quick=quick)
         if finding.level is Level.FAILURE
         or (finding.level is Level.WARNING and (folder.name, finding.title) not in ALLOWED)
     ]
 
 
-@pytest.mark.parametrize("folder", QUICK)
-def test_a_problem_keeps_the_contract(folder: Path) -> None:
+@pytest.mark.parametrize("folder", cases(lambda folder: folder.name in SLOW))
+def test_a_problem_keeps_the_contract(folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = chain([evaluate], repeat(sandbox))  # a fresh interpreter and a fork of another must tell the same score
+    monkeypatch.setattr(bench, "evaluate", lambda job: next(ways)(job))
     assert complaints(folder, quick=True) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("folder", PROBLEMS, ids=lambda folder: folder.name)
+@pytest.mark.usefixtures("sandbox")
+@pytest.mark.parametrize("folder", cases(lambda folder: True))
 def test_a_problem_keeps_the_contract_in_a_full_check(folder: Path) -> None:
     assert complaints(folder, quick=False) == []
 
@@ -69,25 +80,19 @@ HOSTILE = {
 WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*args, **kwargs):\n    {body}\n"
 
 
-def hostile_cases() -> list[object]:
-    return [
-        pytest.param(folder, body, id=f"{folder.name} {what}", marks=pytest.mark.slow if slow else ())
-        for folder in PROBLEMS
-        for slow in [bool(load(folder).about.requires)]
-        for what, body in HOSTILE.items()
-    ]
-
-
-@pytest.mark.parametrize(("folder", "body"), hostile_cases())
-def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, body: str) -> None:
-    skip_without_what_it_requires(folder)
+@pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
+def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(
+    folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bench, "evaluate", sandbox)
     problem = load(folder)
-    bench = Bench(problem, ROOT, problem.about.timeout_s)
-    source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
-    ended = bench.run(source, mode="train")
-    if body == HOSTILE["writes into its arguments"]:
-        assert ended.score == bench.run(mode="train").score, ended.message
-    elif ended.score is None:
-        assert ended.status in (Status.INVALID, Status.ERROR), f"{ended.status}: {ended.message}"
-        assert "size " in ended.message
-        assert ended.status is Status.ERROR or "returned" in ended.message
+    scorer = bench.Bench(problem, ROOT, problem.about.timeout_s)
+    for what, body in HOSTILE.items():
+        source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
+        ended = scorer.run(source, mode="train")
+        if what == "writes into its arguments":
+            assert ended.score == scorer.run(mode="train").score, ended.message
+        elif ended.score is None:
+            assert ended.status in (Status.INVALID, Status.ERROR), f"{what}: {ended.status}: {ended.message}"
+            assert "size " in ended.message, what
+            assert ended.status is Status.ERROR or "returned" in ended.message, what

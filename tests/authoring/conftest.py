@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, check
+from oragent.authoring import Finding, bench, check
+from oragent.sandbox import Sandbox
 
 from .folders import Checked
 
@@ -56,7 +57,15 @@ __SANDBOX_SUCCESS__''')
 
 
 @pytest.fixture
-def checked(tmp_path: Path) -> Checked:
+def forked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fork all evaluations of a check from one interpreter, as a search does: they start in milliseconds."""
+    with Sandbox() as sandbox:
+        monkeypatch.setattr(bench, "evaluate", sandbox)
+        yield
+
+
+@pytest.fixture
+def checked(tmp_path: Path, forked: None) -> Checked:
     """Check a small problem after a change of one of its files: of ``old`` text to ``new``."""
 
     def run(file: str = "", old: str = "", new: str = "", **options: object) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ from oragent.compare.plan import planned
 from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.search.config import read
 from tests.conftest import DESCRIPTION, EVALUATOR
+from tests.sharing import once
 from tests.test_cli import complaint, environment, oragent
 
 SEED = "def guess(x):\n    return x * 2.0\n"
@@ -68,14 +69,18 @@ class Skeleton(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def compared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess]:
+def compared(shared: Path) -> tuple[Path, subprocess.CompletedProcess]:
     """A comparison that is done: its folder, and what was said."""
-    root = tmp_path_factory.mktemp("compared")
+    done = once(shared, "compared", comparing)
+    return shared / "compared" / "c", subprocess.CompletedProcess(**done)
+
+
+def comparing(root: Path) -> dict[str, object]:
     toy = root / "problems" / "toy"
     toy.mkdir(parents=True)
     for name, text in (("problem.yaml", DESCRIPTION), ("eval.py", EVALUATOR), ("heuristic.py", SEED)):
         (toy / name).write_text(text)
-    return root / "c", oragent("compare", *BASIC, cwd=root)
+    return vars(oragent("compare", *BASIC, cwd=root))
 
 
 def test_all_runs_are_done_and_told(compared: tuple[Path, subprocess.CompletedProcess]) -> None:
@@ -86,6 +91,45 @@ def test_all_runs_are_done_and_told(compared: tuple[Path, subprocess.CompletedPr
     assert "gp − random" in done.stdout or "random − gp" in done.stdout
     assert "With 2 seeds no difference can be shown: it takes 6." in done.stdout
     assert f"report {folder.name}/report.html" in done.stdout
+
+
+def test_a_killed_comparison_goes_on_where_it_was(toy: Path, tmp_path: Path) -> None:
+    (toy / "eval.py").write_text((toy / "eval.py").read_text() + "\nimport time; time.sleep(0.1)\n")
+    words = [str(1 if word == 2 else word) for word in BASIC]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oragent", "compare", *words], cwd=tmp_path, env=environment(),
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    while sum(map(len, map(evaluated, databases(tmp_path / "c")))) < 10:  # early in the second run
+        time.sleep(0.05)
+        assert process.poll() is None
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {database: evaluated(database) for database in databases(tmp_path / "c")}
+    assert sorted(map(len, before.values()))[-1] == 8
+    done = oragent("compare", "--outputs", "c", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("complete before") == 1
+    after = {database: evaluated(database) for database in databases(tmp_path / "c")}
+    assert [len(found) for found in after.values()] == [8, 8]
+    for database, found in before.items():
+        assert found.items() <= after[database].items()
+
+
+def test_ctrl_c_ends_it_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None:
+    words = [str(8000 if word == 8 else word) for word in BASIC]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oragent", "compare", *words], cwd=tmp_path, env=environment(),
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    while sum(map(len, map(evaluated, databases(tmp_path / "c")))) < 3:
+        time.sleep(0.05)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "unfinished: stopped by Ctrl-C" in said
+    assert "oragent compare --outputs c" in said
 
 
 def test_the_report_has_the_parts_that_it_had(compared: tuple[Path, subprocess.CompletedProcess]) -> None:
@@ -127,29 +171,6 @@ def test_a_strategy_may_be_added_and_what_is_done_is_not_done_again(
     assert more.returncode == 0, more.stderr
     assert (more.stdout.count("complete before"), more.stdout.count(": complete\n")) == (4, 2)
     assert before.items() <= {database: evaluated(database) for database in databases(folder)}.items()
-
-
-def test_a_killed_comparison_goes_on_where_it_was(toy: Path, tmp_path: Path) -> None:
-    (toy / "eval.py").write_text((toy / "eval.py").read_text() + "\nimport time; time.sleep(0.1)\n")
-    words = [str(1 if word == 2 else word) for word in BASIC]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "oragent", "compare", *words], cwd=tmp_path, env=environment(),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    while sum(map(len, map(evaluated, databases(tmp_path / "c")))) < 12:  # in the middle of the second run
-        time.sleep(0.05)
-        assert process.poll() is None
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    before = {database: evaluated(database) for database in databases(tmp_path / "c")}
-    assert sorted(map(len, before.values()))[-1] == 8
-    done = oragent("compare", "--outputs", "c", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("complete before") == 1
-    after = {database: evaluated(database) for database in databases(tmp_path / "c")}
-    assert [len(found) for found in after.values()] == [8, 8]
-    for database, found in before.items():
-        assert found.items() <= after[database].items()
 
 
 BAD = {
@@ -217,19 +238,3 @@ def test_when_no_run_is_finished_there_is_nothing_to_compare(toy: Path, tmp_path
     (begun / "config.yaml").write_text("problem: {na")  # killed while it was being written
     with pytest.raises(StoreError, match=r"no run in .* has used up its budget yet: nothing to compare"):
         load(plan, tmp_path / "c")
-
-
-def test_ctrl_c_ends_it_and_says_how_to_go_on(toy: Path, tmp_path: Path) -> None:
-    words = [str(8000 if word == 8 else word) for word in BASIC]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "oragent", "compare", *words], cwd=tmp_path, env=environment(),
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
-    while sum(map(len, map(evaluated, databases(tmp_path / "c")))) < 3:
-        time.sleep(0.05)
-        assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "unfinished: stopped by Ctrl-C" in said
-    assert "oragent compare --outputs c" in said

@@ -56,8 +56,8 @@ class Fault:
 
     @property
     def limits(self) -> Limits:
-        """Of its evaluation: short, where it will not end by itself."""
-        return Limits(wall_s=float(self.header("seconds", "3")), memory_mb=700)
+        """Of its evaluation: patient with a busy machine, and short where it will not end by itself."""
+        return Limits(wall_s=float(self.header("seconds", "20")), memory_mb=700)
 
 
 FAULTS = [Fault(path) for path in sorted((HERE / "candidates").glob("*.py"))]
@@ -95,9 +95,9 @@ def listen() -> int:
     return port
 
 
-def processes(root: Path) -> list[int]:
+def processes(root: Path, port: int) -> list[int]:
     """What is alive of our evaluations: all forks bear their server's command, and a started program its own."""
-    return bearing(f"--root-dir={root}\0") + bearing("sleep\x0061.25\0")
+    return bearing(f"--root-dir={root}\0") + bearing(f"sleep\x0061.{port}\0")
 
 
 def put(sandbox: Sandbox, root: Path, port: int, fault: Fault) -> Evaluation:
@@ -119,10 +119,10 @@ def main() -> None:
             ended = list(threads.map(lambda fault: put(sandbox, root, port, fault), FAULTS))
             honest = put(sandbox, root, port, Fault(HERE / "candidates" / "is_honest.py"))
         seconds = time.monotonic() - begun
-        deadline = time.monotonic() + 3
-        while processes(root) and time.monotonic() < deadline:
+        deadline = time.monotonic() + 20
+        while processes(root, port) and time.monotonic() < deadline:
             time.sleep(0.02)
-        left = processes(root)
+        left = processes(root, port)
         changed = sorted(key for key in state(root).items() ^ whole.items())
     offers = probe()
     print(

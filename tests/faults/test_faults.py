@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,45 +19,56 @@ import pytest
 from oragent.isolation import Guarantee
 from oragent.isolation.means import FORBID
 from tests.faults.drive import FAULTS, HERE, Fault
+from tests.sharing import once
 
 PROJECT = HERE.parents[1]
 # env in between: setpriv itself may still start what its user may not.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
-# All tests of a mode go to one process, where the faults are driven once.
-MODES = [pytest.param(mode, marks=pytest.mark.xdist_group(f"faults {mode}")) for mode in ("all", "limits", "user")]
+MODES = ("all", "limits", "user")
 GOT_THROUGH = "got through"
+Drive = Callable[[str], dict[str, Any]]
 
 
-@cache
-def driven(mode: str) -> dict[str, Any]:
-    """What became of all faults."""
-    command, environment = [sys.executable], dict(os.environ)
-    if mode == "limits":
-        environment[FORBID] = "limits"
-    if mode == "user":
-        command, environment = another_user()
+@pytest.fixture(scope="session")
+def driven(shared: Path) -> Drive:
+    """What became of all faults, in a mode; they are driven once."""
+    return lambda mode: once(shared, f"faults-{mode}", lambda _: drive(*started(mode)))
+
+
+def drive(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
     environment["PYTHONPATH"] = os.pathsep.join([str(PROJECT), environment.get("PYTHONPATH", "")])
     done = subprocess.run([*command, HERE / "drive.py"], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
-def another_user() -> tuple[list[str], dict[str, str]]:
-    """A Python that an ordinary user can start and that has our dependencies."""
+def started(mode: str) -> tuple[list[str], dict[str, str]]:
+    """How a mode is started: its command, and its environment."""
+    if mode != "user":
+        forbidden = {FORBID: "limits"} if mode == "limits" else {}
+        return [sys.executable], {**os.environ, **forbidden}
     if os.geteuid():
         pytest.skip("the suite already runs as an ordinary user")
+    if found := another_user():
+        return found
+    pytest.skip("no Python on this machine that an ordinary user could start")
+
+
+@cache
+def another_user() -> tuple[list[str], dict[str, str]] | None:
+    """A Python that an ordinary user can start and that has our dependencies."""
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": sysconfig.get_paths()["purelib"]}
     for python in (sys.executable, "/usr/bin/python3"):
         command = [*NOBODY, python]
         trial = [*command, "-c", "import numpy, sys; sys.path.insert(0, '.'); import oragent.sandbox"]
         if not subprocess.run(trial, env=environment, cwd=PROJECT, capture_output=True, check=False).returncode:
             return command, environment
-    pytest.skip("no Python on this machine that an ordinary user could start")
+    return None
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.path.stem)
-def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: str) -> None:
+def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: str, driven: Drive) -> None:
     found = driven(mode)
     ended = found["faults"][fault.path.stem]
     if fault.holds in found["not_held"]:
@@ -68,7 +80,7 @@ def test_a_fault_has_its_status_and_no_more_than_its_worth(fault: Fault, mode: s
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_the_run_goes_on_and_nothing_is_left(mode: str) -> None:
+def test_the_run_goes_on_and_nothing_is_left(mode: str, driven: Drive) -> None:
     found = driven(mode)
     assert found["honest"] is not None
     assert found["left"] == []
@@ -77,15 +89,14 @@ def test_the_run_goes_on_and_nothing_is_left(mode: str) -> None:
         assert found["changed"] == []
 
 
-@pytest.mark.parametrize("mode", [MODES[0], MODES[2]])
-def test_this_machine_holds_everything(mode: str) -> None:
+@pytest.mark.parametrize("mode", ["all", "user"])
+def test_this_machine_holds_everything(mode: str, driven: Drive) -> None:
     missing = driven(mode)["not_held"]
     if missing:
         pytest.skip(f"not held on this machine: {', '.join(missing)}")
 
 
-@pytest.mark.xdist_group("faults limits")
-def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone() -> None:
+def test_what_doctor_calls_not_held_is_exactly_what_gets_through_with_limits_alone(driven: Drive) -> None:
     found = driven("limits")
     through = {
         fault.holds for fault in FAULTS if GOT_THROUGH in found["faults"][fault.path.stem]["message"] and fault.holds

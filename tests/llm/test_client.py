@@ -99,7 +99,7 @@ def test_the_request_carries_model_messages_key_and_temperature() -> None:
 )
 def test_a_failure_that_may_pass_is_tried_again(trouble: Answer) -> None:
     with ChatServer(trouble, trouble, ok("at last", usage=(7, 3))) as server:
-        (reply,) = ask(server, timeout_s=0.3)
+        (reply,) = ask(server, timeout_s=1.0 if trouble.delay_s else 20.0)
     assert (reply.text, reply.retries, len(server.requests)) == ("at last", 2, 3)
     assert (reply.tokens_in, reply.tokens_out) == (7, 3)
 
@@ -150,7 +150,7 @@ def test_a_time_out_bounds_a_trickle_of_bytes_too() -> None:
         begin = time.monotonic()
         with pytest.raises(ModelError, match=r"no answer within 0\.2 s"):
             asyncio.run(run())
-        assert time.monotonic() - begin < 2.0
+        assert time.monotonic() - begin < 10.0
 
 
 @pytest.mark.parametrize("asked", [lambda: "0.3", lambda: formatdate(time.time() + 2, usegmt=True)])

@@ -288,6 +288,6 @@ def test_any_text_gives_a_program_or_a_reply_error(text: str, parent: str | None
     "part", ["```\n", "<think>", "</think>", "x = (\n", "def f(\n", "<<<<<<< SEARCH\n", "`", "@a\n"]
 )
 def test_a_long_reply_is_read_in_little_time(part: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     fail(part * 20_000)
-    assert time.perf_counter() - begin < 3.0
+    assert time.process_time() - begin < 3.0

@@ -20,13 +20,24 @@ from oragent.sandbox.life import End, Life, Stage
 from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
-SLOW = f"import time\ntime.sleep(1.5)\nprint('''{BLOCK}''')"
 PROJECT = Path(__file__).parents[2]
 
 
 def job(folder: Path, script: str, wall_s: float = 20) -> Job:
     (folder / "eval.py").write_text(script)
     return Job(folder / "eval.py", "", folder, Limits(wall_s=wall_s))
+
+
+def waiting(folder: Path) -> str:
+    """An evaluation that goes on when it is told to."""
+    go = str(folder / "go")
+    return f"import os, time\nwhile not os.path.exists({go!r}): time.sleep(0.01)\nprint('''{BLOCK}''')"
+
+
+def strike(folder: Path, above: int, number: signal.Signals) -> None:
+    """Send a signal to one of the processes of the evaluation that waits, then tell it to go on."""
+    os.kill(generation(folder, above), number)
+    (folder / "go").touch()
 
 
 def family(folder: Path) -> dict[int, tuple[int, int]]:
@@ -78,7 +89,7 @@ def meanwhile(sandbox: Sandbox, job: Job, act: Callable[[], None]) -> Evaluation
 
 @pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
 def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Sandbox, number: int) -> None:
-    found = meanwhile(sandbox, job(tmp_path, SLOW), lambda: os.kill(generation(tmp_path, number), signal.SIGKILL))
+    found = meanwhile(sandbox, job(tmp_path, waiting(tmp_path)), lambda: strike(tmp_path, number, signal.SIGKILL))
     assert (found.status, found.score) == (Status.OK, 3.5)
     assert sandbox(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
 
@@ -108,12 +119,8 @@ def test_a_server_that_stands_still_is_replaced(
     tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host, "GRACE_S", 0.5)
-
-    script = f"import time\ntime.sleep(0.5)\nprint('''{BLOCK}''')"
-    found = meanwhile(
-        sandbox, job(tmp_path, script, wall_s=2), lambda: os.kill(generation(tmp_path, 1), signal.SIGSTOP)
-    )
-    assert found.score == 3.5
+    slow = job(tmp_path, waiting(tmp_path), wall_s=2)
+    assert meanwhile(sandbox, slow, lambda: strike(tmp_path, 1, signal.SIGSTOP)).score == 3.5
 
 
 def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:

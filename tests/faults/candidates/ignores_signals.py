@@ -1,5 +1,6 @@
 """Never returns, and takes no hint."""
 # expect: timeout
+# seconds: 1
 
 import signal
 

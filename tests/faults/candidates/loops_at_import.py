@@ -1,5 +1,6 @@
 """Never even loads."""
 # expect: timeout
+# seconds: 1
 
 while True:
     pass

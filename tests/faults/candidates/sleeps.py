@@ -1,5 +1,6 @@
 """Waits for ever."""
 # expect: timeout
+# seconds: 1
 
 import time
 

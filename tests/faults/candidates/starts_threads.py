@@ -1,5 +1,6 @@
 """Starts threads without end."""
 # expect: error memory timeout
+# seconds: 1
 
 import threading
 import time

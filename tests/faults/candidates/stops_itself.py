@@ -1,5 +1,6 @@
 """Sends itself SIGSTOP."""
 # expect: error timeout
+# seconds: 1
 
 import os
 import signal
