@@ -1,15 +1,15 @@
 """Every problem keeps the contract; a new one is covered without a new test."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib.util import find_spec
-from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, Level, bench, check
+from oragent.authoring import Finding, Level, check
+from oragent.authoring.bench import Bench
 from oragent.protocol import Status
-from oragent.sandbox import Sandbox, evaluate
+from oragent.sandbox import Sandbox
 from oragent.search.problem import load
 
 ROOT = Path(__file__).parent.parent
@@ -30,14 +30,11 @@ def requires(folder: Path) -> tuple[str, ...]:
     return load(folder).about.requires
 
 
-@pytest.fixture
-def sandbox(folder: Path) -> Iterator[Sandbox]:
-    """Where a problem's candidates are scored, forked from one interpreter, as in a search."""
+@pytest.fixture(autouse=True)
+def _installed(folder: Path) -> None:
     for module in requires(folder):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
-    with Sandbox() as shared:
-        yield shared
 
 
 def complaints(folder: Path, quick: bool) -> list[Finding]:
@@ -50,13 +47,10 @@ def complaints(folder: Path, quick: bool) -> list[Finding]:
 
 
 @pytest.mark.parametrize("folder", cases(lambda folder: folder.name in SLOW))
-def test_a_problem_keeps_the_contract(folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = chain([evaluate], repeat(sandbox))  # a fresh interpreter and a fork of another must tell the same score
-    monkeypatch.setattr(bench, "evaluate", lambda job: next(ways)(job))
+def test_a_problem_keeps_the_contract(folder: Path) -> None:
     assert complaints(folder, quick=True) == []
 
 
-@pytest.mark.usefixtures("sandbox")
 @pytest.mark.parametrize("folder", cases(lambda folder: True))
 def test_a_problem_keeps_the_contract_in_a_full_check(folder: Path) -> None:
     assert complaints(folder, quick=False) == []
@@ -81,18 +75,16 @@ WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*ar
 
 
 @pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
-def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(
-    folder: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bench, "evaluate", sandbox)
+def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path) -> None:
     problem = load(folder)
-    scorer = bench.Bench(problem, ROOT, problem.about.timeout_s)
-    for what, body in HOSTILE.items():
-        source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
-        ended = scorer.run(source, mode="train")
-        if what == "writes into its arguments":
-            assert ended.score == scorer.run(mode="train").score, ended.message
-        elif ended.score is None:
-            assert ended.status in (Status.INVALID, Status.ERROR), f"{what}: {ended.status}: {ended.message}"
-            assert "size " in ended.message, what
-            assert ended.status is Status.ERROR or "returned" in ended.message, what
+    with Sandbox() as sandbox:
+        bench = Bench(problem, ROOT, problem.about.timeout_s, sandbox)
+        for what, body in HOSTILE.items():
+            source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
+            ended = bench.run(source, mode="train")
+            if what == "writes into its arguments":
+                assert ended.score == bench.run(mode="train").score, ended.message
+            elif ended.score is None:
+                assert ended.status in (Status.INVALID, Status.ERROR), f"{what}: {ended.status}: {ended.message}"
+                assert "size " in ended.message, what
+                assert ended.status is Status.ERROR or "returned" in ended.message, what

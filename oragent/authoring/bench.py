@@ -1,5 +1,6 @@
 """Evaluations for a check: the same sandbox as in a search."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,11 +29,13 @@ class Bench:
         problem: what they are for.
         root: the project root.
         timeout_s: seconds that one evaluation may take.
+        score: runs an evaluation; by default in a fresh interpreter.
     """
 
     problem: Problem
     root: Path
     timeout_s: float
+    score: Callable[[Job], Evaluation] = evaluate
 
     def run(
         self,
@@ -52,7 +55,7 @@ class Bench:
         """
         limits = Limits(min(wall_s or self.timeout_s, self.timeout_s), self.problem.about.memory_mb)
         text = self.problem.seed if source is None else source
-        return evaluate(Job(self.problem.evaluator, text, self.root, limits, mode, size))
+        return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size))
 
 
 @dataclass(frozen=True)

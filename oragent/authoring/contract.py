@@ -2,7 +2,8 @@
 
 import ast
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from itertools import chain, repeat
 from pathlib import Path
 
 from oragent.authoring.bench import Bench, Seed, described, explained
@@ -12,7 +13,7 @@ from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
-from oragent.sandbox import Evaluation
+from oragent.sandbox import Evaluation, Job, Sandbox, evaluate
 from oragent.search.problem import Feature, Problem, load
 
 __all__ = ["check"]
@@ -38,11 +39,18 @@ def check(folder: Path, root: Path, timeout_s: float | None = None, *, quick: bo
         return
     yield Finding(Level.OK, "folder", f"problem.yaml, {problem.about.evaluator} and heuristic.py can be read")
     yield _docstring(problem)
-    bench = Bench(problem, root.resolve(), timeout_s or problem.about.timeout_s)
+    with Sandbox() as forked:
+        # A fresh interpreter and a fork of another must tell the same score.
+        ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
+        bench = Bench(problem, root.resolve(), timeout_s or problem.about.timeout_s, lambda job: next(ways)(job))
+        yield from _findings(bench, quick)
+
+
+def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
     seed = yield from _seed(bench, quick)
     if seed is None:
         return
-    yield _features(problem.about.features, seed)
+    yield _features(bench.problem.about.features, seed)
     yield _metrics(seed)
     yield from primitives(bench, seed)
     yield from command_line(bench, seed, quick)

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, bench, check
-from oragent.sandbox import Sandbox
+from oragent.authoring import Finding, check
 
 from .folders import Checked
 
@@ -57,15 +56,7 @@ __SANDBOX_SUCCESS__''')
 
 
 @pytest.fixture
-def forked(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fork all evaluations of a check from one interpreter, as a search does: they start in milliseconds."""
-    with Sandbox() as sandbox:
-        monkeypatch.setattr(bench, "evaluate", sandbox)
-        yield
-
-
-@pytest.fixture
-def checked(tmp_path: Path, forked: None) -> Checked:
+def checked(tmp_path: Path) -> Checked:
     """Check a small problem after a change of one of its files: of ``old`` text to ``new``."""
 
     def run(file: str = "", old: str = "", new: str = "", **options: object) -> Iterator[Finding]:

@@ -51,7 +51,6 @@ def greedy(keys: np.ndarray, value: np.ndarray, weight: np.ndarray, capacity: fl
     return total
 
 
-@pytest.mark.usefixtures("forked")
 def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
     assert complaints(check(new("sack", tmp_path), tmp_path)) == []
 
@@ -103,7 +102,6 @@ def test_a_sack_that_is_too_heavy_has_no_objective(tmp_path: Path) -> None:
         module.objective(np.array([True, True]), np.ones(2), np.array([4.0, 5.0]), 8.0)
 
 
-@pytest.mark.usefixtures("forked")
 def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
     sack, rng = bench(new("sack", tmp_path)), np.random.default_rng(0)
     problem = sack.problem
