@@ -14,7 +14,8 @@ from oragent.llm.model import Model, ModelSettings
 from oragent.llm.prices import Prices
 from oragent.llm.recorded import silent
 from oragent.llm.scripted import Scripted
-from oragent.sandbox import Job, Pool, Sandbox
+from oragent.sandbox import Job, Sandbox
+from oragent.sandbox.pool import Pool
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder

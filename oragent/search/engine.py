@@ -17,7 +17,7 @@ from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemErr
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
 from oragent.protocol import Status
-from oragent.sandbox import Pool
+from oragent.sandbox.pool import Pool
 from oragent.search.archive import AddStatus, Archive, Elite
 from oragent.search.budget import Spent
 from oragent.search.credit import credit

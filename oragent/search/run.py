@@ -12,7 +12,8 @@ import numpy as np
 from oragent.errors import BudgetExhausted, CandidateError, OragentError
 from oragent.llm.model import Message, Model, Prompt
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, Limits, Pool
+from oragent.sandbox import Evaluation, Job, Limits
+from oragent.sandbox.pool import Pool
 from oragent.search import syntax
 from oragent.search.archive import Archive
 from oragent.search.budget import Spent

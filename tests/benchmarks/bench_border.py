@@ -64,7 +64,8 @@ ENGINE = """
 import asyncio, itertools, resource, sys, time
 from pathlib import Path
 from oragent.llm.model import Reply
-from oragent.sandbox import Pool, Sandbox
+from oragent.sandbox import Sandbox
+from oragent.sandbox.pool import Pool
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import begin

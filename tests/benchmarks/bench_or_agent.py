@@ -13,7 +13,8 @@ from pathlib import Path
 
 from oragent.llm.model import Message, Prompt, Reply
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, Pool
+from oragent.sandbox import Evaluation, Job
+from oragent.sandbox.pool import Pool
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, begin, reopen

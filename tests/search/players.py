@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oragent.llm.model import Message, Prompt, Reply
-from oragent.sandbox import Pool
+from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import RecordedReply, Store

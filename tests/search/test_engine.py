@@ -11,7 +11,8 @@ import pytest
 from oragent.errors import ModelError, ProblemError
 from oragent.llm.model import Message, Reply
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, Pool, evaluate
+from oragent.sandbox import Evaluation, Job, evaluate
+from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.run import Run

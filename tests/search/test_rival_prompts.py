@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Limits, Pool
+from oragent.sandbox import Evaluation, Limits
+from oragent.sandbox.pool import Pool
 from oragent.search.archive import Archive
 from oragent.search.budget import Spent
 from oragent.search.folder import RunFolder

@@ -8,7 +8,7 @@ import pytest
 
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply
-from oragent.sandbox import Pool
+from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Record, Store

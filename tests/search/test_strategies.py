@@ -8,7 +8,7 @@ import pytest
 from oragent.llm.model import Reply
 from oragent.llm.scripted import Scripted
 from oragent.protocol import Status
-from oragent.sandbox import Pool
+from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import Record, Store
