@@ -8,10 +8,11 @@ from oragent.harness.neural import CHOICES, FLAGS
 
 from functools import partial
 
-from oragent.biases.cvrp import SIZES, evaluate
+from oragent.biases.kinds import ROUTES
+from oragent.biases.scoring import SIZES, evaluate
 
 COUNTS = {"train": 10, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
-    score = partial(evaluate, problem="cvrp_pomo", counts=COUNTS)
+    score = partial(evaluate, kind=ROUTES, problem="cvrp_pomo", counts=COUNTS)
     run(score, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES)

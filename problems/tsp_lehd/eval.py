@@ -8,10 +8,11 @@ from oragent.harness.neural import CHOICES, FLAGS
 
 from functools import partial
 
-from oragent.biases.tsp import SIZES, evaluate
+from oragent.biases.kinds import TOURS
+from oragent.biases.scoring import SIZES, evaluate
 
 COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
-    score = partial(evaluate, problem="tsp_lehd", counts=COUNTS)
+    score = partial(evaluate, kind=TOURS, problem="tsp_lehd", counts=COUNTS)
     run(score, function="heuristics", sizes=SIZES, flags=FLAGS, choices=CHOICES)

@@ -1,4 +1,4 @@
-"""Score biases on the attention of a neural solver: greedy tours, far larger than those that it was trained on."""
+"""Score biases on the attention of a neural solver: greedy walks, far larger than those that it was trained on."""
 
 from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
 from oragent.harness.neural import bias, device
@@ -6,33 +6,51 @@ from oragent.harness.neural import bias, device
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
-from oragent.domains import tsp
 from oragent.domains.cells import cell
-from oragent.domains.torch_stream import tsp_stream
 from oragent.solvers.neural.reshaping import reach, strength
 from oragent.solvers.neural.solve import solve, spread
 from oragent.solvers.neural.weights import load
 
-__all__ = ["SIZES", "evaluate"]
+__all__ = ["SIZES", "Kind", "evaluate"]
 
 SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000)}
-REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest cities
+REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes
 STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
-GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the root of size, largest size over smallest
+GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
 
 
-def evaluate(arguments: Arguments, heuristics: Guest, *, problem: str, counts: Mapping[str, int]) -> Result:
-    """Let the network build a tour of every instance of the sizes that were asked for.
+class Kind(NamedTuple):
+    """What the networks solve: tours or routes.
+
+    Attributes:
+        stream: the instances of a mode and size.
+        inputs: what a network gets of an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity if any.
+        length: of a network's path, which it checks.
+        usual: what the length of good solutions is in proportion to, whatever the size.
+    """
+
+    stream: Callable[[str, int], Sequence[Any]]
+    inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
+    length: Callable[[Any, Tensor], float]
+    usual: Callable[[Any], float]
+
+
+def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: str, counts: Mapping[str, int]) -> Result:
+    """Let the network solve every instance of the sizes that were asked for.
 
     Args:
         arguments: of the evaluation.
         heuristics: the candidate: the bias of an instance.
+        kind: tours or routes.
         problem: its name, which says what network there is.
         counts: how many instances of a size each mode has.
     """
@@ -40,31 +58,33 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, problem: str, counts: M
     weights = load(problem, arguments.root_dir, where)
     lengths: dict[int, list[float]] = {}
     traits: list[tuple[float, float]] = []
+    normal: list[float] = []
     begun = perf_counter()
     for size in arguments.sizes:
-        instances = tsp_stream(arguments.mode, size)[: counts[arguments.mode]]
-        points = torch.tensor(np.array([one.coordinates for one in instances]), dtype=torch.float32, device=where)
-        scores = spread(weights.model, points)
+        instances = kind.stream(arguments.mode, size)[: counts[arguments.mode]]
+        columns = zip(*map(kind.inputs, instances), strict=True)
+        inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
+        points, *rest = (column.to(where) for column in inputs)
+        loads = rest[0] if rest else None
+        scores = spread(weights.model, points, loads)
         biases = []
         for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             distances = torch.tensor(instance.distances, dtype=torch.float32)
-            biases.append(bias(heuristics(distances), size))
+            biases.append(bias(heuristics(distances, *(column[index] for column in inputs[1:])), len(instance)))
             traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
-        tours = solve(
+        paths = solve(
             weights.model,
             points,
-            bias=torch.stack(biases).to(where),
+            loads,
+            torch.stack(biases).to(where),
             starts=8 if "multi_start" in arguments.flags else 1,
             augment="augment" in arguments.flags,
             bfloat16="bfloat16" in arguments.flags,
         )
-        lengths[size] = [
-            tsp.objective(instance, tsp.check(instance, tour))
-            for instance, tour in zip(instances, tours.cpu().numpy(), strict=True)
-        ]
+        lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
+        normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(one) for one in instances])))
     metrics, score = figures("length", lengths)
-    normal = [float(np.mean(found)) / size**0.5 for size, found in lengths.items()]
     reached, strong = np.mean(traits, axis=0).tolist()
     metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}
     metrics |= {"weights": weights.source, "device": str(where)}
