@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 __all__ = ["Schedule"]
 
-WARM_UP = 300  # steps
+WARM_UP = 100  # steps
 
 
 @dataclass(frozen=True)
@@ -17,22 +17,20 @@ class Schedule:
     """When the learning rate falls.
 
     Attributes:
-        peak: the constant rate.
         decay_from: step at which the decay begins, or None.
         decay_steps: how long it takes, along a half cosine to zero.
     """
 
-    peak: float
     decay_from: int | None = None
     decay_steps: int = 1
 
-    def rate(self, step: int) -> float:
-        """Learning rate of a step."""
+    def share(self, step: int) -> float:
+        """Learning rate of a step, as a share of its peak."""
         warm = min(1.0, (step + 1) / WARM_UP)
         if self.decay_from is None or step < self.decay_from:
-            return self.peak * warm
+            return warm
         passed = min(1.0, (step - self.decay_from) / self.decay_steps)
-        return self.peak * warm * (1 + math.cos(math.pi * passed)) / 2
+        return warm * (1 + math.cos(math.pi * passed)) / 2
 
     def ended(self, step: int) -> bool:
         """Tell whether the rate has come down to zero."""

@@ -27,12 +27,12 @@ __all__ = ["Context", "Task", "make_task", "sizes_so_far"]
 
 LABEL_SEED = 1
 TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances
-CVRP_LABELS = {20: 2_000, 50: 8_000, 100: 2_000}
+CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
 QUARTER_STEPS = 1_000  # training begins with a quarter of the labels, and gets another one every so many steps
 PIECES, PIECE_TOKENS = 2, 3072  # batches of partial solutions a step, and nodes in each
 STARTS = 12  # walks an instance
 WALK_STEPS = 36_000  # decisions of all walks of a step, for one start city of n: sets the batch size
-STAGES = ((0, (20, 20)), (1_000, (20, 50)), (5_000, (20, 100)))  # from which step on, smallest and largest size
+STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step on, smallest and largest size
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from oragent.errors import ConfigError
 from oragent.training import curve, state
+from oragent.training.optimiser import Optimiser, Rates
 from oragent.training.order import Order
 from oragent.training.schedule import Schedule
 from oragent.training.state import State
@@ -19,8 +20,8 @@ from oragent.training.validation import Yardstick, yardstick
 
 __all__ = ["train"]
 
-RATES = {"pomo": 3e-4, "lehd": 5e-4}  # peak learning rate
-WEIGHT_DECAY, CLIP_NORM = 1e-6, 1.0
+RATES = {"pomo": Rates(2.4e-3, 3e-4), "lehd": Rates(3e-3, 5e-4, shrink=1.0)}
+CLIP_NORM = 1.0
 KEEP = 0.999  # of the averaged weights, a step
 SAVE_S, MEASURE_S = 60.0, 300.0
 MEASURED = {20: 100, 50: 100}  # size -> instances, while training
@@ -45,7 +46,7 @@ def train(order: Order, *, measure: bool = True) -> State:
     task = make_task(order.problem, order.labels, order.imitate if begun is None else begun.imitate)
     device = torch.device(_available(order.device))
     task.model.to(device)
-    optimiser = torch.optim.AdamW(task.model.parameters(), weight_decay=WEIGHT_DECAY)
+    optimiser = Optimiser(task.model, RATES[order.problem.partition("_")[2]])
     now = begun or _fresh(order, task.model)
     if begun is not None:
         task.model.load_state_dict(now.weights)
@@ -66,9 +67,8 @@ def _available(device: str) -> str:
 
 
 def _fresh(order: Order, model: nn.Module) -> State:
-    schedule = Schedule(RATES[order.problem.partition("_")[2]])
     average = {name: value.clone() for name, value in model.state_dict().items()}
-    return State(order.problem, order.seed, order.imitate, schedule, 0, 0.0, {}, average, {})
+    return State(order.problem, order.seed, order.imitate, Schedule(), 0, 0.0, {}, average, {})
 
 
 class _Sitting:
@@ -78,7 +78,7 @@ class _Sitting:
         self,
         now: State,
         task: Task,
-        optimiser: torch.optim.Optimizer,
+        optimiser: Optimiser,
         order: Order,
         yardsticks: dict[int, Yardstick],
     ) -> None:
@@ -118,15 +118,13 @@ class _Sitting:
     def _step(self, context: Context) -> None:
         now, model = self.now, self.task.model
         rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
-        for group in self.optimiser.param_groups:
-            group["lr"] = now.schedule.rate(now.step)
         self.optimiser.zero_grad()
         total = 0.0
         for part in self.task.losses(rng, now.step, context):
             part.backward()  # type: ignore[no-untyped-call]
             total += part.item()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
-        self.optimiser.step()
+        self.optimiser.step(now.schedule.share(now.step))
         now.follow(model, KEEP)
         now.step += 1
         self.loss += 0.02 * (total - self.loss)
