@@ -32,7 +32,7 @@ class Bar:
         self._by = "evaluations" if budget.evaluations else "seconds"
         unit = " eval" if budget.evaluations else " s"
         self._bar = tqdm(total=getattr(budget, self._by), unit=unit, dynamic_ncols=True, disable=None)
-        self._failures: Counter[str] = Counter()
+        self._ends: Counter[Status] = Counter()
         self._best: str | None = None
 
     def __enter__(self) -> Self:
@@ -43,15 +43,16 @@ class Bar:
 
     def __call__(self, progress: Progress) -> None:
         """Show a committed round."""
-        self._failures.update(str(trial.evaluation.status) for trial in progress.trials)
+        self._ends.update(trial.evaluation.status for trial in progress.trials)
         if progress.best.id != self._best:
             self._best = progress.best.id
             place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
             origin = progress.trials[place].origin
             words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
             self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
-        failed = sum(self._failures.values()) - self._failures[Status.OK]
-        self._bar.set_postfix_str(f"best {progress.best.score:.6g}, {failed} failed", refresh=False)
+        failed = sum(count for status, count in self._ends.items() if status.failed)
+        screened = f", {self._ends[Status.SCREENED]} screened" if self._ends[Status.SCREENED] else ""
+        self._bar.set_postfix_str(f"best {progress.best.score:.6g}{screened}, {failed} failed", refresh=False)
         self._bar.n = round(getattr(progress.spent, self._by), 1)
         self._bar.refresh()
 

@@ -40,6 +40,12 @@ class Status(StrEnum):
     MEMORY = "memory"  # out of memory
     CRASHED = "crashed"  # a process died, or the evaluator said nothing
     REJECTED = "rejected"  # not a program of the wanted form, or caught at cheating
+    SCREENED = "screened"  # not an evaluator's: a search with a cascade tried it on train and did not go on to val
+
+    @property
+    def failed(self) -> bool:
+        """Whether the candidate did anything wrong, as opposed to being scored or screened."""
+        return self not in (Status.OK, Status.SCREENED)
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,7 @@ def _parse_failure(block: list[str]) -> Failure:
         failure = Failure(Status(fields["status"]), str(fields["message"]), str(fields.get("traceback", "")))
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
-    return _broken(f"status 'ok' after {ERROR}") if failure.status is Status.OK else failure
+    return failure if failure.status.failed else _broken(f"status '{failure.status}' after {ERROR}")
 
 
 def _parse_result(block: list[str]) -> Result | Failure:

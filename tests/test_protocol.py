@@ -25,10 +25,17 @@ def test_a_result_survives_its_block(result: Result) -> None:
     assert parse(format_result(result)) == result
 
 
-@given(st.sampled_from(sorted(set(Status) - {Status.OK})), st.text(), st.text())
+@given(st.sampled_from([status for status in Status if status.failed]), st.text(), st.text())
 def test_a_failure_survives_its_line(status: Status, message: str, traceback: str) -> None:
     failure = Failure(status, message, traceback)
     assert parse(f"details\n{format_failure(failure)}\n") == failure
+
+
+@pytest.mark.parametrize("status", [Status.OK, Status.SCREENED])
+def test_an_evaluator_cannot_fail_with_what_is_no_failure(status: Status) -> None:
+    parsed = parse(format_failure(Failure(status, "")))
+    assert isinstance(parsed, Failure)
+    assert parsed.status is Status.REJECTED
 
 
 @given(st.text())

@@ -12,9 +12,9 @@ def test_the_harness_offers_what_evaluators_rely_on() -> None:
     assert all(hasattr(harness, name) for name in harness.__all__)
 
 
-def test_the_statuses_are_the_seven_of_the_contract() -> None:
+def test_the_statuses_are_the_seven_of_the_contract_and_that_of_a_cascade() -> None:
     assert [str(status) for status in protocol.Status] == [
-        "ok", "invalid", "error", "timeout", "memory", "crashed", "rejected",
+        "ok", "invalid", "error", "timeout", "memory", "crashed", "rejected", "screened",
     ]  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from oragent.protocol import Status
 from oragent.report import wording
 from oragent.report.chart_style import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
 from oragent.report.run import RunData
@@ -12,7 +11,7 @@ from oragent.search.store import Record
 
 __all__ = ["FATES", "draw_failures", "draw_operators", "fates"]
 
-FATES = ("took an empty cell", "took a worse program's cell", "scored, not kept", "failed")
+FATES = ("took an empty cell", "took a worse program's cell", "not kept", "failed")
 COLORS = (BEST, KEPT, OTHER, FAILED)
 MAX_ORIGINS = 12
 
@@ -74,6 +73,6 @@ def draw_operators(data: RunData) -> Figure:
 
 def _counted(records: Sequence[Record]) -> tuple[int, int, int, int]:
     placed = [record.placed for record in records]
-    failed = sum(record.trial.evaluation.status is not Status.OK for record in records)
+    failed = sum(record.trial.evaluation.status.failed for record in records)
     new, improved = placed.count("NEW"), placed.count("IMPROVED")
     return new, improved, len(records) - failed - new - improved, failed

@@ -34,7 +34,7 @@ class RunData:
         best: the best candidate.
         by_evaluations: the way there, over evaluations.
         by_seconds: the same, over the run's own time.
-        failures: the candidates without a score by how they ended, the most frequent first.
+        failures: the candidates that failed by how they ended, the most frequent first.
         descent: from the best candidate back to the oldest, through first parents.
         spend: what it took.
         research: what its research rounds wrote down; None where the strategy has none.
@@ -131,7 +131,7 @@ def _expect_run(folder: Path) -> None:
 def _failures(records: Sequence[Record]) -> dict[Status, tuple[Record, ...]]:
     groups: dict[Status, list[Record]] = {}
     for record in records:
-        if record.trial.evaluation.status is not Status.OK:
+        if record.trial.evaluation.status.failed:
             groups.setdefault(record.trial.evaluation.status, []).append(record)
     return {status: tuple(group) for status, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from oragent.protocol import Status
 from oragent.search.store import Record, RecordedReply
 
 __all__ = ["Calls", "Spend", "spend"]
@@ -43,6 +44,7 @@ class Spend:
 
     Attributes:
         candidates: programs that were tried, equal ones and rejected ones included.
+        screened: those of them that were not scored on ``val``, as they did badly on ``train``.
         evaluations: programs that were run; equal ones count once.
         seconds: the run's own time, over all sittings.
         cpu_s: CPU seconds of all evaluations.
@@ -53,6 +55,7 @@ class Spend:
     """
 
     candidates: int
+    screened: int
     evaluations: int
     seconds: float
     cpu_s: float
@@ -73,6 +76,7 @@ def spend(records: Sequence[Record], replies: Sequence[RecordedReply], seconds: 
     ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
     return Spend(
         candidates=len(records),
+        screened=sum(record.trial.evaluation.status is Status.SCREENED for record in records),
         evaluations=len(ran),
         seconds=seconds,
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),

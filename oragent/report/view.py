@@ -116,8 +116,10 @@ def failures(data: RunData) -> tuple[FailureRow, ...]:
 def costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """Name and value of everything that the run took."""
     spend, calls = data.spend, data.spend.calls
+    screened = [("of them screened on train", f"{spend.screened:,}")] if spend.screened else []
     rows = [
         ("candidates", f"{spend.candidates:,}"),
+        *screened,
         ("evaluations", f"{spend.evaluations:,}"),
         ("time", wording.duration(spend.seconds)),
         ("CPU time of evaluations", wording.duration(spend.cpu_s)),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 import yaml
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
@@ -83,6 +83,8 @@ class Config:
         seed: of the run's own randomness; instances and solvers have seeds of their own.
         workers: evaluations at once, a core each; 0: as many as there are cores. It never changes what is found.
         zygote: fork evaluations from a warm interpreter; otherwise each starts a fresh one. Nor does this.
+        cascade: score on ``train`` first, and on ``val`` only what is better there than this quantile of the elites:
+            0.5 is their median, 1 the best. None: score on ``val`` alone.
         budget: when to stop.
         strategy: how to search.
         or_agent: how its rounds go, if that is the strategy.
@@ -96,6 +98,7 @@ class Config:
     seed: Annotated[int, Ge(0)] = 0
     workers: Annotated[int, Ge(0)] = 0
     zygote: bool = True
+    cascade: Annotated[float, Ge(0), Le(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     or_agent: AgentSettings = field(default_factory=AgentSettings)

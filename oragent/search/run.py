@@ -14,7 +14,7 @@ from oragent.llm.model import Message, Model, Prompt
 from oragent.protocol import Status
 from oragent.sandbox import Evaluation, Job, Limits
 from oragent.sandbox.pool import Pool
-from oragent.search import syntax
+from oragent.search import cascade, syntax
 from oragent.search.archive import Archive
 from oragent.search.budget import Spent
 from oragent.search.fitting import fit_messages, room
@@ -47,7 +47,7 @@ class Desk:
         cast: models that are asked in certain roles instead of ``model``.
         committed: the round in which each program was first committed, by its fingerprint.
         history: the candidates of every committed round, by its number; empty if the strategy does not look back.
-        flying: evaluations under way, by fingerprint, so that equal programs are scored once.
+        flying: evaluations under way, by the name under which they will be kept: equal programs are scored once.
         stopped: nothing new may begin.
     """
 
@@ -121,7 +121,8 @@ class Run:
 
     def seen(self, source: str) -> bool:
         """Whether an equal program was tried before this round began, or in it."""
-        return self._knows(syntax.fingerprint(source, self.problem.about.function))
+        fingerprint = syntax.fingerprint(source, self.problem.about.function)
+        return self._knows(fingerprint) or self._knows(cascade.name_screened(fingerprint))
 
     def _knows(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
@@ -272,12 +273,30 @@ class Run:
         if near:
             why = f"hardly differs from candidate {near}; change something that matters"
             return self._rejected(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
-        known = self.desk.store.evaluation(fingerprint)
+        quantile = self.desk.folder.config.cascade
+        if quantile is None or self._knows(fingerprint):
+            return fingerprint, await self._evaluated(fingerprint, source)
+        return await self._in_stages(fingerprint, source, quantile)
+
+    async def _in_stages(self, fingerprint: str, source: str, quantile: float) -> tuple[str, Evaluation]:
+        """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
+        quick = await self._evaluated(cascade.name_on_train(fingerprint), source, mode="train")
+        if quick.status is not Status.OK:
+            return fingerprint, self._kept(fingerprint, quick)
+        if not cascade.passes(quick, self.archive, quantile):
+            name = cascade.name_screened(fingerprint)
+            return name, self._kept(name, cascade.screened(quick))
+        full = await self._evaluated(fingerprint, source)
+        return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
+
+    async def _evaluated(self, name: str, source: str, mode: str | None = None) -> Evaluation:
+        """Take what is kept under a name, wait for who is at it already, or evaluate."""
+        known = self.desk.store.evaluation(name)
         if known is not None:
-            return fingerprint, known
-        if fingerprint not in self.desk.flying:
-            self.desk.flying[fingerprint] = asyncio.create_task(self._fly(fingerprint, source))
-        return fingerprint, await asyncio.shield(self.desk.flying[fingerprint])
+            return known
+        if name not in self.desk.flying:
+            self.desk.flying[name] = asyncio.create_task(self._fly(name, source, mode))
+        return await asyncio.shield(self.desk.flying[name])
 
     def _near(self, source: str) -> str | None:
         """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
@@ -288,12 +307,12 @@ class Run:
         known += [(trial.fingerprint, trial.source) for trial in self.trials if trial.evaluation.status is Status.OK]
         return too_near(source, known, threshold, self.problem.about.function)
 
-    async def _fly(self, fingerprint: str, source: str) -> Evaluation:
-        job = Job(self.problem.evaluator, source, self.desk.folder.root, self.desk.limits)
+    async def _fly(self, name: str, source: str, mode: str | None) -> Evaluation:
+        job = Job(self.problem.evaluator, source, self.desk.folder.root, self.desk.limits, mode)
         try:
-            return self._kept(fingerprint, await self.desk.pool.evaluate(job, self._in_time))
+            return self._kept(name, await self.desk.pool.evaluate(job, self._in_time))
         finally:
-            del self.desk.flying[fingerprint]
+            del self.desk.flying[name]
 
     def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""

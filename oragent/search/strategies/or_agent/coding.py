@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oragent.llm.model import Message
-from oragent.protocol import Status
 from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import Trial
@@ -38,7 +37,7 @@ async def debugged(run: Run, trial: Trial) -> Trial:
     """Give a program that failed its error back, a few times at most; a reply without a program is no program."""
     agent = run.desk.folder.config.or_agent
     for _ in range(agent.debugging):
-        if trial.evaluation.status is Status.OK or not trial.evaluation.ran:
+        if not trial.evaluation.status.failed or not trial.evaluation.ran:
             break
         broken = Elite(trial.fingerprint, trial.source, 0.0, None, {}, len(trial.source))
         values = {"program": trial.source.strip(), "trouble": telling.trouble(trial.evaluation)}
