@@ -9,24 +9,24 @@ from dataclasses import dataclass
 
 __all__ = ["Schedule"]
 
-WARM_UP = 100  # steps
-
 
 @dataclass(frozen=True)
 class Schedule:
     """When the learning rate falls.
 
     Attributes:
+        warm_up: steps over which it rises.
         decay_from: step at which the decay begins, or None.
         decay_steps: how long it takes, along a half cosine to zero.
     """
 
+    warm_up: int
     decay_from: int | None = None
     decay_steps: int = 1
 
     def share(self, step: int) -> float:
         """Learning rate of a step, as a share of its peak."""
-        warm = min(1.0, (step + 1) / WARM_UP)
+        warm = min(1.0, (step + 1) / self.warm_up)
         if self.decay_from is None or step < self.decay_from:
             return warm
         passed = min(1.0, (step - self.decay_from) / self.decay_steps)

@@ -28,7 +28,8 @@ __all__ = ["Context", "Task", "make_task", "sizes_so_far"]
 LABEL_SEED = 1
 TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances
 CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
-QUARTER_STEPS = 1_000  # training begins with a quarter of the labels, and gets another one every so many steps
+# Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
+TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
 PIECES, PIECE_TOKENS = 2, 3072  # batches of partial solutions a step, and nodes in each
 STARTS = 12  # walks an instance
 WALK_STEPS = 36_000  # decisions of all walks of a step, for one start city of n: sets the batch size
@@ -79,7 +80,7 @@ class LehdTask:
 
     def _look_up(self, step: int) -> None:
         """Load, or make, the labels that this step draws from."""
-        quarters = min(4, 1 + step // QUARTER_STEPS)
+        quarters = min(4, 1 + step // (TSP_QUARTER if self.tsp else CVRP_QUARTER))
         if quarters > self._quarters:
             make, counts = (tsp_labels, TSP_LABELS) if self.tsp else (cvrp_labels, CVRP_LABELS)
             self._labels = [make(self._folder, size, most * quarters // 4, LABEL_SEED) for size, most in counts.items()]

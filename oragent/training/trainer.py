@@ -20,7 +20,8 @@ from oragent.training.validation import Yardstick, yardstick
 
 __all__ = ["train"]
 
-RATES = {"pomo": Rates(2.4e-3, 3e-4), "lehd": Rates(3e-3, 5e-4, shrink=1.0)}
+RATES = {"pomo": Rates(3e-4, matrices=2.4e-3), "lehd": Rates(5e-4)}
+WARM_UP = {"pomo": 100, "lehd": 300}  # steps
 CLIP_NORM = 1.0
 KEEP = 0.999  # of the averaged weights, a step
 SAVE_S, MEASURE_S = 60.0, 300.0
@@ -67,8 +68,9 @@ def _available(device: str) -> str:
 
 
 def _fresh(order: Order, model: nn.Module) -> State:
+    schedule = Schedule(WARM_UP[order.problem.partition("_")[2]])
     average = {name: value.clone() for name, value in model.state_dict().items()}
-    return State(order.problem, order.seed, order.imitate, Schedule(), 0, 0.0, {}, average, {})
+    return State(order.problem, order.seed, order.imitate, schedule, 0, 0.0, {}, average, {})
 
 
 class _Sitting:
