@@ -20,7 +20,8 @@ from oragent.training.validation import Yardstick, yardstick
 __all__ = ["export"]
 
 MANIFEST = "manifest.yaml"
-MEASURED = {20: 200, 50: 200, 100: 200}  # size -> instances
+SIZES = (20, 50, 100)
+INSTANCES = {"tsp": 1000, "cvrp": 200}  # of a size: PyVRP takes seconds for one
 TOLERANCE = 0.0005  # that half precision may add to the gap
 
 
@@ -33,7 +34,8 @@ def export(order: Order, root: Path) -> list[str]:
     now = state.load(order.folder)
     if now is None or now.problem != order.problem:
         raise StoreError(f"no training of {order.problem} in {order.folder}: begin one with oragent train")
-    sticks = {size: yardstick(order.labels, order.problem, size, count) for size, count in MEASURED.items()}
+    count = INSTANCES[now.problem.partition("_")[0]]
+    sticks = {size: yardstick(order.labels, now.problem, size, count) for size in SIZES}
     halves = {name: value.half() for name, value in now.average.items()}
     gaps, small = _gaps(now.problem, halves, sticks), min(sticks)
     exact = _gaps(now.problem, now.average, {small: sticks[small]})  # of the quickest: enough to see what is lost
@@ -45,7 +47,7 @@ def export(order: Order, root: Path) -> list[str]:
     named = official_names(now.problem, {name: value.contiguous() for name, value in kept.items()})
     save_file(named, target)
     target.chmod(0o644)
-    about = _described(now, target, gaps)
+    about = _described(now, target, gaps, count)
     _note(target.parent / MANIFEST, now.problem, about)
     figure = curve.draw(order.folder, now.problem)
     shown = ", ".join(f"{100 * gap:.2f} % at {size}" for size, gap in about["gap"].items())
@@ -58,7 +60,7 @@ def _gaps(problem: str, weights: dict[str, Tensor], sticks: dict[int, Yardstick]
     return {size: round(stick.gap(model), 5) for size, stick in sticks.items()}
 
 
-def _described(now: State, target: Path, gaps: dict[int, float]) -> dict[str, Any]:
+def _described(now: State, target: Path, gaps: dict[int, float], count: int) -> dict[str, Any]:
     limits = [f"--steps {now.step}"]
     if now.schedule.decay_from is not None:
         limits = [f"--steps {now.schedule.decay_from}", f"then again with --decay {now.schedule.decay_steps}"]
@@ -73,7 +75,7 @@ def _described(now: State, target: Path, gaps: dict[int, float]) -> dict[str, An
         "cpu_hours": round(now.cpu_s / 3600, 2),
         "finished": now.schedule.ended(now.step),
         "gap": gaps,
-        "gap_measured": f"greedy, one start, {min(MEASURED.values())} unseen instances a size, against {solver}",
+        "gap_measured": f"greedy, one start, {count} unseen instances a size, against {solver}",
         "command": f"oragent train {now.problem} --seed {now.seed}{imitate} {', '.join(limits)}",
         "seed": now.seed,
         "torch": str(torch.__version__),

@@ -27,7 +27,8 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tasks, "PIECE_TOKENS", 128)
     monkeypatch.setattr(tasks, "WALK_STEPS", 400)
     monkeypatch.setattr(trainer, "MEASURED", {6: 8})
-    monkeypatch.setattr(export, "MEASURED", {6: 8})
+    monkeypatch.setattr(export, "SIZES", (6,))
+    monkeypatch.setattr(export, "INSTANCES", {"tsp": 8, "cvrp": 8})
     monkeypatch.setattr(labels, "_tsp_block", greedy_tours)
     monkeypatch.setattr(labels, "_cvrp_block", greedy_routes)
 
