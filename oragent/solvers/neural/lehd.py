@@ -4,6 +4,7 @@ Source: Luo et al. 2023, arXiv:2310.07985. A bias from outside is added to the l
 ReEvo (Ye et al. 2024, arXiv:2402.01145).
 """
 
+from collections.abc import Callable
 from typing import cast
 
 import torch
@@ -15,6 +16,7 @@ __all__ = ["CvrpLehd", "TspLehd"]
 
 LAYERS = 6
 SLACK = 1e-5  # remaining capacity in single precision
+DOUBT = 0.3  # in bfloat16, the lead of the best logit below which a decision is made again in single precision
 
 
 class Encoder(nn.Module):
@@ -29,6 +31,12 @@ class Encoder(nn.Module):
         """Map ``(batch, n, inputs)`` to ``(batch, n, 128)``."""
         x: Tensor = self.layers[0](self.embedding(inputs).float())  # sums stay in single precision
         return x
+
+    def exact(self, inputs: Tensor) -> Tensor:
+        """The same in single precision, autocast or not: it is computed once, and every step looks at it."""
+        with torch.autocast(inputs.device.type, enabled=False):
+            encoded: Tensor = self(inputs)
+        return encoded
 
 
 class Decoder(nn.Module):
@@ -61,9 +69,10 @@ class Decoder(nn.Module):
         out: Tensor = self.Linear_final(x[:, :-2])
         return out
 
-    def left(self, nodes: Tensor) -> "Left":
+    def left(self, nodes: Tensor, names: Tensor | None = None) -> "Left":
         """Prepare nodes ``(batch, k, 128)``: what the first layer makes of them stays the same for all steps."""
-        return Left(nodes, self._entry.project(nodes))
+        names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1) if names is None else names
+        return Left(nodes, names, self._entry.project(nodes))
 
     @property
     def _entry(self) -> Layer:
@@ -73,9 +82,8 @@ class Decoder(nn.Module):
 class Left:
     """Nodes not yet visited, with their queries, keys and values in the decoder's first layer."""
 
-    def __init__(self, nodes: Tensor, projected: tuple[Tensor, Tensor, Tensor]) -> None:
-        self.nodes, self.projected = nodes, projected
-        self.names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1)
+    def __init__(self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor]) -> None:
+        self.nodes, self.names, self.projected = nodes, names, projected
 
     def drop(self, places: Tensor) -> Tensor:
         """Take out one node of each instance, by its place ``(batch,)``; returns which nodes they were."""
@@ -85,6 +93,31 @@ class Left:
         queries, keys, values = (_kept(part, keep) for part in self.projected)
         self.projected = queries, keys, values
         return chosen.squeeze(1)
+
+
+def decide(decoder: Decoder, left: Left, score: Callable[[Left, slice | Tensor], Tensor]) -> Tensor:
+    """Choose a next node for each instance of the batch.
+
+    Under autocast in bfloat16 all close decisions are made again in single precision, so that errors of rounding, which
+    would otherwise add up over a tour, change hardly any of them.
+
+    Args:
+        decoder: the decoder, to project nodes anew.
+        left: the nodes left.
+        score: from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``.
+
+    Returns:
+        ``(batch,)`` places of the largest logits, the first on ties.
+    """
+    logits = score(left, slice(None))
+    kind = logits.device.type
+    if torch.is_autocast_enabled(kind) and logits.shape[1] > 1:
+        best, second = logits.topk(2).values.unbind(1)
+        close = (best - second < DOUBT).nonzero().squeeze(1)
+        if len(close):
+            with torch.autocast(kind, enabled=False):
+                logits[close] = score(decoder.left(left.nodes[close], left.names[close]), close)
+    return logits.argmax(1)
 
 
 def _kept(values: Tensor, keep: Tensor) -> Tensor:
@@ -111,16 +144,19 @@ class TspLehd(nn.Module):
         Returns:
             ``(batch, n)`` cities.
         """
-        encoded = self.encoder(coordinates)
+        encoded = self.encoder.exact(coordinates)
         left = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
         current = left.drop(torch.full_like(batch, start))
         tour, first = [current], encoded[:, start, None]
+
+        def score(left: Left, rows: slice | Tensor) -> Tensor:
+            last = encoded[batch[rows], current[rows], None]
+            logits: Tensor = self.decoder(first[rows], left, last).squeeze(-1).float()
+            return logits if bias is None else logits + bias[batch[rows], current[rows]].gather(1, left.names)
+
         while left.names.shape[1]:
-            logits = self.decoder(first, left, encoded[batch, current, None]).squeeze(-1).float()
-            if bias is not None:
-                logits = logits + bias[batch, current].gather(1, left.names)
-            current = left.drop(logits.argmax(1))
+            current = left.drop(decide(self.decoder, left, score))
             tour.append(current)
         return torch.stack(tour, 1)
 
@@ -163,16 +199,21 @@ class CvrpLehd(nn.Module):
         Returns:
             ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached by way of the depot.
         """
-        encoded = self.encoder(torch.cat((coordinates, demands[..., None]), -1))
+        encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
         left = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
         current = left.drop(torch.zeros_like(batch))
         room, path = torch.ones_like(demands[:, 0]), []
-        while count := left.names.shape[1]:
-            logits = self._scores(encoded[:, :1], left, encoded[batch, current, None], room)
+
+        def score(left: Left, rows: slice | Tensor) -> Tensor:
+            last = encoded[batch[rows], current[rows], None]
+            logits = self._scores(encoded[rows, :1], left, last, room[rows])
             if bias is not None:
-                logits = logits + bias[batch, current].gather(1, left.names)[..., None]
-            best = logits.transpose(1, 2).flatten(1).argmax(1)  # all direct ones come first, as in the original
+                logits = logits + bias[batch[rows], current[rows]].gather(1, left.names)[..., None]
+            return logits.transpose(1, 2).flatten(1)  # all direct ones come first, as in the original
+
+        while count := left.names.shape[1]:
+            best = decide(self.decoder, left, score)
             arrived = left.drop(best % count)
             demand = demands[batch, arrived]
             # The first customer is reached from the depot anyway, and one that does not fit only by way of it.

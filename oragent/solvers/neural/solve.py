@@ -1,7 +1,5 @@
 """Greedy solutions of a batch of instances by any of the four networks, and the best of several where asked for."""
 
-from contextlib import nullcontext
-
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -32,15 +30,15 @@ def solve(
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
         starts: take the best of so many first cities, or first customers (POMO).
         augment: take the best over the eight symmetries of the square.
-        bfloat16: compute matrix products in it.
+        bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
 
     Returns:
         ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which a node that is
         repeated at once is one visit.
     """
     best: list[Tensor] = []
-    products = torch.autocast(coordinates.device.type, torch.bfloat16) if bfloat16 else nullcontext()
-    with torch.inference_mode(), products:
+    low = bfloat16 and isinstance(model, TspLehd | CvrpLehd)
+    with torch.inference_mode(), torch.autocast(coordinates.device.type, torch.bfloat16, enabled=low):
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             found = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in found]
