@@ -44,6 +44,16 @@ def test_people_may_ask_for_more_than_one_greedy_tour(tmp_path: Path) -> None:
     assert score("tsp_pomo", none, "--multi_start").score < plain.score
 
 
+def test_a_candidate_computes_with_the_vector_instructions_of_its_processor(tmp_path: Path) -> None:
+    asks = tmp_path / "asks.py"
+    body = "raise ValueError(torch.backends.cpu.get_cpu_capability())"
+    asks.write_text(f"import torch\n\n\ndef heuristics(distance_matrix):\n    {body}\n")
+    command = [sys.executable, str(ROOT / "problems/tsp_pomo/eval.py"), f"--root_dir={ROOT}", f"--candidate={asks}"]
+    ended = subprocess.run([*command, "--mode=train"], capture_output=True, text=True, cwd=ROOT)
+    assert f"ValueError: {torch.backends.cpu.get_cpu_capability()} " in ended.stdout
+    assert "cpuinfo" not in ended.stderr
+
+
 def test_a_missing_file_of_weights_is_one_line(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "problems/tsp_pomo/eval.py"), f"--root_dir={tmp_path}", "--mode=train"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
