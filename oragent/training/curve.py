@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 
 __all__ = ["add", "draw", "read"]
 
@@ -30,7 +31,10 @@ def draw(folder: Path, title: str) -> Path:
     """Draw the gap at each size over processor hours."""
     records = read(folder)
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="CPU hours", ylabel="greedy gap, %", yscale="log", title=title)
+    axes = figure.add_subplot(xlabel="CPU hours", ylabel="greedy gap", yscale="log", title=title)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    axes.yaxis.set_major_formatter("{x:g} %")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     for name in sorted({name for one in records for name in one if name.startswith("gap_")}):
         points = [(one["cpu_hours"], 100 * one[name]) for one in records if one.get(name, 0) > 0]
         if points:
