@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-__all__ = ["add", "draw", "read"]
+__all__ = ["add", "draw", "plot", "read"]
 
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
@@ -29,9 +30,16 @@ def read(folder: Path) -> list[dict[str, Any]]:
 
 def draw(folder: Path, title: str) -> Path:
     """Draw the gap at each size over processor hours."""
-    records = read(folder)
     figure = Figure(figsize=(7, 4), layout="constrained")
-    axes = figure.add_subplot(xlabel="CPU hours", ylabel="greedy gap", yscale="log", title=title)
+    plot(figure.add_subplot(xlabel="CPU hours", ylabel="greedy gap", title=title), folder)
+    figure.savefig(folder / FIGURE, dpi=120)
+    return folder / FIGURE
+
+
+def plot(axes: Axes, folder: Path) -> None:
+    """The same into axes of one's own."""
+    records = read(folder)
+    axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
     axes.yaxis.set_major_formatter("{x:g} %")
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -42,5 +50,3 @@ def draw(folder: Path, title: str) -> Path:
     if axes.lines:
         axes.legend()
     axes.grid(which="both", alpha=0.3)
-    figure.savefig(folder / FIGURE, dpi=120)
-    return folder / FIGURE

@@ -1,0 +1,30 @@
+"""Draw the learning curves of our weights, for docs/neural.md.
+
+python tests/benchmarks/draw_trainings.py outputs/training   # the folder that has those of the four trainings
+"""
+
+import sys
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from oragent.training import curve
+from oragent.training.order import PROBLEMS
+
+TARGET = Path(__file__).parents[2] / "docs" / "images" / "training.png"
+
+
+def main(folder: Path) -> None:
+    """Draw all four, side by side."""
+    figure = Figure(figsize=(10, 6), layout="constrained")
+    axes = figure.subplots(2, 2, sharey=True)
+    for problem, place in zip(PROBLEMS, axes.flat, strict=True):
+        curve.plot(place, folder / problem)
+        place.set_title(problem)
+    figure.supxlabel("CPU hours")
+    figure.supylabel("greedy gap to LKH, PyVRP")
+    figure.savefig(TARGET, dpi=80)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
