@@ -19,6 +19,8 @@ PATIENCE = 10  # the test set may be that many times slower than what a search i
 def held_out(path: Path) -> dict[str, dict[str, Any]]:
     """Score a run's seed and best program in mode ``test``, and keep the figures in its folder as ``test.yaml``.
 
+    A run at one size alone is tested at that size.
+
     Returns:
         For ``seed`` and ``best``: their metrics, and the score.
 
@@ -43,7 +45,7 @@ def _seed(folder: RunFolder) -> str:
 def _figures(folder: RunFolder, source: str) -> dict[str, Any]:
     about = folder.problem.about
     limits = Limits(PATIENCE * about.timeout_s, about.memory_mb)
-    job = Job(folder.problem.evaluator, source, folder.root, limits, mode="test")
+    job = Job(folder.problem.evaluator, source, folder.root, limits, "test", folder.config.problem_size)
     found = evaluate(job)
     if found.status is not Status.OK:
         raise ProblemError(f"{folder.problem.name} in mode test: {found.status}: {found.message}")

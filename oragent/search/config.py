@@ -85,6 +85,7 @@ class Config:
         zygote: fork evaluations from a warm interpreter; otherwise each starts a fresh one. Nor does this.
         cascade: score on ``train`` first, and on ``val`` only what is better there than this quantile of the elites:
             0.5 is their median, 1 the best. None: score on ``val`` alone.
+        problem_size: score on this one of the problem's sizes alone; None: on all of them.
         budget: when to stop.
         strategy: how to search.
         or_agent: how its rounds go, if that is the strategy.
@@ -99,6 +100,7 @@ class Config:
     workers: Annotated[int, Ge(0)] = 0
     zygote: bool = True
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
+    problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)
     or_agent: AgentSettings = field(default_factory=AgentSettings)

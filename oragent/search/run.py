@@ -308,7 +308,8 @@ class Run:
         return too_near(source, known, threshold, self.problem.about.function)
 
     async def _fly(self, name: str, source: str, mode: str | None) -> Evaluation:
-        job = Job(self.problem.evaluator, source, self.desk.folder.root, self.desk.limits, mode)
+        folder = self.desk.folder
+        job = Job(self.problem.evaluator, source, folder.root, self.desk.limits, mode, folder.config.problem_size)
         try:
             return self._kept(name, await self.desk.pool.evaluate(job, self._in_time))
         finally:

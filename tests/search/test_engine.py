@@ -81,6 +81,17 @@ def test_a_budget_of_evaluations_is_spent_to_the_last_and_not_beyond(begun) -> N
     assert len(fingerprints) == 30
 
 
+def test_a_run_at_one_size_asks_for_it_alone(begun) -> None:
+    asked = []
+
+    def noting(job: Job) -> Evaluation:
+        asked.append((job.mode, job.problem_size))
+        return scored(job)
+
+    search(begun("budget.evaluations=5", "problem_size=200", "cascade=0.5"), run=noting)
+    assert set(asked) == {("train", 200), (None, 200)}
+
+
 def test_the_same_seed_finds_the_same_at_any_number_of_workers(begun) -> None:
     runs = []
     for workers in (1, 2, 8):
