@@ -235,6 +235,11 @@ def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
     assert "return 1 / 0" in done.stderr
 
 
+def test_a_size_that_the_problem_has_not_is_one_clear_line(tmp_path: Path) -> None:
+    line = complaint(oragent("run", "tsp_constructive", "problem_size=7", "--outputs", str(tmp_path), cwd=ROOT))
+    assert "the evaluator refuses its arguments: unknown problem_size 7 in mode val: choose one of " in line
+
+
 def test_a_candidate_with_a_syntax_error_is_rejected_with_its_line(toy: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def guess(x):\n    return (x\n")

@@ -213,5 +213,7 @@ def _verdict(outcome: dict[str, Any], limits: Limits) -> Result | Failure:
     if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in output:
         return parsed
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "and printed no reason")
+    if code == 2 and log.startswith("usage:"):
+        return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
     status = Status.MEMORY if last.startswith("MemoryError") else Status.ERROR
     return Failure(status, f"the evaluation exited with code {code}: {last}"[:500])

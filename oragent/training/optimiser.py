@@ -20,13 +20,15 @@ WEIGHT_DECAY = 1e-6  # of AdamW
 
 @dataclass(frozen=True)
 class Rates:
-    """Peak learning rates.
+    """Peak learning rates, and how they are reached.
 
     Attributes:
+        warm_up: steps over which they rise.
         others: of AdamW.
         matrices: of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too.
     """
 
+    warm_up: int
     others: float
     matrices: float | None = None
 

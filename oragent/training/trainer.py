@@ -20,8 +20,7 @@ from oragent.training.validation import Yardstick, yardstick
 
 __all__ = ["train"]
 
-RATES = {"pomo": Rates(3e-4, matrices=2.4e-3), "lehd": Rates(5e-4)}
-WARM_UP = {"pomo": 100, "lehd": 300}  # steps
+RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0
 KEEP = 0.999  # of the averaged weights, a step
 SAVE_S, MEASURE_S = 60.0, 300.0
@@ -47,8 +46,9 @@ def train(order: Order, *, measure: bool = True) -> State:
     task = make_task(order.problem, order.labels, order.imitate if begun is None else begun.imitate)
     device = torch.device(_available(order.device))
     task.model.to(device)
-    optimiser = Optimiser(task.model, RATES[order.problem.partition("_")[2]])
-    now = begun or _fresh(order, task.model)
+    rates = RATES[order.problem.partition("_")[2]]
+    optimiser = Optimiser(task.model, rates)
+    now = begun or _fresh(order, task.model, rates.warm_up)
     if begun is not None:
         task.model.load_state_dict(now.weights)
         optimiser.load_state_dict(now.optimiser)
@@ -67,10 +67,9 @@ def _available(device: str) -> str:
     return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
-def _fresh(order: Order, model: nn.Module) -> State:
-    schedule = Schedule(WARM_UP[order.problem.partition("_")[2]])
+def _fresh(order: Order, model: nn.Module, warm_up: int) -> State:
     average = {name: value.clone() for name, value in model.state_dict().items()}
-    return State(order.problem, order.seed, order.imitate, schedule, 0, 0.0, {}, average, {})
+    return State(order.problem, order.seed, order.imitate, Schedule(warm_up), 0, 0.0, {}, average, {})
 
 
 class _Sitting:
