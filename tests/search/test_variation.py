@@ -337,6 +337,14 @@ def test_jitter_spares_axes_subscripts_ranges_and_a_factor_of_the_result():
     assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
 
 
+def test_jitter_spares_what_keeps_from_zero_or_stands_for_infinity_and_single_values():
+    body = "return np.where(d == 0, 100000.0, d / (d.max() + 1e-09)) ** 5.0"
+    found = bodies(mutations.jitter, body)
+    assert found
+    assert all(re.fullmatch(re.escape(body).replace(r"5\.0", r"[\d.]+"), text) for text in found)
+    assert not bodies(mutations.jitter, body.replace(" ** 5.0", ""))
+
+
 def test_jitter_spares_integers_that_are_codes_but_not_the_size_of_a_half():
     assert not bodies(mutations.jitter, "return [1 if u else -1 if v else 0 for u, v in d]")
     found = bodies(mutations.jitter, "m, n = d.shape; cut = n // 4; return np.concatenate([d[:cut], d[cut:]])")
@@ -385,6 +393,7 @@ def test_shrinking_drops_a_call_a_side_or_an_update_and_never_leaves_a_constant(
         "return np.where(d < 1, d, d)",
     }
     assert "s = d; return s" in bodies(mutations.shrink, "s = d; s *= 2; return s")
+    assert bodies(mutations.shrink, "return np.log(np.where(d == 0, 1.0, d))") == {"return np.where(d == 0, 1.0, d)"}
 
 
 def test_wrapping_raises_to_powers_and_leaves_negative_numbers_defined():
@@ -412,6 +421,14 @@ def test_inserting_combines_the_result_with_a_primitive_in_place_or_as_a_stateme
     assert "return 1 / d * np.sqrt(d) ** 2" in found
     assert any(re.fullmatch(r"return 1 / d \+ [\d.]+ \* np\.sqrt\(d\)", text) for text in found)
     assert "term = np.sqrt(d); return 1 / d * term ** 2" in found
+
+
+def test_inserting_combines_what_a_tensor_method_returns_but_not_the_values_that_it_is_given():
+    body = "near = d.topk(9).indices; return d.scatter(1, near, -np.log(d.gather(1, near)))"
+    found = bodies(growth.insert, body, primitives=["np.sqrt(d)"], tries=200)
+    head = re.escape(body)
+    assert any(re.fullmatch(head + r" \+ [\d.]+ \* np\.sqrt\(d\)", text) for text in found)
+    assert all("-np.log(d.gather(1, near))" in text for text in found)
 
 
 def test_replacing_keeps_arrays_arrays_and_divides_by_nothing_that_may_be_zero():

@@ -28,6 +28,7 @@ _REARRANGEMENTS = frozenset(
 _ARRAYS = _REARRANGEMENTS | {"dot", "eye", "full", "full_like", "matmul", "ones", "ones_like", "outer", "zeros"}
 _ARRAYS |= {"zeros_like"}
 PLAIN = frozenset(["abs", "float", "max", "min", "pow", "round", "sum"])  # builtins that return a number
+_SAME_SHAPE = frozenset(["astype", "clone", "copy", "cumsum", "float", "scatter"])  # methods of arrays and tensors
 _POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt", "sigmoid", "relu", "argsort", "len"])
 
 
@@ -192,7 +193,7 @@ class Facts:
             return Kind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else Kind.OTHER
         match node.func:
             case ast.Attribute(value=value, attr=method):
-                known = method in REDUCTIONS | ELEMENTWISE | {"copy", "astype", "item", "flatten", "ravel", "cumsum"}
+                known = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
                 return Kind.COUNT if method in INDICES else self.kind(value) if known else Kind.OTHER
             case ast.Name(id="len" | "int"):
                 return Kind.COUNT
@@ -214,8 +215,10 @@ class Facts:
             return None if node.keywords or len(operands) > 1 + quantile else 0
         if name in ELEMENTWISE:
             return _broadcast(*map(self.shape, operands))
-        if name in ("argsort", "astype", "copy", "item"):
-            return 0 if name == "item" else self.shape(operands[0]) if operands else None
+        if name == "item":
+            return 0
+        if name in _SAME_SHAPE or name == "argsort":
+            return self.shape(operands[0]) if operands else None
         if name in ("argmin", "argmax"):
             return None if node.keywords else 0
         if name in _ARRAYS | INDICES:

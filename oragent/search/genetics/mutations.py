@@ -26,8 +26,8 @@ _ORDERS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 def jitter(draft: Draft) -> bool:
     """Move one numeric constant: a log-normal factor, or a step of one for an integer; rarely its sign."""
-    finite = [site for site in draft.sites.constants if abs(_value(site.node)) < float("inf")]
-    useful = [site for site in finite if not site.context.factor] or finite
+    useful = [site for site in draft.sites.constants if not _is_guard(_value(site.node))]
+    useful = [site for site in useful if not site.context.factor] or useful
     if not useful:
         return False
     site = draft.pick(useful)
@@ -46,6 +46,11 @@ def _moved(draft: Draft, site: Site, value: int | float) -> int | float:
     if isinstance(site.parent, ast.BinOp) and isinstance(site.parent.op, ast.Pow):
         return min(max(moved, 0.25), MAX_POWER)
     return -moved if draft.chance(0.05) else moved
+
+
+def _is_guard(value: int | float) -> bool:
+    """Tell whether a constant only keeps a divisor from zero, or stands for infinity: another one does the same."""
+    return 0 < abs(value) < 1e-6 or abs(value) >= 1e4
 
 
 def _value(node: ast.expr) -> int | float:
@@ -142,6 +147,8 @@ def _parts(node: ast.expr) -> list[ast.expr]:
             return [inner]
         case ast.IfExp(body=body, orelse=orelse):
             return [body, orelse]
+        case ast.Call(args=[ast.Compare(ops=[ast.Eq() | ast.NotEq()]), *_]) if numeric_call(node) == "where":
+            return []  # it keeps one value, such as the zeros of a diagonal, from the function around it
         case ast.Call(args=args) if numeric_call(node) == "where":
             return args[1:]
         case ast.Call(args=args) if numeric_call(node) in ELEMENTWISE:

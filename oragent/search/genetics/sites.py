@@ -196,6 +196,8 @@ class _Walker:
 
     def condition(self, node: ast.expr, context: Context) -> None:
         match node:
+            case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
+                return  # it singles out one value, such as the zeros of a diagonal
             case ast.Compare(left=left, comparators=others):
                 if Kind.NUMBER not in map(self.facts.kind, (left, *others)):
                     return
