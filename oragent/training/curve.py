@@ -9,16 +9,24 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-__all__ = ["add", "draw", "plot", "read"]
+__all__ = ["add", "cut", "draw", "plot", "read"]
 
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
 
 def add(folder: Path, record: dict[str, Any]) -> None:
     """Append a record; those of later steps, left by a process that was killed, are dropped."""
-    records = [one for one in read(folder) if one["step"] < record["step"]]
+    _write(folder, [one for one in read(folder) if one["step"] < record["step"]] + [record])
+
+
+def cut(folder: Path, step: int) -> None:
+    """Drop the records of what came after a step."""
+    _write(folder, [one for one in read(folder) if one["step"] <= step])
+
+
+def _write(folder: Path, records: list[dict[str, Any]]) -> None:
     draft = folder / f"{FILE}.draft"
-    draft.write_text("".join(f"{json.dumps(one)}\n" for one in (*records, record)))
+    draft.write_text("".join(f"{json.dumps(one)}\n" for one in records))
     os.replace(draft, folder / FILE)
 
 

@@ -12,9 +12,10 @@ from oragent.errors import StoreError
 from oragent.solvers.neural.weights import FOREIGN
 from oragent.training.schedule import Schedule
 
-__all__ = ["State", "load", "save"]
+__all__ = ["BEFORE_DECAY", "FILE", "State", "load", "save"]
 
 FILE = "state.pt"
+BEFORE_DECAY = "before_decay.pt"
 
 
 @dataclass
@@ -50,22 +51,22 @@ class State:
             self.average[name].lerp_(value, 1 - keep)
 
 
-def save(state: State, folder: Path) -> None:
+def save(state: State, folder: Path, file: str = FILE) -> None:
     """Write the state, such that a process killed meanwhile leaves the one before it."""
-    draft = folder / f"{FILE}.draft"
+    draft = folder / f"{file}.draft"
     torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
     with draft.open("rb") as written:
         os.fsync(written.fileno())
-    os.replace(draft, folder / FILE)
+    os.replace(draft, folder / file)
 
 
-def load(folder: Path) -> State | None:
+def load(folder: Path, file: str = FILE) -> State | None:
     """Read the state; None where there is none yet.
 
     Raises:
         StoreError: if the file is none of ours.
     """
-    path = folder / FILE
+    path = folder / file
     if not path.is_file():
         return None
     try:

@@ -30,6 +30,8 @@ MEASURED = {20: 100, 50: 100}  # size -> instances, while training
 def train(order: Order, *, measure: bool = True) -> State:
     """Train, or go on training, until the order's limit or the end of the decay.
 
+    A training that has ended goes on from where its decay began, if more minutes or steps are asked for.
+
     Raises:
         ConfigError: if the folder cannot be made, or holds the training of another network.
         StoreError: if what it holds cannot be read.
@@ -39,7 +41,7 @@ def train(order: Order, *, measure: bool = True) -> State:
         order.folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
         raise ConfigError(f"{order.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
-    begun = state.load(order.folder)
+    begun = _begun(order)
     if begun is not None and begun.problem != order.problem:
         raise ConfigError(f"{order.folder} holds a training of {begun.problem}, not of {order.problem}")
     torch.manual_seed(order.seed if begun is None else begun.seed)  # the first weights
@@ -54,11 +56,25 @@ def train(order: Order, *, measure: bool = True) -> State:
         optimiser.load_state_dict(now.optimiser)
     now.average = {name: value.to(device) for name, value in now.average.items()}
     if order.decay and now.schedule.decay_from is None:
+        if begun is not None:
+            state.save(now, order.folder, state.BEFORE_DECAY)
         now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=order.decay)
     yardsticks = {size: yardstick(order.labels, order.problem, size, count) for size, count in MEASURED.items()}
     sitting = _Sitting(now, task, optimiser, order, yardsticks if measure else {})
     sitting.run(Context(device, order.precise))
     return now
+
+
+def _begun(order: Order) -> State | None:
+    now = state.load(order.folder)
+    if now is None or not now.schedule.ended(now.step):
+        return now
+    more = order.minutes is not None or (order.steps is not None and order.steps > now.step)
+    before = state.load(order.folder, state.BEFORE_DECAY) if more and order.decay is None else None
+    if before is None:
+        return now
+    curve.cut(order.folder, before.step)
+    return before
 
 
 def _available(device: str) -> str:

@@ -126,6 +126,17 @@ def test_a_decay_ends_the_training(tmp_path: Path) -> None:
     assert trainer.train(order("tsp_pomo", tmp_path)).step == 5
 
 
+def test_more_steps_after_the_end_go_on_from_before_the_decay(tmp_path: Path) -> None:
+    whole = trainer.train(order("tsp_pomo", tmp_path / "whole", steps=6))
+    trainer.train(order("tsp_pomo", tmp_path, steps=2))
+    trainer.train(order("tsp_pomo", tmp_path, decay=3))
+    assert trainer.train(order("tsp_pomo", tmp_path, decay=3, minutes=1)).step == 5  # that decay is done
+    longer = trainer.train(order("tsp_pomo", tmp_path, steps=6))
+    assert longer.schedule.decay_from is None
+    assert all(torch.equal(longer.weights[name], value) for name, value in whole.weights.items())
+    assert [one["step"] for one in curve.read(tmp_path / "tsp_pomo")] == [2, 6]
+
+
 @pytest.mark.parametrize("problem", ["cvrp_pomo", "tsp_lehd"])
 def test_an_exported_training_is_loaded_by_evaluators_and_described(problem: str, tmp_path: Path) -> None:
     asked = order(problem, tmp_path, steps=2)
