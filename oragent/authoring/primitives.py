@@ -4,12 +4,21 @@ import ast
 import builtins
 from collections.abc import Iterator
 
+import numpy as np
+
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
+from oragent.search.genetics.variation import room, vary
+from oragent.search.problem import Problem
 
 __all__ = ["primitives"]
 
 MODULES = {"np", "math", "torch"}
+CHILDREN = 60  # a seed with a place for primitives gets some into a third of its children
+NO_PLACE = (
+    "gp finds no place for them in the seed: let it return arithmetic or calls of np, math or torch, "
+    "not what another function returns"
+)
 
 # At its first call the function evaluates every primitive on its real arguments, then goes on as the seed.
 TRIED = """{seed}
@@ -51,8 +60,22 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
         seed=bench.problem.seed, function=signature.function, header=header, primitives=about.primitives
     )
     ended = bench.run(source, mode="train", wall_s=seed.patience_s)
-    complaint = "" if ended.score is not None else f"{ended.message}; mend it in problem.yaml"
-    yield verdict("primitives", complaint, f"all {len(about.primitives)} can be evaluated")
+    if ended.score is None:
+        yield Finding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
+        return
+    complaint = "" if _find_a_place(bench.problem) else NO_PLACE
+    praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
+    yield verdict("primitives", complaint, praise, Level.WARNING)
+
+
+def _find_a_place(problem: Problem) -> bool:
+    """Tell whether breeding without a model brings primitives into children of the seed."""
+    about, rng = problem.about, np.random.default_rng(0)
+    bred = (
+        vary(problem.seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(problem.seed))
+        for _ in range(CHILDREN)
+    )
+    return any({"insert", "replace"} & set(child.operator.split("+")) for child in bred)
 
 
 def _unfit(text: str, parameters: tuple[str, ...]) -> str:

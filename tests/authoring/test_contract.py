@@ -117,6 +117,12 @@ def test_a_primitive_that_cannot_be_evaluated_is_named(checked: Checked, primiti
     assert expected in finding.detail
 
 
+def test_primitives_for_which_the_seed_has_no_place_get_a_warning(checked: Checked) -> None:
+    finding = about("primitives", checked("heuristic.py", "return x / 2", "return complex(x / 2).real"))
+    assert finding.level is Level.WARNING
+    assert "no place for them in the seed" in finding.detail
+
+
 def test_an_evaluator_that_takes_any_mode_fails(checked: Checked) -> None:
     finding = about("unknown --mode=no_such_mode", checked("eval.py", ', choices=["train", "val"]', ""))
     assert finding.level is Level.FAILURE
