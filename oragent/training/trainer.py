@@ -42,8 +42,6 @@ def train(order: Order, *, measure: bool = True) -> State:
     except OSError as fault:
         raise ConfigError(f"{order.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
     begun = _begun(order)
-    if begun is not None and begun.problem != order.problem:
-        raise ConfigError(f"{order.folder} holds a training of {begun.problem}, not of {order.problem}")
     torch.manual_seed(order.seed if begun is None else begun.seed)  # the first weights
     task = make_task(order.problem, order.labels, order.imitate if begun is None else begun.imitate)
     device = torch.device(_available(order.device))
@@ -66,7 +64,10 @@ def train(order: Order, *, measure: bool = True) -> State:
 
 
 def _begun(order: Order) -> State | None:
+    """What the folder holds, or held before a decay that more is asked for after; None if nothing."""
     now = state.load(order.folder)
+    if now is not None and now.problem != order.problem:
+        raise ConfigError(f"{order.folder} holds a training of {now.problem}, not of {order.problem}")
     if now is None or not now.schedule.ended(now.step):
         return now
     more = order.minutes is not None or (order.steps is not None and order.steps > now.step)
