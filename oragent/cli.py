@@ -161,7 +161,8 @@ def evaluate_candidate(
     limits = Limits(found.about.timeout_s, found.about.memory_mb)
     result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
     if result.status is not Status.OK:
-        console.print(escape(result.traceback or result.log), highlight=False, soft_wrap=True)
+        if result.detail:
+            console.print(escape(result.detail), highlight=False, soft_wrap=True)
         console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
     figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]

@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from oragent.protocol import Status
 from oragent.sandbox import Evaluation, Job, Limits, evaluate
+from oragent.search.genetics.variation import Offspring, room, vary
 from oragent.search.problem import Problem
 
 __all__ = ["Bench", "Seed", "described", "explained"]
@@ -56,6 +59,11 @@ class Bench:
         limits = Limits(min(wall_s or self.timeout_s, self.timeout_s), self.problem.about.memory_mb)
         text = self.problem.seed if source is None else source
         return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size))
+
+    def child(self, rng: np.random.Generator) -> Offspring:
+        """Breed a child of the seed, as a search without a model does."""
+        about, seed = self.problem.about, self.problem.seed
+        return vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
 
 
 @dataclass(frozen=True)

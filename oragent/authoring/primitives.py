@@ -8,8 +8,6 @@ import numpy as np
 
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
-from oragent.search.genetics.variation import room, vary
-from oragent.search.problem import Problem
 
 __all__ = ["primitives"]
 
@@ -63,19 +61,15 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
     if ended.score is None:
         yield Finding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
         return
-    complaint = "" if _find_a_place(bench.problem) else NO_PLACE
+    complaint = "" if _find_a_place(bench) else NO_PLACE
     praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
     yield verdict("primitives", complaint, praise, Level.WARNING)
 
 
-def _find_a_place(problem: Problem) -> bool:
+def _find_a_place(bench: Bench) -> bool:
     """Tell whether breeding without a model brings primitives into children of the seed."""
-    about, rng = problem.about, np.random.default_rng(0)
-    bred = (
-        vary(problem.seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(problem.seed))
-        for _ in range(CHILDREN)
-    )
-    return any({"insert", "replace"} & set(child.operator.split("+")) for child in bred)
+    rng = np.random.default_rng(0)
+    return any({"insert", "replace"} & set(bench.child(rng).operator.split("+")) for _ in range(CHILDREN))
 
 
 def _unfit(text: str, parameters: tuple[str, ...]) -> str:

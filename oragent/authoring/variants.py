@@ -10,7 +10,6 @@ from oragent.authoring.finding import Finding, Level, verdict
 from oragent.errors import CandidateError
 from oragent.sandbox import Evaluation
 from oragent.search import syntax
-from oragent.search.genetics.variation import room, vary
 
 __all__ = ["variants"]
 
@@ -62,17 +61,15 @@ def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[int, ...] | No
 
 def _offspring(bench: Bench) -> Iterator[str]:
     """Different programs, each one change away from the seed."""
-    about, seed = bench.problem.about, bench.problem.seed
-    rng = np.random.default_rng(0)
-    seen = {syntax.fingerprint(seed, about.function)}
+    function, rng = bench.problem.about.function, np.random.default_rng(0)
+    seen = {syntax.fingerprint(bench.problem.seed, function)}
     for _ in range(TRIES):
-        offspring = vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
-        child = offspring.source
+        child = bench.child(rng).source
         try:
             syntax.check(child, bench.problem.signature)
         except CandidateError:
             continue
-        fingerprint = syntax.fingerprint(child, about.function)
+        fingerprint = syntax.fingerprint(child, function)
         if fingerprint not in seen:
             seen.add(fingerprint)
             yield child

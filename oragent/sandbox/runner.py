@@ -17,6 +17,7 @@ from oragent.sandbox.wire import Closed
 
 __all__ = ["Evaluation", "Job", "Sandbox", "evaluate"]
 
+USAGE = "usage:"  # how argparse begins when it refuses arguments
 LOG_CHARACTERS = 4000
 LIVES = 2  # attempts at an evaluation under which its server dies
 
@@ -94,6 +95,11 @@ class Evaluation:
     def ran(self) -> bool:
         """Whether a process was started for it; a program of the wrong form is rejected without one."""
         return self.wall_s > 0
+
+    @property
+    def detail(self) -> str:
+        """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
+        return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
 
 
 class Sandbox:
@@ -213,7 +219,7 @@ def _verdict(outcome: dict[str, Any], limits: Limits) -> Result | Failure:
     if parsed.status is not Status.CRASHED or "__SANDBOX_ERROR__" in output:
         return parsed
     last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "and printed no reason")
-    if code == 2 and log.startswith("usage:"):
+    if code == 2 and log.startswith(USAGE):
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
     status = Status.MEMORY if last.startswith("MemoryError") else Status.ERROR
     return Failure(status, f"the evaluation exited with code {code}: {last}"[:500])

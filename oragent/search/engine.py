@@ -154,8 +154,7 @@ class Engine:
             trial = await run.evaluate(self._folder.problem.seed, (), "seed")
             failed = trial.evaluation
             if failed.status is not Status.OK:
-                usage = failed.log.startswith("usage:")  # the message has what was wrong with them
-                detail = f"\n{failed.traceback or ('' if usage else failed.log)}".rstrip()
+                detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
         else:

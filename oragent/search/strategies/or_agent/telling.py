@@ -113,7 +113,7 @@ def outcome(trial: Trial) -> str:
 
 def trouble(result: Evaluation) -> str:
     """What went wrong: status, message and the end of the traceback, or of the log where there is none."""
-    detail = (result.traceback or result.log).strip().split("\n")[-MOST_LINES:]
+    detail = result.detail.split("\n")[-MOST_LINES:]
     return "\n".join([f"{result.status}: {result.message}", *(line[:200] for line in detail)]).strip()
 
 
