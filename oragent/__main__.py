@@ -10,7 +10,7 @@ def main() -> None:
     """Import the command line, then run it."""
     # What is imported stays: looking for garbage in it takes a fifth of the time until a run begins.
     gc.disable()
-    command = import_module("oragent.cli")
+    command = import_module("oragent.cli.app")
     gc.freeze()
     gc.enable()
     command.main()

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from oragent.evaluation.problem import load
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin
-from oragent.search.problem import load
 
 # Machines may be slow and shared: no example has a deadline, and where many depend on it, all runs draw the same.
 settings.register_profile(

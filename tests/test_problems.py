@@ -8,9 +8,10 @@ import pytest
 
 from oragent.authoring import Finding, Level, check
 from oragent.authoring.bench import Bench
+from oragent.evaluation import Sandbox
+from oragent.evaluation.problem import load
 from oragent.protocol import Status
-from oragent.sandbox import Sandbox
-from oragent.search.problem import load
+from oragent.search.genetics.breeding import child_of_seed
 
 ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))
@@ -78,7 +79,7 @@ WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*ar
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path) -> None:
     problem = load(folder)
     with Sandbox() as sandbox:
-        bench = Bench(problem, ROOT, problem.about.timeout_s, sandbox)
+        bench = Bench(problem, ROOT, problem.about.timeout_s, child_of_seed, sandbox)
         for what, body in HOSTILE.items():
             source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
             ended = bench.run(source, mode="train")

@@ -33,5 +33,5 @@ def test_an_evaluator_pays_for_no_part_of_the_search() -> None:
 
 
 def test_a_search_without_a_model_never_loads_its_client() -> None:
-    code = "import sys, oragent.cli; print('openai' in sys.modules)"
+    code = "import sys, oragent.cli.app; print('openai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "False"

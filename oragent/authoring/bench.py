@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
+from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation.problem import Problem
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, Limits, evaluate
-from oragent.search.genetics.variation import Offspring, room, vary
-from oragent.search.problem import Problem
+from oragent.sandbox import Limits
 
-__all__ = ["Bench", "Seed", "described", "explained"]
+__all__ = ["Bench", "Breed", "Child", "Seed", "described", "explained"]
 
 LOG_LINES = 10
 ADVICE = {
@@ -24,6 +25,21 @@ ADVICE = {
 }
 
 
+class Child(Protocol):
+    """A program that was bred."""
+
+    @property
+    def source(self) -> str:
+        """Its text."""
+
+    @property
+    def operator(self) -> str:
+        """The operators that made it, in their order, joined by ``+``."""
+
+
+Breed = Callable[[Problem, np.random.Generator], Child]
+
+
 @dataclass(frozen=True)
 class Bench:
     """Where the candidates of a check are scored.
@@ -32,12 +48,14 @@ class Bench:
         problem: what they are for.
         root: the project root.
         timeout_s: seconds that one evaluation may take.
+        breed: makes a child of the problem's seed, as a search without a model does.
         score: runs an evaluation; by default in a fresh interpreter.
     """
 
     problem: Problem
     root: Path
     timeout_s: float
+    breed: Breed
     score: Callable[[Job], Evaluation] = evaluate
 
     def run(
@@ -60,10 +78,9 @@ class Bench:
         text = self.problem.seed if source is None else source
         return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size))
 
-    def child(self, rng: np.random.Generator) -> Offspring:
-        """Breed a child of the seed, as a search without a model does."""
-        about, seed = self.problem.about, self.problem.seed
-        return vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
+    def child(self, rng: np.random.Generator) -> Child:
+        """Breed a child of the seed."""
+        return self.breed(self.problem, rng)
 
 
 @dataclass(frozen=True)

@@ -6,25 +6,28 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
 from pathlib import Path
 
-from oragent.authoring.bench import Bench, Seed, described, explained
+from oragent.authoring.bench import Bench, Breed, Seed, described, explained
 from oragent.authoring.commandline import command_line
 from oragent.authoring.finding import Finding, Level, verdict
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
-from oragent.sandbox import Evaluation, Job, Sandbox, evaluate
-from oragent.search.problem import Feature, Problem, load
+from oragent.evaluation import Evaluation, Job, Sandbox, evaluate
+from oragent.evaluation.problem import Feature, Problem, load
 
 __all__ = ["check"]
 
 
-def check(folder: Path, root: Path, timeout_s: float | None = None, *, quick: bool = False) -> Iterator[Finding]:
+def check(
+    folder: Path, root: Path, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
+) -> Iterator[Finding]:
     """Check a problem, one thing after another; what comes late rests on what came before it.
 
     Args:
         folder: the problem's.
         root: the project root, for data and checkpoints.
+        breed: makes children of the seed, by which score and features are tried.
         timeout_s: seconds that one evaluation may take; default: what the problem says.
         quick: evaluate in mode val just once, leave out single sizes and mode test, breed fewer variants.
 
@@ -42,7 +45,8 @@ def check(folder: Path, root: Path, timeout_s: float | None = None, *, quick: bo
     with Sandbox() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
-        bench = Bench(problem, root.resolve(), timeout_s or problem.about.timeout_s, lambda job: next(ways)(job))
+        patience_s = timeout_s or problem.about.timeout_s
+        bench = Bench(problem, root.resolve(), patience_s, breed, lambda job: next(ways)(job))
         yield from _findings(bench, quick)
 
 

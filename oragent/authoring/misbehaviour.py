@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level
+from oragent.evaluation import Evaluation
 from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import Evaluation
 
 __all__ = ["misbehaviour"]
 
@@ -87,7 +87,7 @@ def _source(bench: Bench, case: Case) -> str:
 def _forged(bench: Bench, seed: Seed) -> str:
     """A result block with a score that the seed cannot have."""
     score = seed.train.score or 0.0
-    better = (abs(score) + 1.0) * (1 if bench.problem.about.direction == "maximize" else -1)
+    better = (abs(score) + 1.0) * bench.problem.about.direction.sign
     return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
 from oragent.errors import CandidateError
-from oragent.sandbox import Evaluation
-from oragent.search import syntax
+from oragent.evaluation import Evaluation
+from oragent.programs import syntax
 
 __all__ = ["variants"]
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from oragent.compare.order import Order
+from oragent.compare.request import Order
 
 __all__ = ["Order", "run"]
 

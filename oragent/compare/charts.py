@@ -11,9 +11,8 @@ from matplotlib.ticker import MaxNLocator
 
 from oragent.compare.result import Result
 from oragent.compare.summary import MODES, ProblemSummary, Row, Summary
-from oragent.report import wording
-from oragent.report.chart_style import INK, MUTED, label, new_figure
-from oragent.report.figures import Drawing, render
+from oragent.pages.charts import INK, MUTED, label, new_figure
+from oragent.pages.figures import Drawing, render
 
 __all__ = ["best_so_far", "draw"]
 
@@ -81,7 +80,7 @@ def _progress(axes: Axes, problem: ProblemSummary) -> None:
     axes.axhline(problem.rows[0].results[0].seed.score, color=INK, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_title(label(problem.name))
     axes.set_xlabel("evaluations")
-    axes.set_ylabel(f"score ({wording.direction_hint(problem.direction)})")
+    axes.set_ylabel(f"score ({problem.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlim(1, at[-1])
     axes.grid(axis="y")
@@ -110,7 +109,7 @@ def _strip(axes: Axes, problem: ProblemSummary, mode: str) -> None:
     axes.set_yticks(range(len(problem.rows)), [row.strategy for row in problem.rows])
     axes.set_ylim(len(problem.rows) - 0.45, -0.55)
     axes.set_title(f"{label(problem.name)}, {_mode(problem.rows, mode)}")
-    axes.set_xlabel(f"score ({wording.direction_hint(problem.direction)})")
+    axes.set_xlabel(f"score ({problem.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.ticklabel_format(axis="x", useOffset=False)
     axes.grid(axis="x")

@@ -6,11 +6,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from oragent.compare.comparison import load
-from oragent.compare.conduct import conduct
-from oragent.compare.keeping import keep, kept
-from oragent.compare.order import Order
+from oragent.compare.execute import conduct
+from oragent.compare.manifest import keep, kept
 from oragent.compare.page import write
 from oragent.compare.plan import Plan, planned, split, without_own
+from oragent.compare.request import Order
 from oragent.compare.terminal import Board, show
 from oragent.errors import ConfigError
 from oragent.search.config import read

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.compare.conduct import folder_of, is_complete
+from oragent.compare.execute import folder_of, is_complete
 from oragent.compare.plan import Cell, Plan
 from oragent.compare.result import Result, read
 from oragent.compare.summary import Summary, summarise

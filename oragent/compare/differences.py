@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import mean, stdev
 
+from oragent.bench.statistics import Interval, bootstrap, holm, sign_flip
 from oragent.compare.result import Result
-from oragent.compare.statistics import Interval, bootstrap, holm, sign_flip
 
 __all__ = ["Difference", "differences", "mean_known"]
 

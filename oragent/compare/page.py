@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oragent import __version__
+from oragent.bench.statistics import ALPHA, least_p, pairs_needed
 from oragent.compare import tables
 from oragent.compare.charts import draw
 from oragent.compare.comparison import Comparison
-from oragent.compare.keeping import FILE
-from oragent.compare.statistics import ALPHA, least_p, pairs_needed
-from oragent.report.figures import Drawing
-from oragent.report.files import save
-from oragent.report.html import environment
-from oragent.report.text import clip
+from oragent.compare.manifest import FILE
+from oragent.pages.figures import Drawing
+from oragent.pages.files import save
+from oragent.pages.html import environment
+from oragent.pages.text import clip
 
 __all__ = ["page", "write"]
 

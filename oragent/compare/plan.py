@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.errors import ConfigError
-from oragent.launch import MODEL_FREE
-from oragent.search.config import Config, build, dump
-from oragent.search.problem import Problem, find
+from oragent.evaluation.problem import Problem, find
+from oragent.search.config import Config, build
+from oragent.search.launch import MODEL_FREE
 from oragent.search.strategies import STRATEGIES
+from oragent.settings import dump
 
 __all__ = ["Cell", "Plan", "planned", "split", "without_own"]
 

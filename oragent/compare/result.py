@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from oragent.compare.conduct import HELD_OUT
+from oragent.compare.execute import HELD_OUT
 from oragent.compare.plan import Cell
 from oragent.errors import StoreError
 from oragent.report.progress import Point
@@ -95,9 +95,9 @@ class Result:
 
     def reached(self, target: float) -> Cost | None:
         """What it took to reach a score; None where it was not reached."""
-        sign = -1.0 if self.data.about.direction == "minimize" else 1.0
+        fitness = self.data.about.direction.fitness
         for point in self.curve:
-            if sign * point.score >= sign * target:
+            if fitness(point.score) >= fitness(target):
                 return self._until(point)
         return None
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import mean, median, stdev
 
+from oragent.bench.statistics import Interval, bootstrap
 from oragent.compare.differences import Difference, differences, mean_known
 from oragent.compare.result import Cost, Result
 from oragent.compare.scale import Scale, scale
-from oragent.compare.statistics import Interval, bootstrap
+from oragent.direction import Direction
 
 __all__ = ["MODES", "ProblemSummary", "Row", "Summary", "summarise"]
 
@@ -65,7 +66,7 @@ class ProblemSummary:
 
     name: str
     title: str
-    direction: str
+    direction: Direction
     rows: tuple[Row, ...]
     differences: tuple[Difference, ...]
     scales: dict[str, Scale]
@@ -99,9 +100,9 @@ def summarise(results: Sequence[Result]) -> Summary:
 
 def _problem(results: Sequence[Result]) -> ProblemSummary:
     about = results[0].data.about
-    sign = -1.0 if about.direction == "minimize" else 1.0
+    sign = about.direction.sign
     scales = {mode: found for mode in MODES if (found := scale(results, mode, sign))}
-    seed, best = results[0].seed.score, max((result.val.score for result in results), key=lambda score: sign * score)
+    seed, best = results[0].seed.score, about.direction.best(result.val.score for result in results)
     target = None if best == seed else seed + TARGET * (best - seed)
     strategies = dict.fromkeys(result.cell.strategy for result in results)
     rows = [_row(name, [one for one in results if one.cell.strategy == name], scales, target) for name in strategies]

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oragent.bench.statistics import ALPHA, Interval
 from oragent.compare.differences import Difference
 from oragent.compare.result import Cost
-from oragent.compare.statistics import ALPHA, Interval
+from oragent.compare.scale import Scale
 from oragent.compare.summary import MODES, ProblemSummary, Row, Summary
-from oragent.report import wording
+from oragent.pages import format as in_words
 
 __all__ = ["GAIN", "TEST", "VAL", "Table", "differences", "finals", "overall", "scales", "target"]
 
@@ -58,23 +59,25 @@ def target(problem: ProblemSummary) -> Table:
 
 def scales(problem: ProblemSummary) -> Sequence[str]:
     """Say, for each mode, what 0 and 1 are."""
-    return [
-        f"{mode}: 0 is {wording.score(scale.seed)} (seed heuristic), 1 is {wording.score(scale.best)} ({scale.source})"
-        for mode, scale in problem.scales.items()
-    ]
+    return [f"{mode}: {_ends(scale)}" for mode, scale in problem.scales.items()]
+
+
+def _ends(scale: Scale) -> str:
+    seed, best = in_words.score(scale.seed), in_words.score(scale.best)
+    return f"0 is {seed} (seed heuristic), 1 is {best} ({scale.source})"
 
 
 def _final(row: Row) -> tuple[str, ...]:
     return (
         row.strategy,
         str(len(row.results)),
-        wording.score(row.val.mean),
+        in_words.score(row.val.mean),
         _interval(row.val),
         _width(row.spread),
         _width(row.noise),
-        wording.score(row.test.mean if row.test else None),
+        in_words.score(row.test.mean if row.test else None),
         _interval(row.test) if row.test else "–",
-        "–" if row.failed is None else wording.percent(row.failed),
+        "–" if row.failed is None else in_words.percent(row.failed),
     )
 
 
@@ -107,12 +110,13 @@ def _reached(row: Row) -> tuple[str, ...]:
 
 
 def _cost(spent: Cost) -> tuple[str, str, str]:
-    money = wording.money(spent.money, spent.unpriced) if spent.tokens else "–"
+    money = in_words.money(spent.money, spent.unpriced) if spent.tokens else "–"
     return f"{spent.evaluations:,}", f"{spent.tokens:,}", money
 
 
 def _interval(interval: Interval) -> str:
-    return "–" if interval.low == interval.high else f"{wording.score(interval.low)} to {wording.score(interval.high)}"
+    low, high = in_words.score(interval.low), in_words.score(interval.high)
+    return "–" if interval.low == interval.high else f"{low} to {high}"
 
 
 def _width(value: float | None) -> str:

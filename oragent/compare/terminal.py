@@ -8,12 +8,12 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tqdm import tqdm
 
+from oragent.bench.statistics import pairs_needed
 from oragent.compare import tables
 from oragent.compare.comparison import Comparison
-from oragent.compare.conduct import Done
+from oragent.compare.execute import Done
 from oragent.compare.plan import Cell, Plan
-from oragent.compare.statistics import pairs_needed
-from oragent.report import wording
+from oragent.pages import format as in_words
 from oragent.search.engine import Observer, Progress
 
 __all__ = ["Board", "show"]
@@ -36,7 +36,7 @@ class Board:
         """Who shows the rounds of a run."""
 
         def told(progress: Progress) -> None:
-            spent, best = wording.count(progress.spent.evaluations, "evaluation"), wording.score(progress.best.score)
+            spent, best = in_words.count(progress.spent.evaluations, "evaluation"), in_words.score(progress.best.score)
             self._bar.set_postfix_str(f"{cell}: {spent}, best {best}", refresh=True)
 
         return told
@@ -53,7 +53,7 @@ class Board:
 def show(comparison: Comparison, console: Console) -> None:
     """Print final scores and differences of every problem, and the scores over all of them."""
     for problem in comparison.summary.problems:
-        hint = wording.direction_hint(problem.direction)
+        hint = problem.direction.words
         console.print(Text(f"\n{problem.name}: final scores, {hint}", style="bold cyan"))
         console.print(_rich(tables.finals(problem).without(tables.VAL, tables.TEST)))
         if problem.differences:
@@ -63,7 +63,7 @@ def show(comparison: Comparison, console: Console) -> None:
     console.print(_rich(tables.overall(comparison.summary)))
     seeds = len(comparison.plan.seeds)
     if seeds < pairs_needed():
-        few = f"\nWith {wording.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."
+        few = f"\nWith {in_words.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."
         console.print(Text(few, style="yellow"))
     for cell in comparison.unfinished:
         console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))

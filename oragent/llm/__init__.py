@@ -3,8 +3,8 @@
 from oragent.llm.client import Client
 from oragent.llm.model import Message, Model, ModelSettings, Reply
 from oragent.llm.prices import Price, Prices
-from oragent.llm.reply import extract_code, extract_json
 from oragent.llm.scripted import Scripted
+from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [
     "Client",

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from oragent.llm.blocks import fenced_blocks
 from oragent.llm.model import Message, Prompt, Reply, estimate_tokens
 from oragent.llm.scripted_programs import MENDED, STYLES, begun, broken, fenced_edit, fenced_whole, with_new_number
+from oragent.programs.blocks import fenced_blocks
 
 __all__ = ["Breeder", "Scripted"]
 

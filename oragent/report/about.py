@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from oragent.direction import Direction
 from oragent.errors import ConfigError, StoreError
 
 __all__ = ["About", "Axis", "read"]
@@ -40,7 +41,7 @@ class About:
 
     problem: str
     title: str
-    direction: str
+    direction: Direction
     function: str
     axes: tuple[Axis, ...]
     published: Mapping[str, Any]
@@ -103,8 +104,6 @@ def read(path: Path) -> About:
         about = _about(tree, text)
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise ConfigError(f"{path} is not what a run leaves: {type(problem).__name__} {problem}") from None
-    if about.direction not in ("maximize", "minimize"):
-        raise ConfigError(f"{path}: problem.direction must be maximize or minimize, not {about.direction!r}")
     return about
 
 
@@ -114,7 +113,7 @@ def _about(tree: Any, text: str) -> About:
     return About(
         problem=str(problem["name"]),
         title=str(problem.get("title") or problem["name"]),
-        direction=str(problem.get("direction", "maximize")),
+        direction=Direction(str(problem.get("direction", Direction.MAXIMIZE))),
         function=str(problem.get("function", "")),
         axes=axes,
         published=dict(problem.get("published") or {}),

@@ -32,7 +32,7 @@ def mapped(data: RunData) -> list[Map]:
     Returns:
         At most ``MAX_PANELS`` maps with equal axes; none where no elite has the features that were announced.
     """
-    axes, better = data.about.axes, min if data.about.direction == "minimize" else max
+    axes, best = data.about.axes, data.about.direction.best
     if not axes:
         return []
     flat = len(axes) == 1
@@ -42,7 +42,7 @@ def mapped(data: RunData) -> list[Map]:
         for evaluation in (elite.trial.evaluation for elite in elites):
             place = _place(evaluation.features or (), island if flat else None)
             if place is not None and evaluation.score is not None:
-                scores[place] = better(scores.get(place, evaluation.score), evaluation.score)
+                scores[place] = best((scores.get(place, evaluation.score), evaluation.score))
     every = [place for scores in cells for place in scores]
     if not every:
         return []

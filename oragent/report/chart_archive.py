@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from oragent.report import wording
+from oragent.direction import Direction
+from oragent.pages.charts import BEST, EMPTY, FAILED, INK, MANY, MUTED, SCALE, bare, label, new_figure
 from oragent.report.about import Axis
 from oragent.report.cells import MAX_PANELS, Map, mapped
-from oragent.report.chart_style import BEST, EMPTY, FAILED, INK, MANY, MUTED, SCALE, bare, label, new_figure
 from oragent.report.run import RunData
 
 __all__ = ["caption", "draw"]
@@ -63,9 +63,9 @@ def draw(data: RunData) -> Figure:
         if len(data.about.axes) > 1:
             axes.set_title(f"island {number}" if len(maps) > 1 else "")
     bar = figure.colorbar(shades.bar, ax=list(panels), shrink=0.75, aspect=24, pad=0.015)
-    bar.set_label(f"score ({wording.direction_hint(data.about.direction)})")
+    bar.set_label(f"score ({data.about.direction.words})")
     bar.outline.set_visible(False)
-    if data.about.direction == "minimize":
+    if data.about.direction is Direction.MINIMIZE:
         bar.ax.invert_yaxis()
     return figure
 
@@ -87,7 +87,7 @@ def caption(data: RunData) -> str:
 
 
 def _shades(data: RunData) -> Shades:
-    sign = 1.0 if data.about.direction == "minimize" else -1.0
+    sign = -data.about.direction.sign
     losses = sign * np.array([elite.trial.evaluation.score for elites in data.islands for elite in elites])
     best, median, far = np.quantile(losses, [0.0, 0.5, 0.9])
     worst = min(far, best + 2 * (median - best))
@@ -145,7 +145,7 @@ def _ranking(data: RunData) -> Figure:
         if len(scores) and len(data.islands) > 1:
             axes.annotate(f" island {number}", (len(scores), scores[-1]), color=shade, va="center")
     axes.set_xlabel("rank on its island")
-    axes.set_ylabel(f"score ({wording.direction_hint(data.about.direction)})")
+    axes.set_ylabel(f"score ({data.about.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y")
     axes.margins(x=0.08)

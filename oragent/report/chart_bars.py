@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from oragent.report import wording
-from oragent.report.chart_style import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
+from oragent.pages import format as in_words
+from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
 from oragent.report.run import RunData
 from oragent.search.store import Record
 
@@ -23,7 +23,7 @@ def draw_failures(data: RunData) -> Figure:
     figure = new_figure(6.6, 0.5 + 0.3 * len(names))
     axes = figure.subplots()
     bars = axes.barh(names, counts, color=FAILED, height=0.62)
-    shares = [f"{count:,}  ({wording.percent(count / len(data.records))})" for count in counts]
+    shares = [f"{count:,}  ({in_words.percent(count / len(data.records))})" for count in counts]
     axes.bar_label(bars, shares, padding=4, color=MUTED)
     axes.invert_yaxis()
     axes.set_xticks([])
@@ -58,7 +58,7 @@ def draw_operators(data: RunData) -> Figure:
         shares = [counts[number] / sum(counts) for counts in found.values()]
         bars = axes.barh(rows, shares, left=begin, color=color, height=0.68, label=fate, edgecolor="white")
         inks = {BEST: "white", KEPT: "#0B2A3C", OTHER: MUTED, FAILED: "white"}
-        texts = [wording.percent(round(share, 2)) if share >= 0.055 else "" for share in shares]
+        texts = [in_words.percent(round(share, 2)) if share >= 0.055 else "" for share in shares]
         axes.bar_label(bars, texts, label_type="center", color=inks[color], fontsize=7)
         begin = [at + share for at, share in zip(begin, shares, strict=True)]
     axes.set_yticks(rows, names)

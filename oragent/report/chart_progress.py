@@ -7,8 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from oragent.report import wording
-from oragent.report.chart_style import BEST, FAILED, INK, MANY, MUTED, label, new_figure
+from oragent.direction import Direction
+from oragent.pages import format as in_words
+from oragent.pages.charts import BEST, FAILED, INK, MANY, MUTED, label, new_figure
 from oragent.report.progress import Point
 from oragent.report.run import RunData
 
@@ -27,7 +28,7 @@ def draw(data: RunData) -> Figure:
     left.set_xlabel("evaluations")
     left.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     right.set_xlabel(seconds)
-    left.set_ylabel(f"score ({wording.direction_hint(data.about.direction)})")
+    left.set_ylabel(f"score ({data.about.direction.words})")
     low, high = _limits(data)
     left.set_ylim(low, high)
     lines = _references(data, low, high)
@@ -43,16 +44,16 @@ def caption(data: RunData) -> str:
     """Say what is to be seen, and what lies outside."""
     low, high = _limits(data)
     outside = sum(not low <= point.score <= high for point in data.by_evaluations)
-    off = [f"published {name} {wording.score(v)}" for name, v in data.about.references.items() if not low <= v <= high]
+    off = [f"published {name} {in_words.score(v)}" for name, v in data.about.references.items() if not low <= v <= high]
     said = ["Line: the best so far. Points: the scored candidates, equal programs once."]
     if outside:
-        said.append(f"{wording.count(outside, 'candidate')} off the scale.")
+        said.append(f"{in_words.count(outside, 'candidate')} off the scale.")
     if off:
         said.append(f"Off the scale: {', '.join(off)}.")
     return " ".join(said)
 
 
-def window(points: Sequence[Point], references: Sequence[float], direction: str) -> tuple[float, float]:
+def window(points: Sequence[Point], references: Sequence[float], direction: Direction) -> tuple[float, float]:
     """Choose the scores to show, so that neither a hopeless candidate nor a far reference squashes the curve.
 
     The curve takes four fifths of the height; the rest is for the candidates worse than the seed, the worst tenth
@@ -61,7 +62,7 @@ def window(points: Sequence[Point], references: Sequence[float], direction: str)
     Returns:
         Lower and upper limit.
     """
-    sign = -1.0 if direction == "minimize" else 1.0
+    sign = direction.sign
     scores = np.array([sign * point.score for point in points])
     top, base = scores.max(), sign * points[0].best
     least = 1e-6 * max(abs(top), abs(base), 1e-3)  # less than that cannot be told apart on an axis
@@ -96,13 +97,13 @@ def _panel(axes: Axes, points: Sequence[Point], end: float) -> None:
 def _references(data: RunData, low: float, high: float) -> list[tuple[float, str, str, str]]:
     """The heights worth a label: value, text, colour and line style; the best, which has its curve, comes first."""
     best, seed = data.by_evaluations[-1].best, data.by_evaluations[0].best
-    lines = [(best, f"{'best' if best != seed else 'seed, still best,'} {wording.score(best)}", BEST, "-")]
+    lines = [(best, f"{'best' if best != seed else 'seed, still best,'} {in_words.score(best)}", BEST, "-")]
     if best != seed:
-        lines.append((seed, f"seed {wording.score(seed)}", INK, "--"))
+        lines.append((seed, f"seed {in_words.score(seed)}", INK, "--"))
     for name, value in data.about.references.items():
         if low <= value <= high:
             said = f"published {name}" if name in ("seed", "best") else str(name)
-            lines.append((value, f"{label(said, 26)} {wording.score(value)}", FAILED, ":"))
+            lines.append((value, f"{label(said, 26)} {in_words.score(value)}", FAILED, ":"))
     return lines
 
 

@@ -1,50 +1,10 @@
-"""The figures of a run, as SVG for pages and PNG for slides."""
+"""The figures of a run."""
 
-import io
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from matplotlib.figure import Figure
-
+from oragent.pages.figures import Drawing, render
 from oragent.report import chart_archive, chart_bars, chart_progress
-from oragent.report.chart_style import styled
 from oragent.report.run import RunData
 
-__all__ = ["Drawing", "draw", "render"]
-
-NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
-DPI = 160
-ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all figures
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A finished figure.
-
-    Attributes:
-        name: of its files.
-        caption: what is to be seen.
-        svg: the picture, a document of its own.
-        png: the same at 160 dots an inch.
-    """
-
-    name: str
-    caption: str
-    svg: str
-    png: bytes
-
-    @property
-    def inline(self) -> str:
-        """The ``<svg>`` element for a page: no prologue, a largest width only, no id that nobody refers to."""
-        svg = self.svg[self.svg.index("<svg") :]
-        referred = set(re.findall(r"""(?:url\(|href=")#([^)"]+)""", svg))
-        svg = re.sub(r' id="([^"]*)"', lambda found: found.group() if found.group(1) in referred else "", svg)
-        head, rest = svg.split(">", 1)
-        width = re.search(r' width="([\d.]+)pt"', head)
-        bound = f"max-width:{ZOOM * float(width.group(1)):.0f}px" if width else ""
-        head = re.sub(r' (width|height)="[^"]*"', "", head)
-        return f'{head} style="{bound}">{rest}'
+__all__ = ["draw"]
 
 
 def draw(data: RunData) -> dict[str, Drawing]:
@@ -60,13 +20,3 @@ def draw(data: RunData) -> dict[str, Drawing]:
         said = "Candidates without a score, by how their evaluation ended, with their share of all candidates."
         drawings.append(render("failures", said, lambda: chart_bars.draw_failures(data)))
     return {drawing.name: drawing for drawing in drawings}
-
-
-def render(name: str, caption: str, make: Callable[[], Figure]) -> Drawing:
-    """Draw and save a figure in the style of all figures."""
-    with styled(name):
-        figure = make()
-        svg, png = io.StringIO(), io.BytesIO()
-        figure.savefig(svg, format="svg", metadata=NO_METADATA)
-        figure.savefig(png, format="png", dpi=DPI, metadata={"Software": None})
-    return Drawing(name, caption, svg.getvalue(), png.getvalue())

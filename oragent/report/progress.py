@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from oragent.direction import Direction
 from oragent.search.store import Record
 
 __all__ = ["Point", "over_evaluations", "over_seconds"]
@@ -23,7 +24,7 @@ class Point:
     best: float
 
 
-def over_evaluations(records: Sequence[Record], direction: str) -> tuple[Point, ...]:
+def over_evaluations(records: Sequence[Record], direction: Direction) -> tuple[Point, ...]:
     """Follow a run in the order of its commitments; equal programs are scored once and counted once."""
     found, paid = [], 0
     for record in _first_of_each(records):
@@ -33,7 +34,7 @@ def over_evaluations(records: Sequence[Record], direction: str) -> tuple[Point, 
     return _points(found, direction)
 
 
-def over_seconds(records: Sequence[Record], direction: str) -> tuple[Point, ...]:
+def over_seconds(records: Sequence[Record], direction: Direction) -> tuple[Point, ...]:
     """Follow a run by the times at which its evaluations ended."""
     ended = sorted(_first_of_each(records), key=lambda record: record.elapsed_s)
     scored = [(record.elapsed_s, record.trial.evaluation.score) for record in ended]
@@ -47,9 +48,8 @@ def _first_of_each(records: Iterable[Record]) -> Iterable[Record]:
     return firsts.values()
 
 
-def _points(found: Iterable[tuple[float, float]], direction: str) -> tuple[Point, ...]:
-    better = min if direction == "minimize" else max
+def _points(found: Iterable[tuple[float, float]], direction: Direction) -> tuple[Point, ...]:
     points: list[Point] = []
     for at, score in found:
-        points.append(Point(at, score, better(score, points[-1].best) if points else score))
+        points.append(Point(at, score, direction.best((points[-1].best, score)) if points else score))
     return tuple(points)

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from oragent.errors import CandidateError, StoreError
+from oragent.programs.syntax import length
 from oragent.report.about import About
 from oragent.search.archive import Archive, Elite
 from oragent.search.store import Record
-from oragent.search.syntax import length
 
 __all__ = ["replayed", "size"]
 

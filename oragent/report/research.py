@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent.errors import StoreError
-from oragent.report import wording
+from oragent.pages import format as in_words
 from oragent.search.store import Note
 
 __all__ = ["Branch", "Research", "Tree", "research"]
@@ -111,7 +111,7 @@ def _branches(nodes: Sequence[Mapping[str, Any]], parent: int, depth: int) -> It
                 title=node["title"],
                 idea=node["idea"],
                 candidate=node["candidate"] or "",
-                outcome=wording.score(node["score"]) if scored else node["failure"],
+                outcome=in_words.score(node["score"]) if scored else node["failure"],
                 verdict=MARKS.get(node["state"], ""),
                 report=node["report"],
                 steps=tuple(_step(step) for step in node["steps"]),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.errors import StoreError
+from oragent.pages.format import Gain, gain
 from oragent.protocol import Status
 from oragent.report import about
 from oragent.report.about import About
@@ -13,7 +14,6 @@ from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
-from oragent.report.wording import Gain, gain
 from oragent.search.store import Record, RecordedReply, Store
 
 __all__ = ["RunData", "load"]

@@ -6,10 +6,11 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from oragent.report import view, wording
+from oragent.pages import format as in_words
+from oragent.pages.text import clip, one_line
+from oragent.report import view
 from oragent.report.research import Research
 from oragent.report.run import RunData
-from oragent.report.text import clip, one_line
 
 __all__ = ["show"]
 
@@ -41,8 +42,8 @@ def show(data: RunData, console: Console) -> None:
 
 
 def _headline(data: RunData, console: Console) -> None:
-    scores = [wording.score(record.trial.evaluation.score) for record in (data.seed, data.best)]
-    hint = wording.direction_hint(data.about.direction)
+    scores = [in_words.score(record.trial.evaluation.score) for record in (data.seed, data.best)]
+    hint = data.about.direction.words
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
     ended = f"ended: {one_line(data.end)}" if data.end else "not ended: interrupted, or still running"
@@ -64,7 +65,7 @@ def _best(data: RunData, console: Console) -> None:
 
 def _research(research: Research, console: Console) -> None:
     _heading(console, "Research")
-    console.print(f"{wording.count(research.ideas, 'idea')} tried, {research.better} of them better than their start")
+    console.print(f"{in_words.count(research.ideas, 'idea')} tried, {research.better} of them better than their start")
     memory, left_out = clip(research.memory, MAX_MEMORY)
     if memory:
         console.print(Text(memory, style="dim"))
@@ -74,8 +75,8 @@ def _research(research: Research, console: Console) -> None:
 def _islands(data: RunData) -> Table:
     table = _table(("island", "r"), ("elites", "r"), ("coverage", "r"), ("best", "r"), ("by", "l"))
     for island, elites in enumerate(data.islands):
-        covered = wording.percent(len(elites) / data.about.cells) if data.about.cells else "–"
-        best = (wording.score(elites[0].trial.evaluation.score), elites[0].id) if elites else ("–", "–")
+        covered = in_words.percent(len(elites) / data.about.cells) if data.about.cells else "–"
+        best = (in_words.score(elites[0].trial.evaluation.score), elites[0].id) if elites else ("–", "–")
         table.add_row(str(island), str(len(elites)), covered, *best)
     return table
 
@@ -85,10 +86,10 @@ def _elites(data: RunData) -> Table:
     heads = [("elite", "l"), ("score", "r"), ("vs seed", "r"), ("islands", "l"), ("cell", "l"), ("size", "r")]
     table = _table(*heads, ("made by", "l"))
     for row in rows:
-        figures = (wording.score(row.score), row.change, row.islands, row.cell, row.size)
+        figures = (in_words.score(row.score), row.change, row.islands, row.cell, row.size)
         table.add_row(row.id, *figures, Text(one_line(row.origin, 30)))
     if left_out:
-        table.caption = f"{wording.count(left_out, 'more elite')} in the archive"
+        table.caption = f"{in_words.count(left_out, 'more elite')} in the archive"
         table.caption_justify = "left"
     return table
 
@@ -96,7 +97,7 @@ def _elites(data: RunData) -> Table:
 def _failures(data: RunData) -> Table:
     table = _table(("status", "l"), ("number", "r"), ("share", "r"), ("most frequent message", "l"))
     for row in view.failures(data):
-        table.add_row(str(row.status), str(row.number), wording.percent(row.share), Text(one_line(row.message, 160)))
+        table.add_row(str(row.status), str(row.number), in_words.percent(row.share), Text(one_line(row.message, 160)))
     return table
 
 
@@ -107,7 +108,7 @@ def _costs(data: RunData) -> Table:
         table.add_row(name, value)
     if len(data.spend.by_role) > 1:
         for role, calls in data.spend.by_role.items():
-            spent = f"{wording.count(calls.number, 'call')}, {wording.money(calls.cost, calls.unpriced)}"
+            spent = f"{in_words.count(calls.number, 'call')}, {in_words.money(calls.cost, calls.unpriced)}"
             table.add_row(Text(f"  as {one_line(role, 30)}"), spent)
     return table
 
@@ -126,4 +127,4 @@ def _heading(console: Console, text: str) -> None:
 
 def _left_out(console: Console, number: int, noun: str) -> None:
     if number:
-        console.print(Text(f"{wording.count(number, f'more {noun}')} left out", style="dim"))
+        console.print(Text(f"{in_words.count(number, f'more {noun}')} left out", style="dim"))

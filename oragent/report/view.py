@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oragent.pages import format as in_words
+from oragent.pages.text import DiffLine, diff
 from oragent.protocol import Status
-from oragent.report import wording
 from oragent.report.replay import size
 from oragent.report.run import RunData
-from oragent.report.text import DiffLine, diff
 from oragent.search.store import Record
 
 __all__ = ["Comparison", "EliteRow", "FailureRow", "Step", "against_seed", "costs", "descent", "elites", "failures"]
@@ -121,15 +121,18 @@ def costs(data: RunData) -> tuple[tuple[str, str], ...]:
         ("candidates", f"{spend.candidates:,}"),
         *screened,
         ("evaluations", f"{spend.evaluations:,}"),
-        ("time", wording.duration(spend.seconds)),
-        ("CPU time of evaluations", wording.duration(spend.cpu_s)),
-        ("median time of an evaluation", "–" if spend.wall_median_s is None else wording.duration(spend.wall_median_s)),
+        ("time", in_words.duration(spend.seconds)),
+        ("CPU time of evaluations", in_words.duration(spend.cpu_s)),
+        (
+            "median time of an evaluation",
+            "–" if spend.wall_median_s is None else in_words.duration(spend.wall_median_s),
+        ),
         ("evaluations an hour", "–" if spend.per_hour is None else f"{spend.per_hour:,.0f}"),
         ("model calls", f"{calls.number:,}"),
     ]
     if calls.number:
         rows.append(("tokens in, out", f"{calls.tokens_in:,}, {calls.tokens_out:,}"))
-        rows.append(("money", wording.money(calls.cost, calls.unpriced)))
+        rows.append(("money", in_words.money(calls.cost, calls.unpriced)))
     return tuple(rows)
 
 

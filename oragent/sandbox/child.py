@@ -9,7 +9,7 @@ from oragent.isolation.guest import surrender
 from oragent.isolation.means import Means
 from oragent.sandbox import script
 from oragent.sandbox.limits import restrict
-from oragent.sandbox.place import Order, Setting
+from oragent.sandbox.staging import Order, Setting
 
 __all__ = ["live"]
 

@@ -26,7 +26,7 @@ from oragent.isolation.cgroups import Group
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.place import Setting
+from oragent.sandbox.staging import Setting
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 

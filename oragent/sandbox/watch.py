@@ -13,8 +13,8 @@ from typing import Any
 from oragent.isolation.means import Means
 from oragent.output import Capped
 from oragent.sandbox.child import live
-from oragent.sandbox.life import End
-from oragent.sandbox.place import Setting, Unplaced, placed
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.staging import Setting, Unplaced, placed
 
 __all__ = ["Abandoned", "watch"]
 

@@ -4,12 +4,12 @@ from dataclasses import field
 from typing import Annotated, Literal
 
 from annotated_types import Ge, Gt, Le
-from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
+
+from oragent.settings import STRICT
 
 __all__ = ["AgentSettings", "Temperatures"]
 
-STRICT = ConfigDict(extra="forbid")
 Temperature = Annotated[float, Ge(0), Le(2)]
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from oragent.direction import Direction
+
 __all__ = ["AddStatus", "Archive", "Elite"]
 
 
@@ -44,18 +46,18 @@ class Elite:
 
 
 class Archive:
-    """Islands of cells; the only place where the sign of a score turns.
+    """Islands of cells.
 
     Where a problem has no features, an island is a plain population of its ``population`` best programs.
 
     Args:
-        direction: ``maximize`` or ``minimize``.
+        direction: of the problem.
         islands: how many populations evolve side by side.
         population: size of a ranked population; unused where there are features.
     """
 
-    def __init__(self, direction: str, islands: int = 1, population: int = 20) -> None:
-        self._sign = {"maximize": 1.0, "minimize": -1.0}[direction]
+    def __init__(self, direction: Direction, islands: int = 1, population: int = 20) -> None:
+        self.direction = Direction(direction)
         self._population = population
         self._islands: list[dict[Hashable, Elite]] = [{} for _ in range(islands)]
         self._best: Elite | None = None
@@ -72,7 +74,7 @@ class Archive:
 
     def fitness(self, score: float) -> float:
         """Turn a score so that more is better."""
-        return self._sign * score
+        return self.direction.fitness(score)
 
     def beats(self, challenger: Elite, holder: Elite) -> bool:
         """Whether a program is better: by score, and by the shorter text where scores are equal."""
@@ -128,7 +130,7 @@ class Archive:
     def snapshot(self) -> "Archive":
         """A copy that later additions do not change; elites are shared, as they never change."""
         twin = Archive.__new__(Archive)
-        twin._sign, twin._population, twin._best = self._sign, self._population, self._best
+        twin.direction, twin._population, twin._best = self.direction, self._population, self._best
         twin._islands = [dict(cells) for cells in self._islands]
         return twin
 

@@ -1,26 +1,23 @@
 """The configuration of a run: YAML, defaults and the command line, checked in one place."""
 
-import difflib
 import os
 from collections.abc import Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Literal
 
-import yaml
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from oragent.errors import ConfigError
+from oragent import settings
+from oragent.budget import Budget
+from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model import ModelSettings
 from oragent.search.agent_settings import AgentSettings
-from oragent.search.budget import Budget
+from oragent.settings import STRICT
 
-__all__ = ["ArchiveSettings", "Config", "LimitSettings", "StrategySettings", "build", "dump", "explain", "read"]
+__all__ = ["ArchiveSettings", "Config", "StrategySettings", "build", "read"]
 
-UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
-STRICT = ConfigDict(extra="forbid")
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
 
@@ -60,19 +57,6 @@ class StrategySettings:
     window: Annotated[int, Ge(1)] | None = None
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
-
-
-@dataclass(frozen=True, config=STRICT)
-class LimitSettings:
-    """Bounds of one evaluation; None leaves what the problem says.
-
-    Attributes:
-        timeout_s: seconds by the clock.
-        memory_mb: address space of each process, in MiB.
-    """
-
-    timeout_s: Annotated[float, Gt(0)] | None = None
-    memory_mb: Annotated[int, Ge(64)] | None = None
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -148,7 +132,7 @@ def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     Raises:
         ConfigError: naming file or override, key, what was expected and the nearest valid key.
     """
-    return build(_load(path) if path else {}, overrides, f"{path}" if path else "settings")
+    return build(settings.load(path) if path else {}, overrides, f"{path}" if path else "settings")
 
 
 def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config:
@@ -157,68 +141,4 @@ def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config
     Raises:
         ConfigError: as for ``read``.
     """
-    for override in overrides:
-        key, equals, text = override.partition("=")
-        if not equals or not key:
-            raise ConfigError(f"cannot read {override!r}: write section.key=value, such as budget.evaluations=500")
-        try:
-            _place(tree, key, yaml.safe_load(text))
-        except yaml.YAMLError:
-            raise ConfigError(f"cannot read the value of {override!r}: it must be YAML") from None
-    try:
-        return TypeAdapter(Config).validate_python(tree)
-    except ValidationError as problem:
-        raise ConfigError(f"{source}: {explain(problem, Config)}") from None
-
-
-def dump(config: Config) -> dict[str, Any]:
-    """Turn a configuration into the plain tree that ``read`` takes; complete, defaults included."""
-    tree: dict[str, Any] = TypeAdapter(Config).dump_python(config, mode="json")
-    return tree
-
-
-def explain(problem: ValidationError, schema: type) -> str:
-    """Say in one line what is wrong with a checked tree: the key, what was expected, the nearest valid key."""
-    unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]  # often why another one is missing
-    error = (unknown or problem.errors())[0]
-    path = [str(part) for part in error["loc"]]
-    key = ".".join(path)
-    if unknown:
-        valid = _keys(schema, path[:-1])
-        near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"valid keys: {', '.join(valid)}"
-        return f"unknown key {key!r}: {hint}"
-    if error["type"] in ("missing", "missing_argument"):
-        return f"key {key!r} is missing"
-    return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as problem:
-        raise ConfigError(f"cannot read the configuration {path}: {problem}") from None
-    except yaml.YAMLError as problem:
-        raise ConfigError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
-    if tree is not None and not isinstance(tree, dict):
-        raise ConfigError(f"{path} must hold keys and values, not a {type(tree).__name__}")
-    return tree or {}
-
-
-def _place(tree: dict[str, Any], key: str, value: Any) -> None:
-    *sections, last = key.split(".")
-    for section in sections:
-        inner = tree.get(section)
-        tree[section] = dict(inner) if isinstance(inner, dict) else {}
-        tree = tree[section]
-    tree[last] = value
-
-
-def _keys(schema: type, path: Sequence[str]) -> list[str]:
-    """The valid keys of the section at ``path``."""
-    for part in path:
-        hint = get_type_hints(schema).get(part)
-        sections = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]
-        if sections:
-            schema = sections[0]
-    return [item.name for item in fields(schema)]
+    return settings.build(Config, tree, overrides, source)

@@ -13,18 +13,18 @@ from typing import Protocol
 
 import numpy as np
 
+from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
+from oragent.programs.syntax import length
 from oragent.protocol import Status
-from oragent.sandbox.pool import Pool
 from oragent.search.archive import AddStatus, Archive, Elite
-from oragent.search.budget import Spent
 from oragent.search.credit import credit
 from oragent.search.folder import RunFolder
 from oragent.search.run import Desk, Interrupted, Run, Strategy
 from oragent.search.store import Note, Record, Store, Trial
-from oragent.search.syntax import length
 
 __all__ = ["Engine", "Observer", "Outcome", "Progress"]
 

@@ -10,11 +10,12 @@ from pathlib import Path
 
 import yaml
 
-from oragent import __version__
+from oragent import __version__, files
 from oragent.errors import ConfigError, ProblemError, StoreError
+from oragent.evaluation.problem import Problem, load
 from oragent.search.archive import Elite
-from oragent.search.config import Config, build, dump
-from oragent.search.problem import Problem, load
+from oragent.search.config import Config, build
+from oragent.settings import dump
 
 __all__ = ["RunFolder", "begin", "reopen"]
 
@@ -45,9 +46,7 @@ class RunFolder:
     def write_best(self, elite: Elite) -> None:
         """Replace ``best.py`` in one step, so that whoever imports it never sees half a file."""
         head = f"# {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
-        fresh = self.path / "best.py.new"
-        fresh.write_text(head + elite.source.rstrip() + "\n", encoding="utf-8")
-        fresh.replace(self.path / "best.py")
+        files.replace(self.path / "best.py", head + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
@@ -138,7 +137,7 @@ def _describe(run: RunFolder) -> None:
             "folder": str(run.problem.folder),
             "fingerprint": _fingerprint(run.problem),
             "title": about.title,
-            "direction": about.direction,
+            "direction": str(about.direction),
             "function": about.function,
             "features": [asdict(feature) for feature in about.features],
             "published": about.published,
@@ -146,7 +145,7 @@ def _describe(run: RunFolder) -> None:
         "config": dump(run.config),
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
-    (run.path / "config.yaml").write_text(text, encoding="utf-8")
+    files.replace(run.path / "config.yaml", text)
 
 
 def _fingerprint(problem: Problem) -> str:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from oragent.search import syntax
+from oragent.programs import syntax
 
 __all__ = ["Known", "distance", "too_near"]
 

@@ -9,18 +9,19 @@ from typing import TypeVar
 
 import numpy as np
 
+from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, CandidateError, OragentError
+from oragent.evaluation import Evaluation, Job, cascade
+from oragent.evaluation.pool import Pool
+from oragent.evaluation.problem import Problem
+from oragent.llm.context import fit_messages, room
 from oragent.llm.model import Message, Model, Prompt
+from oragent.programs import syntax
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, Limits
-from oragent.sandbox.pool import Pool
-from oragent.search import cascade, syntax
+from oragent.sandbox import Limits
 from oragent.search.archive import Archive
-from oragent.search.budget import Spent
-from oragent.search.fitting import fit_messages, room
 from oragent.search.folder import RunFolder
 from oragent.search.novelty import too_near
-from oragent.search.problem import Problem
 from oragent.search.store import Note, Record, RecordedReply, Store, Trial
 
 __all__ = ["Desk", "Interrupted", "Run", "Strategy"]
@@ -283,7 +284,7 @@ class Run:
         quick = await self._evaluated(cascade.name_on_train(fingerprint), source, mode="train")
         if quick.status is not Status.OK:
             return fingerprint, self._kept(fingerprint, quick)
-        if not cascade.passes(quick, self.archive, quantile):
+        if not cascade.passes(quick, [one.metrics for one in self.archive.elites()], self.archive.direction, quantile):
             name = cascade.name_screened(fingerprint)
             return name, self._kept(name, cascade.screened(quick))
         full = await self._evaluated(fingerprint, source)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from oragent.budget import Spent
 from oragent.errors import StoreError
+from oragent.evaluation import Evaluation
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation
-from oragent.search.budget import Spent
 
 __all__ = ["Note", "Record", "RecordedReply", "Store", "Trial"]
 

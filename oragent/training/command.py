@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from oragent.errors import ConfigError
-from oragent.training.order import Order
+from oragent.training.request import Order
 
 __all__ = ["run"]
 

@@ -1,13 +1,14 @@
 """The validation curve of a training: JSON lines while it runs, a figure at its end."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+
+from oragent.files import replace
 
 __all__ = ["add", "cut", "draw", "plot", "read"]
 
@@ -25,9 +26,7 @@ def cut(folder: Path, step: int) -> None:
 
 
 def _write(folder: Path, records: list[dict[str, Any]]) -> None:
-    draft = folder / f"{FILE}.draft"
-    draft.write_text("".join(f"{json.dumps(one)}\n" for one in records))
-    os.replace(draft, folder / FILE)
+    replace(folder / FILE, "".join(f"{json.dumps(one)}\n" for one in records))
 
 
 def read(folder: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from oragent.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.training import curve, state
-from oragent.training.order import Order
+from oragent.training.request import Order
 from oragent.training.state import State
 from oragent.training.tasks import sizes_so_far
 from oragent.training.validation import Yardstick, yardstick

@@ -3,7 +3,6 @@
 ``elkai`` (LKH; its licence is for research) labels tours, ``pyvrp`` labels routes. Neither is needed for anything else.
 """
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from oragent.errors import ProblemError
+from oragent.files import replacing
 from oragent.training.instances import cvrp_batch, tsp_batch
 
 __all__ = ["BLOCK", "Labels", "cvrp_labels", "tsp_labels"]
@@ -74,9 +74,8 @@ def _labels(folder: Path, name: str, count: int, make: Callable[[int], Labels]) 
     for block in tqdm(missing, desc=f"labels {name}", unit=" block", disable=None if missing else True):
         folder.mkdir(parents=True, exist_ok=True)
         made = make(block)
-        draft = paths[block].with_suffix(".tmp.npz")
-        np.savez_compressed(draft, **vars(made))
-        os.replace(draft, paths[block])
+        with replacing(paths[block]) as draft:
+            np.savez_compressed(draft, **vars(made))
     loaded = [dict(np.load(path)) for path in paths]
     return Labels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})
 

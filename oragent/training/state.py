@@ -1,6 +1,5 @@
 """What a training keeps on disk: everything that the next step depends on, replaced as a whole or not at all."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from oragent.errors import StoreError
+from oragent.files import replacing
 from oragent.solvers.neural.weights import FOREIGN
 from oragent.training.schedule import Schedule
 
@@ -53,11 +53,8 @@ class State:
 
 def save(state: State, folder: Path, file: str = FILE) -> None:
     """Write the state, such that a process killed meanwhile leaves the one before it."""
-    draft = folder / f"{file}.draft"
-    torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
-    with draft.open("rb") as written:
-        os.fsync(written.fileno())
-    os.replace(draft, folder / file)
+    with replacing(folder / file) as draft:
+        torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
 
 
 def load(folder: Path, file: str = FILE) -> State | None:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from oragent.errors import ConfigError
 from oragent.training import curve, state
 from oragent.training.optimiser import Optimiser, Rates
-from oragent.training.order import Order
+from oragent.training.request import Order
 from oragent.training.schedule import Schedule
 from oragent.training.state import State
 from oragent.training.tasks import Context, Task, make_task

@@ -8,8 +8,8 @@ from oragent.harness.neural import CHOICES, LEHD_FLAGS
 
 from functools import partial
 
-from oragent.biases.kinds import TOURS
-from oragent.biases.scoring import SIZES, evaluate
+from oragent.attention_bias.kinds import TOURS
+from oragent.attention_bias.scoring import SIZES, evaluate
 
 COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 

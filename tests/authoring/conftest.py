@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from oragent.authoring import Finding, check
+from oragent.search.genetics.breeding import child_of_seed
 
 from .folders import Checked
 
@@ -66,6 +67,6 @@ def checked(tmp_path: Path) -> Checked:
             texts[file] = texts[file].replace(old, new)
         for name, text in texts.items():
             (tmp_path / name).write_text(text)
-        return check(tmp_path, tmp_path, **options)
+        return check(tmp_path, tmp_path, child_of_seed, **options)
 
     return run

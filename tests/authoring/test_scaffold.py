@@ -14,8 +14,9 @@ import oragent.authoring
 from oragent.authoring import Level, check, new
 from oragent.authoring.bench import Bench
 from oragent.errors import ProblemError
+from oragent.evaluation.problem import load
+from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
-from oragent.search.problem import load
 
 from .folders import complaints
 
@@ -32,7 +33,7 @@ def imported(folder: Path) -> ModuleType:
 
 
 def bench(folder: Path) -> Bench:
-    return Bench(load(folder), folder, 20.0)
+    return Bench(load(folder), folder, 20.0, child_of_seed)
 
 
 def best_value(value: np.ndarray, weight: np.ndarray, capacity: float) -> float:
@@ -52,11 +53,11 @@ def greedy(keys: np.ndarray, value: np.ndarray, weight: np.ndarray, capacity: fl
 
 
 def test_a_new_problem_passes_the_full_check(tmp_path: Path) -> None:
-    assert complaints(check(new("sack", tmp_path), tmp_path)) == []
+    assert complaints(check(new("sack", tmp_path), tmp_path, child_of_seed)) == []
 
 
 def test_a_new_plain_problem_passes_but_for_the_warning_that_forging_is_not_held(tmp_path: Path) -> None:
-    findings = check(new("sack", tmp_path, plain=True), tmp_path, quick=True)
+    findings = check(new("sack", tmp_path, plain=True), tmp_path, child_of_seed, quick=True)
     assert complaints(findings) == [(Level.WARNING, "candidate that forges a result")]
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.sandbox import Job, Limits, Sandbox  # noqa: E402
+from oragent.evaluation import Job, Sandbox  # noqa: E402
+from oragent.sandbox import Limits  # noqa: E402
 from tests.llm.chat_server import ChatServer, ok  # noqa: E402
 
 GROUP = Path("/sys/fs/cgroup/cpuacct")
@@ -64,7 +65,7 @@ ENGINE = """
 import asyncio, itertools, resource, sys, time
 from pathlib import Path
 from oragent.llm.model import Reply
-from oragent.sandbox import Sandbox
+from oragent.evaluation import Sandbox
 from oragent.sandbox.pool import Pool
 from oragent.search.config import build
 from oragent.search.engine import Engine

@@ -11,14 +11,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.pool import Pool
+from oragent.evaluation.problem import load
 from oragent.llm.model import Message, Prompt, Reply
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job
-from oragent.sandbox.pool import Pool
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, begin, reopen
-from oragent.search.problem import load
 from oragent.search.run import Run
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES

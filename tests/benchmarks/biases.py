@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from oragent.evaluation.problem import load
 from oragent.protocol import Result, parse
-from oragent.search.problem import load
 
 ROOT = Path(__file__).parents[2]
 NONE = (

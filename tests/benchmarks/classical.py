@@ -15,7 +15,7 @@ import numpy as np
 import reevo_rules as rules
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.search.problem import load
+from oragent.evaluation.problem import load
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp

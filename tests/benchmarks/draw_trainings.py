@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from oragent.training import curve
-from oragent.training.order import PROBLEMS
+from oragent.training.request import PROBLEMS
 
 TARGET = Path(__file__).parents[2] / "docs" / "images" / "training.png"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from oragent.search.problem import Problem, load
+from oragent.evaluation.problem import Problem, load
 
 __all__ = ["FIGURES", "GALLERY", "ROOT", "SOLVERS", "pages"]
 

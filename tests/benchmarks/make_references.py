@@ -21,7 +21,7 @@ import reference_solvers as solvers
 import yaml
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, torch_stream, tsp
-from oragent.search.problem import load
+from oragent.evaluation.problem import load
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\

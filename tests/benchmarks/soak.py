@@ -20,11 +20,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent import launch  # noqa: E402
-from oragent.sandbox import Evaluation, Job, Sandbox  # noqa: E402
+from oragent.evaluation import Evaluation, Job, Sandbox  # noqa: E402
+from oragent.evaluation.problem import load  # noqa: E402
+from oragent.search import launch  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
-from oragent.search.problem import load  # noqa: E402
 from tests.faults.drive import FAULTS, HERE, make_root  # noqa: E402
 from tests.processes import bearing  # noqa: E402
 

@@ -18,13 +18,13 @@ from rich.console import Console
 
 from oragent import compare
 from oragent.compare.comparison import load
-from oragent.compare.keeping import keep, kept
+from oragent.compare.manifest import keep, kept
 from oragent.compare.plan import planned
 from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.search.config import read
+from tests.cli.test_cli import complaint, environment, oragent
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.sharing import once
-from tests.test_cli import complaint, environment, oragent
 
 SEED = "def guess(x):\n    return x * 2.0\n"
 GOLDEN = Path(__file__).parent / "report.txt"

@@ -15,9 +15,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent.evaluation import Evaluation, Job, Sandbox
 from oragent.isolation import not_held, probe
 from oragent.protocol import Result, format_result
-from oragent.sandbox import Evaluation, Job, Limits, Sandbox
+from oragent.sandbox import Limits
 from tests.processes import bearing
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ import yaml
 
 from oragent import harness
 from oragent.errors import ProblemError
-from oragent.search.problem import load
+from oragent.evaluation.problem import load
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "problems").glob("*/references.yaml"))

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import yaml
 
+from oragent.budget import Spent
+from oragent.evaluation import Evaluation
+from oragent.programs.syntax import length
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation
 from oragent.search.archive import Archive, Elite
-from oragent.search.budget import Spent
 from oragent.search.store import RecordedReply, Store, Trial
-from oragent.search.syntax import length
 
 SEED = '''import numpy as np
 

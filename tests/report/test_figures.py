@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from oragent.pages.charts import label
 from oragent.report import chart_bars, chart_progress
 from oragent.report.cells import mapped
-from oragent.report.chart_style import label
 from oragent.report.figures import Drawing, draw
 from oragent.report.progress import Point
 from oragent.report.run import RunData, load

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from oragent.budget import Spent
 from oragent.errors import StoreError
 from oragent.report.files import write
 from oragent.report.run import load
-from oragent.search.budget import Spent
 from oragent.search.store import Note, Store
 
 from . import runs

@@ -5,9 +5,9 @@ import pytest
 import yaml
 
 from oragent.errors import ConfigError, OragentError, StoreError
+from oragent.pages.format import gain
 from oragent.protocol import Status
 from oragent.report.run import load
-from oragent.report.wording import gain
 
 from . import runs
 from .runs import Made

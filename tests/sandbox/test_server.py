@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from oragent.errors import SandboxError
+from oragent.evaluation import Evaluation, Job, Sandbox, host
 from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import Evaluation, Job, Limits, Sandbox, host
-from oragent.sandbox.life import End, Life, Stage
+from oragent.sandbox import Limits
+from oragent.sandbox.lifecycle import End, Life, Stage
 from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
@@ -127,7 +128,8 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("import time; time.sleep(60)")
     engine = textwrap.dedent(f"""
         from pathlib import Path
-        from oragent.sandbox import Job, Limits, Sandbox
+        from oragent.evaluation import Job, Sandbox
+        from oragent.sandbox import Limits
         folder = Path({str(tmp_path)!r})
         Sandbox()(Job(folder / "eval.py", "", folder, Limits(wall_s=60)))
     """)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from oragent.evaluation.pool import Pool
 from oragent.llm.model import Message, Prompt, Reply
-from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import RecordedReply, Store

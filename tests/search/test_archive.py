@@ -97,5 +97,5 @@ def test_elites_of_all_islands_are_listed_once() -> None:
 
 
 def test_a_direction_is_one_of_two() -> None:
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="down"):
         Archive("down")

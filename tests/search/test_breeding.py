@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from oragent.evaluation.problem import available
+from oragent.programs.syntax import check, fingerprint
 from oragent.search.genetics.breeding import breed
-from oragent.search.problem import available
-from oragent.search.syntax import check, fingerprint
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from oragent.errors import ConfigError
-from oragent.search.config import Config, build, dump, read
+from oragent.search.config import Config, build, read
+from oragent.settings import dump
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ import time
 import pytest
 
 from oragent.errors import ModelError, ProblemError
+from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation.pool import Pool
 from oragent.llm.model import Message, Reply
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job, evaluate
-from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.run import Run

@@ -4,10 +4,10 @@ from collections import Counter
 
 import numpy as np
 
+from oragent.budget import Spent
+from oragent.evaluation import Evaluation
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation
 from oragent.search.archive import Archive
-from oragent.search.budget import Spent
 from oragent.search.run import Desk, Run
 from oragent.search.store import Record, Trial
 from oragent.search.strategies.funsearch import draw, islands

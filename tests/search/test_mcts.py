@@ -6,10 +6,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from oragent.budget import Spent
+from oragent.evaluation import Evaluation
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation
 from oragent.search.archive import Archive
-from oragent.search.budget import Spent
 from oragent.search.run import Desk, Run
 from oragent.search.store import Note, Record, Trial
 from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, Node, backpropagate, exploration, take_turn, tree

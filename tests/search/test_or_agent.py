@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from oragent.evaluation import Evaluation, Job
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Job
 from oragent.search.store import Store
 from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
 from tests.search.test_engine import scored

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oragent.budget import Spent
+from oragent.evaluation import Evaluation
+from oragent.evaluation.pool import Pool
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation, Limits
-from oragent.sandbox.pool import Pool
+from oragent.sandbox import Limits
 from oragent.search.archive import Archive
-from oragent.search.budget import Spent
 from oragent.search.folder import RunFolder
 from oragent.search.run import Desk, Run
 from oragent.search.store import Note, Record, Store, Trial

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import pytest
 
+from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply
-from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Record, Store

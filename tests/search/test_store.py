@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from oragent.budget import Spent
 from oragent.errors import StoreError
+from oragent.evaluation import Evaluation
 from oragent.protocol import Status
-from oragent.sandbox import Evaluation
-from oragent.search.budget import Spent
 from oragent.search.store import Note, Record, RecordedReply, Store, Trial
 
 SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)

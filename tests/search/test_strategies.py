@@ -5,10 +5,10 @@ import asyncio
 
 import pytest
 
+from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply
 from oragent.llm.scripted import Scripted
 from oragent.protocol import Status
-from oragent.sandbox.pool import Pool
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import Record, Store

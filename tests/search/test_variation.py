@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.errors import CandidateError
+from oragent.programs.syntax import canonical, check, length, signature
 from oragent.search.genetics import draft as drafts
 from oragent.search.genetics import growth, mutations
 from oragent.search.genetics.variation import MAX_NODES, OPERATORS, vary
-from oragent.search.syntax import canonical, check, length, signature
 
 EDGES = '''import numpy as np
 

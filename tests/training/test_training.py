@@ -12,7 +12,7 @@ import yaml
 from oragent.errors import ConfigError, StoreError
 from oragent.solvers.neural.weights import load
 from oragent.training import curve, export, labels, state, tasks, trainer, validation
-from oragent.training.order import PROBLEMS, Order
+from oragent.training.request import PROBLEMS, Order
 from oragent.training.schedule import Schedule
 
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from oragent.errors import CandidateError
+from oragent.evaluation.problem import Problem
+from oragent.programs.syntax import parse
 from oragent.search.genetics.draft import MODULES, free_names
-from oragent.search.genetics.variation import room, vary
-from oragent.search.syntax import parse
+from oragent.search.genetics.variation import Offspring, room, vary
 
-__all__ = ["breed"]
+__all__ = ["breed", "child_of_seed"]
 
 
 def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
@@ -32,6 +33,12 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
         return vary(source, None, function=name, primitives=primitives, rng=rng, most=most).source
     except CandidateError:
         return source
+
+
+def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
+    """Breed a child of a problem's seed heuristic, as a search that has just begun does."""
+    about, seed = problem.about, problem.seed
+    return vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
 
 
 def _is_expression(text: str, known: set[str]) -> bool:

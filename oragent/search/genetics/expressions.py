@@ -8,8 +8,8 @@ on habits of the field: instance data (distances, demands, prizes) are non-negat
 import ast
 from enum import IntEnum
 
+from oragent.programs.walking import nodes
 from oragent.search.genetics.names import MODULES, bindings, container_names, index_names, numeric_call, operand_names
-from oragent.search.trees import nodes
 
 __all__ = ["ELEMENTWISE", "INDICES", "PLAIN", "REDUCTIONS", "Facts", "Kind"]
 

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator
 
-from oragent.search.trees import children, nodes
+from oragent.programs.walking import children, nodes
 
 __all__ = ["bindings", "container_names", "index_names", "numeric_call", "operand_names"]
 

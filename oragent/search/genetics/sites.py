@@ -8,10 +8,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from oragent.programs.walking import nodes
 from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, Facts, Kind
 from oragent.search.genetics.names import numeric_call
 from oragent.search.genetics.places import Block, Context, Site, Sites
-from oragent.search.trees import nodes
 
 __all__ = ["find_sites"]
 

@@ -9,12 +9,12 @@ from functools import lru_cache
 import numpy as np
 
 from oragent.errors import CandidateError
+from oragent.programs.syntax import canonical, length, parse
+from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MODULES, Draft, build
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
 from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
-from oragent.search.syntax import canonical, length, parse
-from oragent.search.trees import nodes
 
 __all__ = ["OPERATORS", "Offspring", "room", "vary"]
 

@@ -9,8 +9,8 @@ from typing import Generic, Protocol, TypeVar
 
 from oragent.errors import CandidateError, ReplyError
 from oragent.llm.model import Message
-from oragent.llm.reply import extract_code
-from oragent.search import syntax
+from oragent.programs import syntax
+from oragent.programs.replies import extract_code
 from oragent.search.run import Run
 from oragent.search.store import RecordedReply, Trial
 

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.archive import Elite
-from oragent.search.fitting import Part, fit
 from oragent.search.run import Run
 from oragent.search.store import Record
 from oragent.search.strategies.asking import ask_for_program, fill
@@ -77,7 +77,7 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
         lambda left: fill(
             "funsearch",
             description=about.description.strip(),
-            better="lower" if about.direction == "minimize" else "higher",
+            better=about.direction.comparative,
             programs="\n\n".join(left["programs"]),
             signature=run.problem.signature.text,
             hint="".join(left["a hint"]),

@@ -18,8 +18,8 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.search.fitting import Part, fit
 from oragent.search.run import Run
 from oragent.search.store import Record
 from oragent.search.strategies.asking import fill

@@ -8,11 +8,11 @@ a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of 
 import re
 from collections.abc import Mapping, Sequence
 
-from oragent.llm.blocks import drop_thoughts, fenced_blocks
+from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.search import syntax
+from oragent.programs import syntax
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.search.archive import Elite
-from oragent.search.fitting import Part, fit
 from oragent.search.run import Run
 from oragent.search.store import Record, Trial
 from oragent.search.strategies.asking import ask_for_program, fill
@@ -56,8 +56,11 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
     """
     about, known = run.problem.about, ideas or {}
     programs = [show(f"Program {place}", one, known.get(one.id, "")) for place, one in enumerate(shown, 1)]
-    better = "lower" if about.direction == "minimize" else "higher"
-    heading = f"Here are programs that were tried, with their scores. A {better} score is better.\n\n" if shown else ""
+    heading = (
+        f"Here are programs that were tried, with their scores. A {about.direction.comparative} score is better.\n\n"
+        if shown
+        else ""
+    )
     frame = {
         "description": about.description.strip(),
         "task": task,

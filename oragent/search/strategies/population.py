@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oragent.search import syntax
+from oragent.programs import syntax
 from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import Record

@@ -14,9 +14,9 @@ programs falls back on the best ones of the whole run.
 from collections.abc import Sequence
 from itertools import combinations
 
+from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.archive import Elite
-from oragent.search.fitting import Part, fit
 from oragent.search.run import Run
 from oragent.search.store import Record
 from oragent.search.strategies.asking import ask_for_program, fill

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent.errors import ReplyError
-from oragent.llm.blocks import drop_thoughts
+from oragent.programs.blocks import drop_thoughts
 from oragent.search.run import Run
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range

@@ -4,11 +4,11 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from oragent.programs.syntax import parse
 from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind
 from oragent.search.genetics.places import Site
 from oragent.search.genetics.sites import find_sites
-from oragent.search.syntax import parse
 
 __all__ = ["Constant", "Range", "constants", "with_values"]
 

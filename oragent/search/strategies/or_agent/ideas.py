@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 from oragent.errors import ReplyError
-from oragent.llm.blocks import drop_thoughts
 from oragent.llm.model import Message
-from oragent.llm.reply import extract_json
+from oragent.programs.blocks import drop_thoughts
+from oragent.programs.replies import extract_json
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read, fill
 from oragent.search.strategies.or_agent import telling

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.llm.blocks import drop_thoughts
 from oragent.llm.model import Message
+from oragent.programs.blocks import drop_thoughts
 from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import Trial

@@ -5,13 +5,13 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oragent.sandbox import Evaluation
+from oragent.evaluation import Evaluation
+from oragent.programs.syntax import parse
 from oragent.search.archive import Elite
 from oragent.search.run import Run
 from oragent.search.store import Trial
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.or_agent.tree import Node, Step, Tree
-from oragent.search.syntax import parse
 
 __all__ = [
     "change",
@@ -36,8 +36,7 @@ MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown 
 def task(run: Run) -> dict[str, str]:
     """What every prompt begins with, alike, so that servers need to read it once; and what programs must define."""
     about = run.problem.about
-    better = "lower" if about.direction == "minimize" else "higher"
-    words = fill("or_agent_task", description=about.description.strip(), better=better)
+    words = fill("or_agent_task", description=about.description.strip(), better=about.direction.comparative)
     return {"task": words, "signature": run.problem.signature.text}
 
 

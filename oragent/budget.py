@@ -1,0 +1,77 @@
+"""What a run may spend, and what it has spent."""
+
+import sys
+from dataclasses import dataclass, fields
+from operator import add, ge, sub
+from typing import Annotated
+
+from annotated_types import Ge, Gt
+from pydantic.dataclasses import dataclass as checked
+
+from oragent.settings import STRICT
+
+__all__ = ["Budget", "Spent"]
+
+
+@checked(frozen=True, config=STRICT)
+class Budget:
+    """The bounds of a run; None means no bound.
+
+    Attributes:
+        evaluations: candidates scored; an equal program is scored once and counted once.
+        model_calls: replies received.
+        tokens: tokens in and out, over all replies.
+        money: US dollars, by the price table; replies of models without a known price cost nothing here.
+        seconds: seconds by the clock, over all sittings of a run.
+    """
+
+    evaluations: Annotated[int, Ge(1)] | None = 200
+    model_calls: Annotated[int, Ge(1)] | None = None
+    tokens: Annotated[int, Ge(1)] | None = None
+    money: Annotated[float, Gt(0)] | None = None
+    seconds: Annotated[float, Gt(0)] | None = None
+
+    def exceeded(self, spent: "Spent") -> str | None:
+        """Name the first bound that is reached, in words; None while there is room for more."""
+        for field in fields(spent):
+            limit, used = getattr(self, field.name), getattr(spent, field.name)
+            if limit is not None and used >= limit:
+                unit = "US dollars" if field.name == "money" else field.name.replace("_", " ")
+                return f"the budget of {limit:g} {unit} is used up"
+        return None
+
+    def room(self, spent: "Spent") -> "Spent":
+        """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
+        limits = {field.name: getattr(self, field.name) for field in fields(spent) if field.name != "seconds"}
+        return Spent(**{name: sys.maxsize if limit is None else limit for name, limit in limits.items()}) - spent
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What was used of each bound of a ``Budget``, or may be used of it, in its units."""
+
+    evaluations: int = 0
+    model_calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(*map(add, self._figures(), other._figures()))
+
+    def __sub__(self, other: "Spent") -> "Spent":
+        """What is left, never below 0."""
+        return Spent(*(max(0, left) for left in map(sub, self._figures(), other._figures())))
+
+    def reaches(self, bounds: "Spent") -> bool:
+        """Whether one of the bounds is reached; seconds aside."""
+        return any(map(ge, self._figures()[:-1], bounds._figures()[:-1]))
+
+    def part(self, position: int, count: int) -> "Spent":
+        """One of ``count`` shares that are as equal as they can be; together they are the whole."""
+        counted = (self.evaluations, self.model_calls, self.tokens)
+        evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
+        return Spent(evaluations, model_calls, tokens, self.money / count)
+
+    def _figures(self) -> tuple[int, int, int, float, float]:
+        return self.evaluations, self.model_calls, self.tokens, self.money, self.seconds

@@ -1,0 +1,55 @@
+"""A cheap look first: a candidate that does badly on ``train`` is not scored on ``val``."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from oragent.direction import Direction
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
+
+__all__ = ["TRAIN", "name_on_train", "name_screened", "passes", "screened", "with_train"]
+
+TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there
+
+
+def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float) -> bool:
+    """Whether a candidate is better on ``train`` than a quantile of the elites; the first one always is.
+
+    Args:
+        quick: how it did there.
+        elites: their metrics.
+        direction: of the scores.
+        quantile: in [0, 1].
+    """
+    reached = [direction.fitness(metrics[TRAIN]) for metrics in elites]
+    assert quick.score is not None
+    return not reached or direction.fitness(quick.score) > float(np.quantile(reached, quantile))
+
+
+def screened(quick: Evaluation) -> Evaluation:
+    """What is kept of a candidate that does not pass; the same whatever it was measured against."""
+    why = f"{quick.score:.6g} on train is not good enough to be scored on val"
+    return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
+
+
+def with_train(full: Evaluation, quick: Evaluation) -> Evaluation:
+    """A full evaluation that remembers the score on ``train``."""
+    return replace(full, metrics=full.metrics | {TRAIN: quick.score}) if full.status is Status.OK else full
+
+
+def name_on_train(fingerprint: str) -> str:
+    """Under which the evaluation of a program on ``train`` is kept."""
+    return _named("train", fingerprint)
+
+
+def name_screened(fingerprint: str) -> str:
+    """The fingerprint of a candidate that did not pass: its program may pass in another round, and is scored then."""
+    return _named("screened", fingerprint)
+
+
+def _named(kind: str, fingerprint: str) -> str:
+    return hashlib.sha256(f"{kind} {fingerprint}".encode()).hexdigest()

@@ -1,0 +1,40 @@
+"""As many evaluations at once as there are workers."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from oragent.evaluation.runner import Evaluation, Job, evaluate
+
+__all__ = ["Pool"]
+
+
+class Pool:
+    """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
+
+    Args:
+        workers: how many evaluations run at once; each uses one core.
+        run: how one is run, such as a ``Sandbox`` for as many workers.
+    """
+
+    def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be positive, not {workers}")
+        self._run = run
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
+        self._free = asyncio.Semaphore(workers)
+
+    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None) -> Evaluation:
+        """Run one job as soon as a worker is free.
+
+        Args:
+            job: what to run.
+            admit: called when its turn has come; what it raises keeps the job from being run.
+        """
+        async with self._free:
+            admit()
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+
+    def close(self) -> None:
+        """Start nothing more; what runs goes on until its sandbox is closed."""
+        self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,180 @@
+"""A problem as data: what its folder says, and nothing that runs."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from annotated_types import Ge, Gt
+from pydantic import TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as checked
+
+from oragent.direction import Direction
+from oragent.errors import ProblemError
+from oragent.programs.syntax import Signature, signature
+from oragent.sandbox import Limits
+from oragent.settings import STRICT, explain
+
+__all__ = ["Feature", "LimitSettings", "Problem", "available", "find", "load"]
+
+
+@checked(frozen=True, config=STRICT)
+class Feature:
+    """One axis of the archive: its name, how many bins it has, what it means."""
+
+    name: str
+    bins: Annotated[int, Ge(2)]
+    meaning: str = ""
+
+
+@checked(frozen=True, config=STRICT)
+class Description:
+    """What ``problem.yaml`` may say.
+
+    Attributes:
+        title: one line for a list.
+        description: what a language model is told: the problem, what the function gets and must return.
+        function: the name of the function that evolves.
+        direction: whether more or less score is better.
+        evaluator: the script that scores; any program that prints the result block.
+        timeout_s: seconds that one evaluation may take.
+        memory_mb: address space of each of its processes, in MiB.
+        sizes: the problem sizes of each mode, for people; the evaluator has the last word.
+        features: the axes of the archive, in the order of the features that the evaluator prints.
+        primitives: expressions over the function's arguments that breeding may insert.
+        requires: modules that the evaluator imports and that oragent does not bring; it says how to get them.
+        published: figures of others, for comparison.
+        notes: what a person should know.
+    """
+
+    title: str
+    description: str
+    function: str
+    direction: Direction = Direction.MAXIMIZE
+    evaluator: str = "eval.py"
+    timeout_s: Annotated[float, Gt(0)] = 60.0
+    memory_mb: Annotated[int, Ge(64)] = 2048
+    sizes: dict[str, list[int]] = field(default_factory=dict)
+    features: tuple[Feature, ...] = ()
+    primitives: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    published: dict[str, Any] = field(default_factory=dict)
+    notes: str = ""
+
+
+@checked(frozen=True, config=STRICT)
+class LimitSettings:
+    """Bounds of one evaluation; None leaves what the problem says.
+
+    Attributes:
+        timeout_s: seconds by the clock.
+        memory_mb: address space of each process, in MiB.
+    """
+
+    timeout_s: Annotated[float, Gt(0)] | None = None
+    memory_mb: Annotated[int, Ge(64)] | None = None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A loaded problem.
+
+    Attributes:
+        name: its folder's name.
+        folder: where it lives.
+        about: what ``problem.yaml`` says.
+        seed: the text of ``heuristic.py``.
+        signature: of the function that evolves.
+        knowledge: the text of ``knowledge.md``, empty where there is none.
+    """
+
+    name: str
+    folder: Path
+    about: Description
+    seed: str
+    signature: Signature
+    knowledge: str
+
+    @property
+    def evaluator(self) -> Path:
+        """The script that scores a candidate."""
+        return self.folder / self.about.evaluator
+
+    def limits(self, settings: LimitSettings) -> Limits:
+        """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says."""
+        return Limits(settings.timeout_s or self.about.timeout_s, settings.memory_mb or self.about.memory_mb)
+
+
+def load(folder: Path) -> Problem:
+    """Read a problem's folder.
+
+    Raises:
+        ProblemError: naming the file and what is wrong with it.
+    """
+    folder = folder.resolve()
+    text = _read(folder, "problem.yaml")
+    try:
+        about = TypeAdapter(Description).validate_python(yaml.safe_load(text) or {})
+    except yaml.YAMLError as problem:
+        raise ProblemError(f"{folder / 'problem.yaml'} is not YAML: {' '.join(str(problem).split())}") from None
+    except ValidationError as problem:
+        raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
+    _read(folder, about.evaluator)
+    seed = _read(folder, "heuristic.py")
+    knowledge = folder / "knowledge.md"
+    return Problem(
+        name=folder.name,
+        folder=folder,
+        about=about,
+        seed=seed,
+        signature=signature(seed, about.function),
+        knowledge=knowledge.read_text(encoding="utf-8") if knowledge.is_file() else "",
+    )
+
+
+def available(root: Path) -> Iterator[Problem]:
+    """Load the problems of a project, by name.
+
+    Raises:
+        ProblemError: if the root has no ``problems`` folder, or one of them is broken.
+    """
+    yield from (load(folder) for folder in _folders(root))
+
+
+def find(name: str, root: Path) -> Problem:
+    """Load a problem by its name in the project, or by the path of its folder anywhere.
+
+    Raises:
+        ProblemError: if there is none, naming the nearest.
+    """
+    if Path(name).is_dir() and (Path(name) / "problem.yaml").is_file():
+        return load(Path(name))
+    names = {folder.name: folder for folder in _folders(root)}
+    if name in names:
+        return load(names[name])
+    if Path(name).is_dir():
+        raise ProblemError(f"{name} is a folder without problem.yaml; 'oragent new NAME' makes one that runs")
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"known problems: {', '.join(names)}"
+    raise ProblemError(f"unknown problem {name!r}: {hint}")
+
+
+def _folders(root: Path) -> list[Path]:
+    folders = sorted(path.parent for path in (root / "problems").glob("*/problem.yaml"))
+    if not folders:
+        raise ProblemError(f"no problems in {root / 'problems'}: run in the project's root, or name it with --root")
+    return folders
+
+
+def _read(folder: Path, name: str) -> str:
+    path = folder / name
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise ProblemError(
+            f"{path} is missing; a problem's folder holds problem.yaml, eval.py and heuristic.py"
+        ) from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ProblemError(f"{path} cannot be read: {problem}") from None

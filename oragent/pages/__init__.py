@@ -1,0 +1,1 @@
+"""What all pages, figures and terminal tables share: escaping, style, drawing, figures in words."""

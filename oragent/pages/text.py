@@ -1,0 +1,77 @@
+"""Foreign text made fit to be shown: sources and messages come from candidates and models, so none is trusted."""
+
+import ast
+import difflib
+import re
+from dataclasses import dataclass
+
+from oragent.errors import CandidateError
+from oragent.programs.syntax import parse
+
+__all__ = ["DiffLine", "clip", "diff", "one_line", "plain"]
+
+# Control characters drive a terminal, bidirectional marks reorder what is read, lone surrogates cannot be written.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
+MAX_WIDTH = 2000
+
+
+@dataclass(frozen=True)
+class DiffLine:
+    """A line of a comparison.
+
+    Attributes:
+        kind: ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out.
+        text: the line, with its mark in front.
+    """
+
+    kind: str
+    text: str
+
+
+def plain(text: str) -> str:
+    """Show control characters, bidirectional marks and lone surrogates as escapes; line ends become plain ones."""
+    return UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))
+
+
+def one_line(text: str, width: int = 200) -> str:
+    """Bring a text onto one line of at most ``width`` characters."""
+    line = " ".join(plain(text).split())
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def clip(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:
+    """Bound a program's text.
+
+    Returns:
+        The text, made plain, lines cut at ``width`` characters; and how many lines were left out.
+    """
+    every = plain(text).strip("\n").split("\n")
+    kept = [line if len(line) <= width else f"{line[: width - 1]}…" for line in every[:lines]]
+    return "\n".join(kept), len(every) - len(kept)
+
+
+def diff(before: str, after: str, lines: int = 200) -> tuple[tuple[DiffLine, ...], int]:
+    """Compare two programs line by line.
+
+    A program that was written by a machine, out of its syntax tree, has no layout of its own; the other one's layout is
+    dropped then too, so that what is left is what changed.
+
+    Returns:
+        At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
+    """
+    if _laid_out(after) == after.strip():
+        before = _laid_out(before)
+    old, new = (clip(text, MAX_LINES)[0].split("\n") for text in (before, after))
+    kinds = {"+": "added", "-": "removed", "@": "gap"}
+    body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
+    found = [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
+    return tuple(found[:lines]), max(0, len(found) - lines)
+
+
+def _laid_out(source: str) -> str:
+    """A program in the layout of its syntax tree; as it is where it does not parse."""
+    try:
+        return ast.unparse(parse(source))
+    except (CandidateError, ValueError, RecursionError):
+        return source

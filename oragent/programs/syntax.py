@@ -1,0 +1,203 @@
+"""Programs as text: parse them, hold them to a signature, and know equal ones by their canonical form."""
+
+import ast
+import copy
+import hashlib
+import warnings
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from oragent.errors import CandidateError, ProblemError
+from oragent.programs.normalise import drop_docstrings, normalise
+from oragent.programs.walking import children, nodes
+
+__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "outline", "parse", "read", "signature"]
+
+MAX_BYTES = 100_000
+MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What the evaluator calls.
+
+    Attributes:
+        function: name of the function that evolves.
+        parameters: names in their order; they are passed by position or by keyword.
+        text: the ``def ...:`` line as a model is shown it.
+    """
+
+    function: str
+    parameters: tuple[str, ...]
+    text: str
+
+
+def signature(source: str, function: str) -> Signature:
+    """Read the signature of ``function`` off a problem's seed heuristic.
+
+    Raises:
+        ProblemError: the seed does not parse, or has no plain function of that name.
+    """
+    try:
+        node = _definition(parse(source), function)
+        header = copy.copy(node)
+        header.body, header.decorator_list = [ast.Pass()], []
+        return Signature(function, _parameters(node), ast.unparse(header).splitlines()[0])
+    except CandidateError as problem:
+        raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
+
+
+@lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
+def outline(source: str, function: str) -> str:
+    """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source does not parse, or has no such function.
+    """
+    node = copy.copy(_definition(parse(source), function))
+    documented = [node.body[0]] if ast.get_docstring(node) else []
+    node.body, node.decorator_list = [*documented, ast.Expr(ast.Constant(...))], []
+    return ast.unparse(node)
+
+
+@lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
+def check(source: str, wanted: Signature) -> None:
+    """Reject a program that cannot be called as ``wanted``, before an evaluation is spent on it.
+
+    Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
+
+    Raises:
+        CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
+    """
+    tree = parse(source)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a candidate's doubtful style is no business of ours
+            compile(tree, "candidate.py", "exec", dont_inherit=True)
+    except SyntaxError as problem:
+        raise _syntax_error(problem, source) from None
+    except (ValueError, RecursionError, MemoryError) as problem:
+        raise _rejected(f"the program cannot be compiled: {problem or type(problem).__name__}") from None
+    node = _definition(tree, wanted.function)
+    count, names = len(wanted.parameters), _parameters(node)
+    required = len(names) - len(node.args.defaults)
+    extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
+    if names[:count] != wanted.parameters or required > count or extra:
+        shown = f"{wanted.function}({', '.join((*names, *extra))})"
+        raise _rejected(f"{shown} has other parameters than wanted; define `{wanted.text}`, others need a default")
+
+
+def read(path: Path, wanted: Signature) -> str:
+    """Read a program that can be called as ``wanted`` from a file.
+
+    Raises:
+        CandidateError: with status ``rejected``, naming the file.
+    """
+    try:
+        source = path.read_text(encoding="utf-8")
+        check(source, wanted)
+    except OSError as problem:
+        raise _rejected(f"cannot read {path}: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise _rejected(f"{path} is not UTF-8 text") from None
+    except CandidateError as problem:
+        raise _rejected(f"{path}: {problem}") from None
+    return source
+
+
+def canonical(source: str, function: str) -> str:
+    """Rewrite a program so that equal ones read the same.
+
+    Formatting, comments, docstrings, annotations, unused imports and definitions go, and local variables are called
+    ``v0``, ``v1``, ... in order of appearance: wherever that cannot change what the program does. A program that may
+    look at its own names or text (``eval``, ``locals``, ``inspect``, dunder attributes, ...) is returned as it is.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source does not parse.
+    """
+    return _canonical(source, function)
+
+
+@lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
+def _canonical(source: str, function: str) -> str:
+    tree = normalise(parse(source), function)
+    if tree is None:
+        return source
+    try:
+        return ast.unparse(tree)
+    except (ValueError, RecursionError):  # an f-string or a number that has no text on this Python
+        return source
+
+
+def fingerprint(source: str, function: str) -> str:
+    """Return the SHA-256 of the canonical form as hex digits: the key under which equal programs are scored once."""
+    return hashlib.sha256(canonical(source, function).encode()).hexdigest()
+
+
+@lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
+def length(source: str) -> int:
+    """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
+    tree = parse(source)
+    drop_docstrings(tree)
+    return len(nodes(tree))
+
+
+def parse(source: str) -> ast.Module:
+    """Parse a program of bounded size and depth.
+
+    Raises:
+        CandidateError: with status ``rejected``; the message names the line of a syntax error.
+    """
+    size = len(source.encode(errors="replace"))
+    if size > MAX_BYTES:
+        raise _rejected(f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one")
+    if "\0" in source:
+        raise _rejected("the program holds a null byte; send plain text")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except SyntaxError as problem:
+        raise _syntax_error(problem, source) from None
+    except UnicodeEncodeError:
+        raise _rejected("the program holds characters that are no valid text; send plain UTF-8") from None
+    except (RecursionError, MemoryError):
+        raise _too_deep() from None
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            return tree
+    raise _too_deep()
+
+
+def _definition(tree: ast.Module, function: str) -> ast.FunctionDef:
+    defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    node = defined.get(function)
+    if node is None:
+        found = f"it defines {', '.join(defined)}" if defined else "it defines no function"
+        raise _rejected(f"the program has no function {function} at top level ({found}); define `def {function}(...)`")
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise _rejected(f"{function} is an async function; define it with a plain `def`")
+    return node
+
+
+def _parameters(node: ast.FunctionDef) -> tuple[str, ...]:
+    if node.args.posonlyargs:
+        raise _rejected(f"{node.name} has positional-only parameters, but is called by keyword; remove the `/`")
+    return tuple(arg.arg for arg in node.args.args)
+
+
+def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
+    lines, number = source.splitlines(), problem.lineno or 0
+    text = lines[number - 1].strip()[:120] if 0 < number <= len(lines) else ""
+    return _rejected(f"syntax error on line {number}: {problem.msg}" + (f": {text}" if text else ""))
+
+
+def _too_deep() -> CandidateError:
+    return _rejected(f"the program is nested deeper than {MAX_DEPTH} levels; use intermediate variables")
+
+
+def _rejected(message: str) -> CandidateError:
+    return CandidateError(message, status="rejected")

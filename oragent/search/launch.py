@@ -1,0 +1,134 @@
+"""Put a search together and see it through: model, store, pool, engine, Ctrl-C."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from oragent.errors import ConfigError
+from oragent.evaluation import Job, Sandbox
+from oragent.evaluation.pool import Pool
+from oragent.evaluation.problem import Problem
+from oragent.llm.client import Client
+from oragent.llm.ensemble import Ensemble
+from oragent.llm.model import Model, ModelSettings
+from oragent.llm.prices import Prices
+from oragent.llm.recorded import silent
+from oragent.llm.scripted import Scripted
+from oragent.search.config import Config
+from oragent.search.engine import Engine, Observer, Outcome
+from oragent.search.folder import RunFolder
+from oragent.search.genetics.breeding import breed
+from oragent.search.store import Store
+from oragent.search.strategies import REMEMBERING, STRATEGIES
+
+__all__ = ["STOPPED", "launch"]
+
+STOPPED = "stopped by Ctrl-C"
+MODEL_FREE = ("gp",)
+
+
+def launch(
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    observer: Observer,
+    replay: Path | None = None,
+) -> Outcome:
+    """Search until a budget, Ctrl-C or a failure ends it.
+
+    Args:
+        config: of the run.
+        root: project root, for data, checkpoints and the price table.
+        problem: what is searched.
+        open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
+        observer: told of every committed round.
+        replay: the database of a run whose replies are taken in place of a model's.
+
+    Raises:
+        OragentError: one line on what keeps the search from beginning or going on.
+        OSError: if the machine does (no room, no process to be had).
+    """
+    return asyncio.run(_search(config, root, problem, open_folder, observer, replay))
+
+
+async def _search(
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    observer: Observer,
+    replay: Path | None,
+) -> Outcome:
+    with Sandbox(config.cores, warm=config.zygote) as sandbox:
+        # It warms up while the model's client is imported and asks whether the model is there.
+        sandbox.host(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        async with _models(config, root, replay) as (model, cast):
+            folder = open_folder()
+            with Store(folder.database) as store:
+                if replay:
+                    store.copy_replies(replay)
+                pool, name = Pool(config.cores, sandbox), config.strategy_name
+                engine = Engine(
+                    folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
+                )
+                try:
+                    return await _interruptible(engine)
+                finally:
+                    pool.close()
+
+
+async def _interruptible(engine: Engine) -> Outcome:
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
+    try:
+        return await engine.run()
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+class _Interrupt:
+    """The first Ctrl-C lets what is being evaluated end; the second ends everything at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._count = engine, 0
+
+    def __call__(self) -> None:
+        self._count += 1
+        if self._count > 1:
+            os._exit(130)
+        self._engine.stop(STOPPED)
+
+
+@asynccontextmanager
+async def _models(
+    config: Config, root: Path, replay: Path | None
+) -> AsyncIterator[tuple[Model | None, dict[str, Model]]]:
+    """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
+    name, key = config.strategy_name, os.environ.get("OPENAI_API_KEY")  # the first client takes it away
+    if name in MODEL_FREE:
+        yield None, {}
+        return
+    if replay:
+        yield silent, {}
+        return
+    if config.model is None:
+        raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
+    prices = Prices.load(root / "configs" / "prices.yaml")
+    async with AsyncExitStack() as stack:
+
+        async def ready(settings: ModelSettings) -> Model:
+            if settings.name == "scripted":
+                return Scripted.varied(config.seed, breed)
+            client = await stack.enter_async_context(Client(settings, prices, key))
+            await client.check()
+            return client
+
+        cast: dict[str, Model] = {role: await ready(settings) for role, settings in config.models.items()}
+        for role in ("debug", "repair"):  # who writes programs mends them
+            cast |= {role: cast["code"]} if "code" in cast and role not in cast else {}
+        models = [await ready(settings) for settings in (config.model, *config.ensemble)]
+        yield Ensemble(models) if config.ensemble else models[0], cast

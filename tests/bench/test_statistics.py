@@ -1,0 +1,76 @@
+"""Intervals and tests against closed forms, enumeration and scipy."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from oragent.bench.statistics import bootstrap, holm, least_p, pairs_needed, sign_flip
+
+differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
+
+
+def enumerated(sample: list[float]) -> float:
+    """Share of all patterns of signs whose mean is at least as far from zero."""
+    means = [abs(np.dot(signs, sample)) for signs in product((-1, 1), repeat=len(sample))]
+    return float(np.mean(np.array(means) >= abs(sum(sample)) - 1e-9))
+
+
+@given(differences)
+def test_p_is_the_share_of_sign_patterns_that_are_as_extreme(sample: list[float]) -> None:
+    assert sign_flip(sample) == pytest.approx(enumerated(sample))
+
+
+@pytest.mark.parametrize("pairs", [2, 3, 6, 10])
+def test_when_all_seeds_agree_p_is_as_small_as_it_can_be(pairs: int) -> None:
+    assert sign_flip([1.0 + place for place in range(pairs)]) == pytest.approx(least_p(pairs)) == 2 / 2**pairs
+
+
+def test_six_pairs_are_the_fewest_that_can_fall_below_one_in_twenty() -> None:
+    assert pairs_needed() == 6
+    assert least_p(6) < 0.05 <= least_p(5)
+
+
+def test_no_difference_at_all_is_no_evidence_and_one_pair_is_no_test() -> None:
+    assert sign_flip([0.0, 0.0, 0.0]) == 1.0
+    assert sign_flip([3.0]) is None
+
+
+def test_with_many_pairs_p_is_close_to_that_of_a_t_test_and_the_same_twice() -> None:
+    sample = np.random.default_rng(3).normal(0.35, 1.0, 40).tolist()
+    assert sign_flip(sample) == pytest.approx(stats.ttest_1samp(sample, 0).pvalue, abs=0.01)
+    assert sign_flip(sample) == sign_flip(sample)
+
+
+def test_the_interval_is_that_of_scipy() -> None:
+    sample = np.random.default_rng(1).exponential(2.0, 12)
+    ours = bootstrap(sample)
+    theirs = stats.bootstrap((sample,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(5))
+    assert ours.mean == pytest.approx(sample.mean())
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.06)
+
+
+def test_of_two_values_the_interval_reaches_from_one_to_the_other() -> None:
+    found = bootstrap([0.0, 1.0])  # a quarter of the resamples holds just one of them
+    assert (found.low, found.mean, found.high) == (0.0, 0.5, 1.0)
+
+
+@given(st.floats(-1e6, 1e6), st.integers(1, 6))
+def test_equal_values_leave_no_doubt(value: float, count: int) -> None:
+    found = bootstrap([value] * count)
+    assert found.low == pytest.approx(found.high) == pytest.approx(value)
+
+
+def test_holm_adjusts_as_its_paper_does() -> None:
+    assert holm([0.01, 0.04, None, 0.03, 0.005]) == pytest.approx([0.03, 0.06, None, 0.06, 0.02])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p_values: list[float]) -> None:
+    adjusted = [p for p in holm(p_values) if p is not None]
+    assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
+    order = np.argsort(p_values)
+    assert (np.diff(np.array(adjusted)[order]) >= 0).all()

@@ -1,0 +1,93 @@
+"""A cascade scores on val only what does well on train, and finds the same however it is scheduled."""
+
+import random
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from oragent.errors import ConfigError
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.cascade import TRAIN
+from oragent.protocol import Status
+from oragent.search.config import read
+from oragent.search.folder import reopen
+from oragent.search.store import Record, Store
+from tests.search.test_engine import history, scored, search
+
+
+class Watched:
+    """Evaluations of the toy problem; on train a score is a little off, and programs are remembered by mode."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str | None, list[str]] = {"train": [], None: []}
+
+    def __call__(self, job: Job) -> Evaluation:
+        threading.Event().wait(random.random() / 100)
+        self.sources[job.mode].append(job.source)
+        found = scored(job)
+        off = sum(job.source.encode()) % 7 if job.mode == "train" else 0
+        return found if found.score is None else replace(found, score=found.score + off)
+
+
+def records(folder) -> list[Record]:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+def test_only_what_does_well_on_train_is_scored_on_val(begun) -> None:
+    folder, watched = begun("budget.evaluations=60", "cascade=0.5"), Watched()
+    search(folder, run=watched)
+    ended = {status: [one for one in records(folder) if one.trial.evaluation.status is status] for status in Status}
+    assert ended[Status.SCREENED]
+    assert ended[Status.ERROR]
+    assert len(watched.sources["train"]) > len(watched.sources[None]) > 1
+    for record in ended[Status.OK]:
+        assert (
+            record.trial.evaluation.metrics[TRAIN]
+            == record.trial.evaluation.score + sum(record.trial.source.encode()) % 7
+        )
+    for record in ended[Status.SCREENED]:
+        assert (record.placed, record.trial.evaluation.score, record.trial.evaluation.features) == ("", None, None)
+    assert not {one.trial.source for one in ended[Status.ERROR]} & set(watched.sources[None])
+    scored_on_val = {one.trial.source for one in ended[Status.OK]}
+    assert scored_on_val == set(watched.sources[None])
+
+
+def test_a_quantile_of_one_lets_only_what_beats_every_elite_on_train_go_on(begun) -> None:
+    folder = begun("budget.evaluations=40", "cascade=1", "strategy.window=1")
+    search(folder, run=Watched())
+    train = [one.trial.evaluation.metrics[TRAIN] for one in records(folder) if one.trial.evaluation.status is Status.OK]
+    assert len(train) > 1
+    assert all(np.diff(train) < 0)  # of the toy problem less is better
+
+
+def test_a_cascade_finds_the_same_at_any_number_of_workers(begun) -> None:
+    runs = []
+    for workers in (1, 2, 8):
+        folder = begun("budget.evaluations=40", "seed=3", "cascade=0.5")
+        search(folder, run=Watched(), workers=workers)
+        runs.append(history(folder))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_resumed_cascade_goes_on_as_if_it_had_never_been_stopped(begun) -> None:
+    whole, broken = begun("budget.evaluations=40", "cascade=0.5"), begun("budget.evaluations=40", "cascade=0.5")
+    search(whole, run=Watched())
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations == 17:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search(broken, run=Watched(), observer=kill)
+    again = Watched()
+    search(reopen(broken.path), run=again)
+    assert history(whole) == history(broken)
+    assert len(again.sources["train"]) <= 40 - 17
+
+
+def test_a_quantile_beyond_one_is_one_clear_line() -> None:
+    with pytest.raises(ConfigError, match="key 'cascade': input should be less than or equal to 1, not 50"):
+        read(None, ["cascade=50"])

@@ -1,0 +1,74 @@
+"""A problem's folder is read as data, and what is wrong with it is named."""
+
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ProblemError
+from oragent.evaluation.problem import available, find, load
+
+
+def test_a_folder_becomes_a_problem(toy: Path) -> None:
+    problem = load(toy)
+    assert (problem.name, problem.about.direction, problem.about.timeout_s) == ("toy", "minimize", 20)
+    assert problem.signature.parameters == ("x",)
+    assert problem.evaluator == toy / "eval.py"
+    assert [feature.bins for feature in problem.about.features] == [7]
+    assert problem.knowledge == ""
+
+
+def test_a_problem_is_found_by_name_and_by_path(toy: Path, tmp_path: Path) -> None:
+    assert find("toy", tmp_path) == find(str(toy), Path("/nowhere")) == load(toy)
+    assert [problem.name for problem in available(tmp_path)] == ["toy"]
+
+
+def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"unknown problem 'tyo': did you mean toy\?"):
+        find("tyo", tmp_path)
+    with pytest.raises(ProblemError, match="known problems: toy"):
+        find("elephants", tmp_path)
+
+
+def test_a_root_without_problems_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"no problems in .*--root"):
+        find("toy", tmp_path)
+
+
+def test_a_folder_without_description_says_how_to_make_one(toy: Path, tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"without problem\.yaml"):
+        find(str(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["problem.yaml", "eval.py", "heuristic.py"])
+def test_a_missing_file_is_named(toy: Path, name: str) -> None:
+    (toy / name).unlink()
+    with pytest.raises(ProblemError, match=f"{name} is missing"):
+        load(toy)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("direction: down", "key 'direction': input should be 'maximize' or 'minimize', not 'down'"),
+        ("directoin: minimize", "unknown key 'directoin': did you mean 'direction'?"),
+        ("timeout_s: -1", "key 'timeout_s'"),
+        ("features: [{name: a, bins: 1}]", "key 'features.0.bins'"),
+        ("features: [{name: a, bin: 4}]", "unknown key 'features.0.bin': did you mean 'bins'?"),
+        ("title: [", "is not YAML"),
+    ],
+)
+def test_a_wrong_description_is_one_line(toy: Path, line: str, words: str) -> None:
+    key = line.partition(":")[0]
+    kept = [kept for kept in (toy / "problem.yaml").read_text().splitlines() if not kept.startswith(f"{key}:")]
+    (toy / "problem.yaml").write_text("\n".join([*kept, line]))
+    with pytest.raises(ProblemError) as caught:
+        load(toy)
+    assert words in str(caught.value)
+    assert str(toy / "problem.yaml") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_seed_without_the_function_is_named(toy: Path) -> None:
+    (toy / "heuristic.py").write_text("def other(x):\n    return x\n")
+    with pytest.raises(ProblemError, match="guess"):
+        load(toy)
