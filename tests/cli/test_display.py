@@ -4,6 +4,7 @@ import pytest
 
 from oragent.budget import Budget, Spent
 from oragent.cli.display import Bar
+from oragent.direction import Direction
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Elite
@@ -21,7 +22,7 @@ def elite(name: str, score: float) -> Elite:
 
 def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last(capsys: pytest.CaptureFixture[str]) -> None:
     seed = elite("0.0", 10.0)
-    with Bar(Budget(), "minimize") as bar:
+    with Bar(Budget(), Direction.MINIMIZE) as bar:
         bar(Progress(Spent(1), seed, seed, [trial("seed", 10.0)]))
         bar(Progress(Spent(4), seed, elite("1.1", 7.0), [trial("code", 9.0), trial("tune", 7.0), trial("probe", 9.0)]))
     said = capsys.readouterr().out.splitlines()

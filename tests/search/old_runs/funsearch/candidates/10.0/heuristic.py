@@ -1,0 +1,2 @@
+def guess(x):
+    return x * x * 1.842
