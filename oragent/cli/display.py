@@ -44,11 +44,11 @@ class Bar:
 
     def __call__(self, progress: Progress) -> None:
         """Show a committed round."""
-        self._ends.update(trial.evaluation.status for trial in progress.trials)
+        self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
         if progress.best.id != self._best:
             self._best = progress.best.id
             place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
-            origin = progress.trials[place].origin
+            origin = progress.candidates[place].origin
             words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
             self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
         failed = sum(count for status, count in self._ends.items() if status.failed)

@@ -102,7 +102,7 @@ class Result:
         return None
 
     def _until(self, point: Point) -> Cost:
-        record = next(r for r in self.data.records if r.trial.evaluation.score == point.score)
+        record = next(r for r in self.data.records if r.candidate.evaluation.score == point.score)
         last = int(record.id.partition(".")[0])
         paid = [reply for reply in self.data.replies if reply.round <= last]
         return Cost(
@@ -126,8 +126,8 @@ def read(cell: Cell, folder: Path) -> Result:
         cell=cell,
         folder=folder,
         data=data,
-        val=_figures(data.best.trial.evaluation.score, data.best.trial.evaluation.metrics),
-        seed=_figures(data.seed.trial.evaluation.score, data.seed.trial.evaluation.metrics),
+        val=_figures(data.best.candidate.evaluation.score, data.best.candidate.evaluation.metrics),
+        seed=_figures(data.seed.candidate.evaluation.score, data.seed.candidate.evaluation.metrics),
         test=held_out.get("best"),
         seed_test=held_out.get("seed"),
     )

@@ -33,7 +33,7 @@ class Gain:
 
 def gain(direction: Direction, before: float, after: float) -> Gain:
     """Measure a step from one score to another."""
-    amount = direction.sign * (after - before)
+    amount = direction.sign * (after - before) + 0.0  # and not -0.0
     return Gain(amount, amount / abs(before) if before else None, direction)
 
 

@@ -60,6 +60,21 @@ class About:
         return int(self._archive.get("population", 20))
 
     @property
+    def migration_period(self) -> int:
+        """Rounds after which the best of each island went to the next one; 0: never."""
+        return int(self._archive.get("migration_period", 0))
+
+    @property
+    def reset_period(self) -> int:
+        """Rounds after which the worse half of the islands started anew; 0: never."""
+        return int(self._archive.get("reset_period", 0))
+
+    @property
+    def seed(self) -> int:
+        """The seed of the search."""
+        return int(self.settings.get("seed", 0))
+
+    @property
     def strategy(self) -> str:
         """The strategy's name; empty where it was left open, as the run's own name has it then."""
         name = str((self.settings.get("strategy") or {}).get("name", ""))
@@ -113,7 +128,7 @@ def _about(tree: Any, text: str) -> About:
     return About(
         problem=str(problem["name"]),
         title=str(problem.get("title") or problem["name"]),
-        direction=Direction(str(problem.get("direction", Direction.MAXIMIZE))),
+        direction=_direction(problem.get("direction", Direction.MAXIMIZE)),
         function=str(problem.get("function", "")),
         axes=axes,
         published=dict(problem.get("published") or {}),
@@ -121,3 +136,10 @@ def _about(tree: Any, text: str) -> About:
         version=str(tree.get("oragent", "unknown")),
         text=text,
     )
+
+
+def _direction(name: object) -> Direction:
+    try:
+        return Direction(str(name))
+    except ValueError:
+        raise ValueError(f"problem.direction must be maximize or minimize, not {name!r}") from None

@@ -39,7 +39,7 @@ def mapped(data: RunData) -> list[Map]:
     cells: list[dict[tuple[int, int], float]] = [{} for _ in data.islands[: 1 if flat else MAX_PANELS]]
     for island, elites in enumerate(data.islands if flat else data.islands[:MAX_PANELS]):
         scores = cells[0 if flat else island]
-        for evaluation in (elite.trial.evaluation for elite in elites):
+        for evaluation in (elite.candidate.evaluation for elite in elites):
             place = _place(evaluation.features or (), island if flat else None)
             if place is not None and evaluation.score is not None:
                 scores[place] = best((scores.get(place, evaluation.score), evaluation.score))

@@ -88,7 +88,7 @@ def caption(data: RunData) -> str:
 
 def _shades(data: RunData) -> Shades:
     sign = -data.about.direction.sign
-    losses = sign * np.array([elite.trial.evaluation.score for elites in data.islands for elite in elites])
+    losses = sign * np.array([elite.candidate.evaluation.score for elites in data.islands for elite in elites])
     best, median, far = np.quantile(losses, [0.0, 0.5, 0.9])
     worst = min(far, best + 2 * (median - best))
     if worst == best:
@@ -139,7 +139,7 @@ def _ranking(data: RunData) -> Figure:
     figure = new_figure(6.6, 3.1)
     axes = figure.subplots()
     for number, elites in enumerate(data.islands[:MAX_PANELS]):
-        scores = np.array([elite.trial.evaluation.score for elite in elites])
+        scores = np.array([elite.candidate.evaluation.score for elite in elites])
         shade = BEST if elites and elites[0].id == data.best.id else MUTED
         axes.plot(range(1, len(scores) + 1), scores, "o-", color=shade, markersize=3.5, linewidth=1, alpha=0.9)
         if len(scores) and len(data.islands) > 1:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from oragent.pages import format as in_words
 from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
 from oragent.report.run import RunData
-from oragent.search.store import Record
+from oragent.search.candidate import Committed
 
 __all__ = ["FATES", "draw_failures", "draw_operators", "fates"]
 
@@ -34,10 +34,10 @@ def draw_failures(data: RunData) -> Figure:
 
 def fates(data: RunData) -> dict[str, tuple[int, int, int, int]]:
     """Count what became of the children of each origin, in the order of ``FATES``; the most frequent origins first."""
-    groups: dict[str, list[Record]] = {}
+    groups: dict[str, list[Committed]] = {}
     for record in data.records:
         if record.id != data.seed.id:
-            groups.setdefault(record.trial.origin, []).append(record)
+            groups.setdefault(record.candidate.origin, []).append(record)
     ordered = sorted(groups, key=lambda origin: (-len(groups[origin]), origin))
     others = ordered[MAX_ORIGINS - 1 :] if len(ordered) > MAX_ORIGINS else []
     found = {origin: _counted(groups[origin]) for origin in ordered if origin not in others}
@@ -71,8 +71,8 @@ def draw_operators(data: RunData) -> Figure:
     return figure
 
 
-def _counted(records: Sequence[Record]) -> tuple[int, int, int, int]:
+def _counted(records: Sequence[Committed]) -> tuple[int, int, int, int]:
     placed = [record.placed for record in records]
-    failed = sum(record.trial.evaluation.status.failed for record in records)
+    failed = sum(record.candidate.evaluation.status.failed for record in records)
     new, improved = placed.count("NEW"), placed.count("IMPROVED")
     return new, improved, len(records) - failed - new - improved, failed

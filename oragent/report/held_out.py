@@ -40,7 +40,7 @@ def held_out(path: Path) -> dict[str, dict[str, Any]]:
 
 def _seed(folder: RunFolder) -> str:
     with Store(folder.database, readonly=True) as store:
-        return store.records(0)[0].trial.source
+        return store.records(0)[0].candidate.source
 
 
 def _figures(folder: RunFolder, source: str) -> dict[str, Any]:

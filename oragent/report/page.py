@@ -25,7 +25,7 @@ def page(data: RunData, drawings: Mapping[str, Drawing]) -> str:
     Returns:
         A page that a browser shows by itself.
     """
-    program, lines_left_out = clip(data.best.trial.source, MAX_LINES)
+    program, lines_left_out = clip(data.best.candidate.source, MAX_LINES)
     steps, steps_left_out = view.descent(data)
     rows, elites_left_out = view.elites(data, MAX_ELITES)
     return (

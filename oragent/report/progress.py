@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from oragent.direction import Direction
-from oragent.search.store import Record
+from oragent.search.candidate import Committed
 
 __all__ = ["Point", "over_evaluations", "over_seconds"]
 
@@ -24,27 +24,27 @@ class Point:
     best: float
 
 
-def over_evaluations(records: Sequence[Record], direction: Direction) -> tuple[Point, ...]:
+def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
     """Follow a run in the order of its commitments; equal programs are scored once and counted once."""
     found, paid = [], 0
     for record in _first_of_each(records):
-        paid += record.trial.evaluation.ran
-        if record.trial.evaluation.score is not None:
-            found.append((float(paid), record.trial.evaluation.score))
+        paid += record.candidate.evaluation.ran
+        if record.candidate.evaluation.score is not None:
+            found.append((float(paid), record.candidate.evaluation.score))
     return _points(found, direction)
 
 
-def over_seconds(records: Sequence[Record], direction: Direction) -> tuple[Point, ...]:
+def over_seconds(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
     """Follow a run by the times at which its evaluations ended."""
     ended = sorted(_first_of_each(records), key=lambda record: record.elapsed_s)
-    scored = [(record.elapsed_s, record.trial.evaluation.score) for record in ended]
+    scored = [(record.elapsed_s, record.candidate.evaluation.score) for record in ended]
     return _points([(at, score) for at, score in scored if score is not None], direction)
 
 
-def _first_of_each(records: Iterable[Record]) -> Iterable[Record]:
-    firsts: dict[str, Record] = {}
+def _first_of_each(records: Iterable[Committed]) -> Iterable[Committed]:
+    firsts: dict[str, Committed] = {}
     for record in records:
-        firsts.setdefault(record.trial.fingerprint, record)
+        firsts.setdefault(record.candidate.fingerprint, record)
     return firsts.values()
 
 

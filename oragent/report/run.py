@@ -14,7 +14,8 @@ from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
-from oragent.search.store import Record, RecordedReply, Store
+from oragent.search.candidate import Committed
+from oragent.search.store import RecordedReply, Store
 
 __all__ = ["RunData", "load"]
 
@@ -28,8 +29,7 @@ class RunData:
         about: how it was configured.
         records: every committed candidate, in order.
         replies: every model's reply, in order.
-        islands: each island's elites, best first: the best of each cell among what was found on that island. What
-            migrated is shown where it was found, and an island that was reset keeps what it had.
+        islands: each island's elites at the end, best first.
         seed: the seed heuristic.
         best: the best candidate.
         by_evaluations: the way there, over evaluations.
@@ -43,15 +43,15 @@ class RunData:
 
     folder: Path
     about: About
-    records: tuple[Record, ...]
+    records: tuple[Committed, ...]
     replies: tuple[RecordedReply, ...]
-    islands: tuple[tuple[Record, ...], ...]
-    seed: Record
-    best: Record
+    islands: tuple[tuple[Committed, ...], ...]
+    seed: Committed
+    best: Committed
     by_evaluations: tuple[Point, ...]
     by_seconds: tuple[Point, ...]
-    failures: dict[Status, tuple[Record, ...]]
-    descent: tuple[Record, ...]
+    failures: dict[Status, tuple[Committed, ...]]
+    descent: tuple[Committed, ...]
     spend: Spend
     research: Research | None
     end: str | None
@@ -69,11 +69,11 @@ class RunData:
     @property
     def gain(self) -> Gain:
         """What the search gained on the seed."""
-        return self.gain_of(self.best.trial.evaluation.score)
+        return self.gain_of(self.best.candidate.evaluation.score)
 
     def gain_of(self, score: float | None) -> Gain:
         """How a score compares with the seed's."""
-        base = self.seed.trial.evaluation.score
+        base = self.seed.candidate.evaluation.score
         assert base is not None
         assert score is not None
         return gain(self.about.direction, base, score)
@@ -92,11 +92,11 @@ def load(folder: Path) -> RunData:
     try:
         with Store(path, readonly=True) as store:
             records, replies = tuple(store.records()), tuple(store.replies())
-            seconds, end = store.elapsed_s(), store.meta("end")
+            seconds, end, rounds = store.elapsed_s(), store.meta("end"), len(store.rounds())
             notes = store.notes()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
-    archive = replayed(described, records)
+    archive = replayed(described, records, rounds)
     if archive.best is None:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     by_id = {record.id: record for record in records}
@@ -128,19 +128,19 @@ def _expect_run(folder: Path) -> None:
     raise StoreError(f"{folder} is no run's folder: {' and '.join(missing)} expected in it{hint}")
 
 
-def _failures(records: Sequence[Record]) -> dict[Status, tuple[Record, ...]]:
-    groups: dict[Status, list[Record]] = {}
+def _failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...]]:
+    groups: dict[Status, list[Committed]] = {}
     for record in records:
-        if record.trial.evaluation.status.failed:
-            groups.setdefault(record.trial.evaluation.status, []).append(record)
+        if record.candidate.evaluation.status.failed:
+            groups.setdefault(record.candidate.evaluation.status, []).append(record)
     return {status: tuple(group) for status, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
 
 
-def _descent(best: Record, by_id: dict[str, Record]) -> tuple[Record, ...]:
+def _descent(best: Committed, by_id: dict[str, Committed]) -> tuple[Committed, ...]:
     line = [best]
     seen = {best.id}
-    while line[-1].trial.parents:
-        parent = by_id.get(line[-1].trial.parents[0])
+    while line[-1].candidate.parents:
+        parent = by_id.get(line[-1].candidate.parents[0])
         if parent is None or parent.id in seen:
             break
         seen.add(parent.id)

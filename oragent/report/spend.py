@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from oragent.protocol import Status
-from oragent.search.store import Record, RecordedReply
+from oragent.search.candidate import Committed
+from oragent.search.store import RecordedReply
 
 __all__ = ["Calls", "Spend", "spend"]
 
@@ -70,13 +71,13 @@ class Spend:
         return self.evaluations / self.seconds * 3600 if self.seconds > 0 else None
 
 
-def spend(records: Sequence[Record], replies: Sequence[RecordedReply], seconds: float) -> Spend:
+def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], seconds: float) -> Spend:
     """Sum up a run."""
-    distinct = {record.trial.fingerprint: record.trial.evaluation for record in records}
+    distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
     ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
     return Spend(
         candidates=len(records),
-        screened=sum(record.trial.evaluation.status is Status.SCREENED for record in records),
+        screened=sum(record.candidate.evaluation.status is Status.SCREENED for record in records),
         evaluations=len(ran),
         seconds=seconds,
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),

@@ -42,7 +42,7 @@ def show(data: RunData, console: Console) -> None:
 
 
 def _headline(data: RunData, console: Console) -> None:
-    scores = [in_words.score(record.trial.evaluation.score) for record in (data.seed, data.best)]
+    scores = [in_words.score(record.candidate.evaluation.score) for record in (data.seed, data.best)]
     hint = data.about.direction.words
     console.print(Text(one_line(data.about.title), style="bold"))
     console.print(Text.assemble(f"{scores[0]} → ", (scores[1], "bold"), f"  {data.gain.sentence}; {hint}"))
@@ -51,8 +51,8 @@ def _headline(data: RunData, console: Console) -> None:
 
 
 def _best(data: RunData, console: Console) -> None:
-    _heading(console, f"Best program, {data.best.id} by {one_line(data.best.trial.origin, 40)}")
-    source, left_out = clip(data.best.trial.source, MAX_LINES)
+    _heading(console, f"Best program, {data.best.id} by {one_line(data.best.candidate.origin, 40)}")
+    source, left_out = clip(data.best.candidate.source, MAX_LINES)
     console.print(Syntax(source, "python", theme="ansi_dark", background_color="default", word_wrap=True))
     _left_out(console, left_out, "line")
     compared = view.against_seed(data, MAX_LINES)
@@ -76,7 +76,7 @@ def _islands(data: RunData) -> Table:
     table = _table(("island", "r"), ("elites", "r"), ("coverage", "r"), ("best", "r"), ("by", "l"))
     for island, elites in enumerate(data.islands):
         covered = in_words.percent(len(elites) / data.about.cells) if data.about.cells else "–"
-        best = (in_words.score(elites[0].trial.evaluation.score), elites[0].id) if elites else ("–", "–")
+        best = (in_words.score(elites[0].candidate.evaluation.score), elites[0].id) if elites else ("–", "–")
         table.add_row(str(island), str(len(elites)), covered, *best)
     return table
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from oragent.pages import format as in_words
 from oragent.pages.text import DiffLine, diff
 from oragent.protocol import Status
-from oragent.report.replay import size
 from oragent.report.run import RunData
-from oragent.search.store import Record
+from oragent.search.candidate import Committed, Elite
 
 __all__ = ["Comparison", "EliteRow", "FailureRow", "Step", "against_seed", "costs", "descent", "elites", "failures"]
 
@@ -92,7 +91,7 @@ class EliteRow:
 
 def against_seed(data: RunData, lines: int = 300) -> Comparison:
     """Compare the best program with the seed heuristic."""
-    return Comparison(*diff(data.seed.trial.source, data.best.trial.source, lines))
+    return Comparison(*diff(data.seed.candidate.source, data.best.candidate.source, lines))
 
 
 def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
@@ -102,7 +101,7 @@ def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
         The steps, the oldest first, and how many in the middle were left out.
     """
     line = data.descent[::-1]
-    pairs: list[tuple[Record | None, Record]] = list(zip([None, *line], line, strict=False))
+    pairs: list[tuple[Committed | None, Committed]] = list(zip([None, *line], line, strict=False))
     left_out = max(0, len(pairs) - EARLY - LATE)
     shown = [*pairs[:EARLY], *pairs[-LATE:]] if left_out else pairs
     return tuple(_step(data, parent, child) for parent, child in shown), left_out
@@ -147,36 +146,36 @@ def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
         for record in group:
             homes.setdefault(record.id, []).append(island)
     ranked = [record for record in data.records if record.id in homes]
-    ranked.sort(key=lambda record: -data.gain_of(record.trial.evaluation.score).amount)
+    ranked.sort(key=lambda record: -data.gain_of(record.candidate.evaluation.score).amount)
     rows = [_elite(data, record, homes[record.id]) for record in ranked[:most]]
     return tuple(rows), len(ranked) - len(rows)
 
 
-def _step(data: RunData, parent: Record | None, child: Record) -> Step:
-    trial, better = child.trial, False
+def _step(data: RunData, parent: Committed | None, child: Committed) -> Step:
+    candidate, better = child.candidate, False
     compared = Comparison((), 0)
     if parent is not None:
-        compared = Comparison(*diff(parent.trial.source, trial.source, STEP_LINES))
-        before, after = parent.trial.evaluation.score, trial.evaluation.score
+        compared = Comparison(*diff(parent.candidate.source, candidate.source, STEP_LINES))
+        before, after = parent.candidate.evaluation.score, candidate.evaluation.score
         better = None not in (before, after) and data.gain_of(after).amount > data.gain_of(before).amount
-    return Step(child.id, trial.origin, trial.parents[1:], trial.evaluation.score, better, compared)
+    return Step(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
 
 
-def _failure(status: Status, group: Sequence[Record], candidates: int) -> FailureRow:
-    message, alike = Counter(record.trial.evaluation.message for record in group).most_common(1)[0]
-    example = next(record.id for record in reversed(group) if record.trial.evaluation.message == message)
+def _failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:
+    message, alike = Counter(record.candidate.evaluation.message for record in group).most_common(1)[0]
+    example = next(record.id for record in reversed(group) if record.candidate.evaluation.message == message)
     return FailureRow(status, len(group), len(group) / candidates, message, alike, example)
 
 
-def _elite(data: RunData, record: Record, islands: Sequence[int]) -> EliteRow:
-    trial, found = record.trial, record.trial.evaluation
-    share, nodes = data.gain_of(found.score).share, size(trial.source)
+def _elite(data: RunData, record: Committed, islands: Sequence[int]) -> EliteRow:
+    candidate, found = record.candidate, record.candidate.evaluation
+    share, nodes = data.gain_of(found.score).share, Elite.of(record).length
     return EliteRow(
         id=record.id,
         score=found.score,
         change="–" if share is None else f"{100 * share:+.2f} %",
         islands="all" if len(islands) == len(data.islands) > 1 else ", ".join(map(str, islands)),
         cell="–" if found.features is None else ", ".join(map(str, found.features)),
-        size="–" if nodes is None else f"{nodes:,}",
-        origin=trial.origin,
+        size=f"{nodes:,}" if nodes else "–",
+        origin=candidate.origin,
     )

@@ -4,16 +4,16 @@ Mouret & Clune 2015 (arXiv:1504.04909); islands as in FunSearch (Romera-Paredes 
 doi:10.1038/s41586-023-06924-6).
 """
 
-from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Hashable, Sequence
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 
 from oragent.direction import Direction
+from oragent.search.candidate import Elite
 
-__all__ = ["AddStatus", "Archive", "Elite"]
+__all__ = ["AddStatus", "Archive", "restarts"]
 
 
 class AddStatus(IntEnum):
@@ -22,27 +22,6 @@ class AddStatus(IntEnum):
     NOT_ADDED = 0
     IMPROVED = 1  # it took the cell of a worse program
     NEW = 2  # it took an empty cell
-
-
-@dataclass(frozen=True)
-class Elite:
-    """A scored program.
-
-    Attributes:
-        id: ``round.number`` of the candidate.
-        source: its text.
-        score: in the problem's natural units.
-        features: its cell; None in a plain ranked population.
-        metrics: the problem's own figures.
-        length: nodes of its syntax tree.
-    """
-
-    id: str
-    source: str
-    score: float
-    features: tuple[int, ...] | None
-    metrics: dict[str, Any]
-    length: int
 
 
 class Archive:
@@ -78,7 +57,9 @@ class Archive:
 
     def beats(self, challenger: Elite, holder: Elite) -> bool:
         """Whether a program is better: by score, and by the shorter text where scores are equal."""
-        return (self.fitness(challenger.score), -challenger.length) > (self.fitness(holder.score), -holder.length)
+        if challenger.score == holder.score:
+            return challenger.length < holder.length
+        return self.direction.better(challenger.score, holder.score)
 
     def add(self, elite: Elite, island: int) -> AddStatus:
         """Place a program on an island if it is the best of its cell there."""
@@ -119,13 +100,10 @@ class Archive:
         tops = [self.fitness(self.ranked(island)[0].score) for island in range(self.islands) if self._islands[island]]
         if len(tops) < self.islands:
             return  # an island without any program: too early to judge
-        order = sorted(range(self.islands), key=lambda island: -tops[island])
-        survivors = order[: (self.islands + 1) // 2]
-        for island in order[len(survivors) :]:
-            founder = self.ranked(survivors[int(rng.integers(len(survivors)))])[:1]
+        for island, survivor in restarts(tops, rng):
+            founder = self.ranked(survivor)[0]
             self._islands[island] = {}
-            for elite in founder:
-                self.add(elite, island)
+            self.add(founder, island)
 
     def snapshot(self) -> "Archive":
         """A copy that later additions do not change; elites are shared, as they never change."""
@@ -134,5 +112,23 @@ class Archive:
         twin._islands = [dict(cells) for cells in self._islands]
         return twin
 
-    def _sorted(self, elites: Iterable[Elite]) -> list[Elite]:
-        return sorted(elites, key=lambda elite: (-self.fitness(elite.score), elite.length))
+    def _sorted(self, elites: Collection[Elite]) -> list[Elite]:
+        alike = Counter(elite.score for elite in elites)
+        return sorted(
+            elites, key=lambda elite: (-self.fitness(elite.score), elite.length if alike[elite.score] > 1 else 0)
+        )
+
+
+def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Which islands start anew, the worse half of them, and from the best of which surviving one, drawn at random.
+
+    Args:
+        tops: fitness of each island's best.
+        rng: draws the survivors.
+
+    Returns:
+        Pairs of islands: one that starts anew, and the one that its founder comes from.
+    """
+    order = sorted(range(len(tops)), key=lambda island: -tops[island])
+    survivors = order[: (len(tops) + 1) // 2]
+    return [(island, survivors[int(rng.integers(len(survivors)))]) for island in order[len(survivors) :]]

@@ -11,12 +11,14 @@ from pydantic.dataclasses import dataclass
 
 from oragent import settings
 from oragent.budget import Budget
+from oragent.direction import Direction
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model import ModelSettings
 from oragent.search.agent_settings import AgentSettings
+from oragent.search.history import Tending
 from oragent.settings import STRICT
 
-__all__ = ["ArchiveSettings", "Config", "StrategySettings", "build", "read"]
+__all__ = ["ArchiveSettings", "Config", "StrategySettings", "build", "read", "tending"]
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
@@ -142,3 +144,15 @@ def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config
         ConfigError: as for ``read``.
     """
     return settings.build(Config, tree, overrides, source)
+
+
+def tending(config: Config, direction: Direction) -> Tending:
+    """How a run so configured keeps its archive."""
+    return Tending(
+        direction=direction,
+        islands=config.islands,
+        population=config.archive.population,
+        migration_period=config.archive.migration_period,
+        reset_period=config.archive.reset_period,
+        seed=config.seed,
+    )

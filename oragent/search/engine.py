@@ -18,13 +18,15 @@ from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemErr
 from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
-from oragent.programs.syntax import length
 from oragent.protocol import Status
-from oragent.search.archive import AddStatus, Archive, Elite
-from oragent.search.credit import credit
+from oragent.search.archive import AddStatus
+from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.config import tending
 from oragent.search.folder import RunFolder
+from oragent.search.history import credit
 from oragent.search.run import Desk, Interrupted, Run, Strategy
-from oragent.search.store import Note, Record, Store, Trial
+from oragent.search.scoring import Scoring
+from oragent.search.store import Note, Store
 
 __all__ = ["Engine", "Observer", "Outcome", "Progress"]
 
@@ -37,13 +39,13 @@ class Progress:
         spent: of its budget.
         seed: the seed heuristic's elite.
         best: the best so far.
-        trials: what the latest round tried.
+        candidates: what the latest round tried.
     """
 
     spent: Spent
     seed: Elite
     best: Elite
-    trials: Sequence[Trial]
+    candidates: Sequence[Candidate]
 
 
 @dataclass(frozen=True)
@@ -96,12 +98,13 @@ class Engine:
         config, about = folder.config, folder.problem.about
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
         self._settings, self._budget, self._window = config.strategy, config.budget, config.window
-        self._archive = Archive(about.direction, config.islands, config.archive.population)
+        self._tending = tending(config, about.direction)
+        self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
-        limits = folder.problem.limits(config.limits)
-        self._desk = Desk(folder, store, pool, model, limits, self._elapsed, cast or {})
+        scoring = Scoring(folder, store, pool, self._elapsed)
+        self._desk = Desk(folder, store, scoring, model, self._elapsed, cast or {})
         self._remembering = remembering or isinstance(model, Ensemble)
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
@@ -151,8 +154,8 @@ class Engine:
     async def _score_seed(self) -> Progress:
         run = self._opened(0, 1)
         if 0 not in self._recorded:
-            trial = await run.evaluate(self._folder.problem.seed, (), "seed")
-            failed = trial.evaluation
+            candidate = await run.evaluate(self._folder.problem.seed, (), "seed")
+            failed = candidate.evaluation
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
@@ -200,16 +203,18 @@ class Engine:
     def _replayed(self, run: Run) -> Run:
         """Take a round from the store: it was committed before the run was ended."""
         for record in self._store.records(run.number):
-            run.trials.append(record.trial)
+            run.candidates.append(record.candidate)
         run.notes = self._recorded_notes.get(run.number, [])
         run.used = self._recorded[run.number]
         return run
 
     def _commit(self, number: int, run: Run) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
-        trials = run.named_trials()
-        placed = [(trial, self._place(f"{number}.{position}", trial)) for position, trial in enumerate(trials)]
-        used = replace(run.used, evaluations=self._register(number, run.trials))
+        candidates = run.named_candidates()
+        placed = [
+            (candidate, self._place(f"{number}.{position}", candidate)) for position, candidate in enumerate(candidates)
+        ]
+        used = replace(run.used, evaluations=self._register(number, run.candidates))
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._elapsed(), run.notes)
         self._notes += run.notes
@@ -221,50 +226,44 @@ class Engine:
             gained = credit(self._desk.history, self._archive.fitness)
             self._desk.model.settle(number, gained, used.money, used.tokens)
         self._horizon = number
-        self._tend_islands(number)
-        self._latest = next((t.evaluation.message for t in run.trials if t.evaluation.status is Status.REJECTED), "")
+        self._tending.tend(self._archive, number)
+        self._latest = next(
+            (t.evaluation.message for t in run.candidates if t.evaluation.status is Status.REJECTED), ""
+        )
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
-        progress = self._progress(run.trials)
+        progress = self._progress(run.candidates)
         self._observer(progress)
         return progress
 
-    def _remembered(self, name: str, trial: Trial, placed: str) -> Record:
+    def _remembered(self, name: str, candidate: Candidate, placed: str) -> Committed:
         """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
-        short = replace(trial.evaluation, traceback="", log="", output="")
-        return Record(name, replace(trial, evaluation=short), placed, self._elapsed())
+        short = replace(candidate.evaluation, traceback="", log="", output="")
+        short_one = replace(candidate, evaluation=short)
+        return Committed(id=name, candidate=short_one, placed=placed, elapsed_s=self._elapsed())
 
-    def _register(self, number: int, trials: Sequence[Trial]) -> int:
+    def _register(self, number: int, candidates: Sequence[Candidate]) -> int:
         """Count the programs that nobody had scored before, in round order."""
         count = 0
-        for trial in trials:
-            if trial.fingerprint not in self._desk.committed:
-                self._desk.committed[trial.fingerprint] = number
-                count += trial.evaluation.ran
+        for candidate in candidates:
+            if candidate.fingerprint not in self._desk.committed:
+                self._desk.committed[candidate.fingerprint] = number
+                count += candidate.evaluation.ran
         return count
 
-    def _place(self, name: str, trial: Trial) -> str:
-        result = trial.evaluation
-        if result.status is not Status.OK or result.score is None:
-            return ""
-        elite = Elite(name, trial.source, result.score, result.features, result.metrics, length(trial.source))
+    def _place(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
-        islands = range(self._archive.islands) if self._seed is None else [trial.island]
-        status = max(self._archive.add(elite, island) for island in islands)
+        status = self._tending.place(self._archive, name, candidate)
+        if status is None:
+            return ""
+        elite = Elite.of(candidate, id=name)
         self._seed = self._seed or elite
         if status:
             self._folder.write_elite(elite)
         if self._archive.best is not champion:
             self._folder.write_best(elite)
         return AddStatus(status).name
-
-    def _tend_islands(self, number: int) -> None:
-        settings = self._folder.config.archive
-        if number and settings.migration_period and number % settings.migration_period == 0:
-            self._archive.migrate()
-        if number and settings.reset_period and number % settings.reset_period == 0:
-            self._archive.reset(np.random.default_rng([self._folder.config.seed, number, 1]))
 
     def _check_end(self) -> None:
         exceeded = self._budget.exceeded(self._spent)
@@ -277,10 +276,10 @@ class Engine:
     def _finish(self, reason: str, *, complete: bool) -> None:
         self._end = self._end or (reason, complete)
 
-    def _progress(self, trials: Sequence[Trial]) -> Progress:
+    def _progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
-        return Progress(self._spent, self._seed, self._archive.best, tuple(trials))
+        return Progress(self._spent, self._seed, self._archive.best, tuple(candidates))
 
     def _outcome(self, progress: Progress) -> Outcome:
         reason, complete = self._end or ("ended", False)

@@ -13,7 +13,7 @@ import yaml
 from oragent import __version__, files
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
-from oragent.search.archive import Elite
+from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
 from oragent.settings import dump
 

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from oragent.programs import syntax
+from oragent.programs.inspection import inspect
+from oragent.programs.syntax import Signature
 
 __all__ = ["Known", "distance", "too_near"]
 
@@ -13,7 +14,7 @@ Known = tuple[str, str]  # a program's name and its source
 TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 
 
-def too_near(source: str, known: Iterable[Known], threshold: float, function: str) -> str | None:
+def too_near(source: str, known: Iterable[Known], threshold: float, wanted: Signature) -> str | None:
     """Find a known program from which one hardly differs.
 
     Programs are compared in their canonical forms, so that other names, comments and formatting make no difference.
@@ -22,15 +23,15 @@ def too_near(source: str, known: Iterable[Known], threshold: float, function: st
         source: the program; it parses.
         known: the programs to hold it against.
         threshold: share of its tokens by which it must differ from each, in [0, 1].
-        function: the name of the function that evolves.
+        wanted: signature of the function that evolves.
 
     Returns:
         The name of the nearest such program, the first of equally near ones; None where it is new enough.
     """
-    tokens = _tokens(source, function)
+    tokens = _tokens(source, wanted)
     nearest: tuple[float, str] | None = None
     for name, other in known:
-        found = distance(tokens, _tokens(other, function), threshold)
+        found = distance(tokens, _tokens(other, wanted), threshold)
         if found < threshold and (nearest is None or found < nearest[0]):
             nearest = found, name
     return nearest and nearest[1]
@@ -66,5 +67,5 @@ def distance(first: Sequence[str], second: Sequence[str], limit: float = 1.0) ->
 
 
 @lru_cache(maxsize=4096)
-def _tokens(source: str, function: str) -> tuple[str, ...]:
-    return tuple(TOKEN.findall(syntax.canonical(source, function)))
+def _tokens(source: str, wanted: Signature) -> tuple[str, ...]:
+    return tuple(TOKEN.findall(inspect(source, wanted).canonical))

@@ -10,19 +10,17 @@ from typing import TypeVar
 import numpy as np
 
 from oragent.budget import Spent
-from oragent.errors import BudgetExhausted, CandidateError, OragentError
-from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.pool import Pool
+from oragent.errors import BudgetExhausted, OragentError
+from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.problem import Problem
 from oragent.llm.context import fit_messages, room
 from oragent.llm.model import Message, Model, Prompt
-from oragent.programs import syntax
-from oragent.protocol import Status
-from oragent.sandbox import Limits
 from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate, Committed
+from oragent.search.config import Config
 from oragent.search.folder import RunFolder
-from oragent.search.novelty import too_near
-from oragent.search.store import Note, Record, RecordedReply, Store, Trial
+from oragent.search.scoring import Scoring, Seen
+from oragent.search.store import Note, RecordedReply, Store
 
 __all__ = ["Desk", "Interrupted", "Run", "Strategy"]
 
@@ -41,27 +39,23 @@ class Desk:
     Attributes:
         folder: the run's folder, with problem and configuration.
         store: its database.
-        pool: where evaluations run.
+        scoring: scores programs.
         model: answers prompts; None where the strategy needs none.
-        limits: of an evaluation.
         clock: the run's own time, in seconds.
         cast: models that are asked in certain roles instead of ``model``.
         committed: the round in which each program was first committed, by its fingerprint.
         history: the candidates of every committed round, by its number; empty if the strategy does not look back.
-        flying: evaluations under way, by the name under which they will be kept: equal programs are scored once.
         stopped: nothing new may begin.
     """
 
     folder: RunFolder
     store: Store
-    pool: Pool
+    scoring: Scoring
     model: Model | None
-    limits: Limits
     clock: Callable[[], float]
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
-    history: list[list[Record]] = field(default_factory=list)
-    flying: dict[str, asyncio.Task[Evaluation]] = field(default_factory=dict)
+    history: list[list[Committed]] = field(default_factory=list)
     stopped: bool = False
 
 
@@ -83,7 +77,8 @@ class Run:
         spent: what those rounds used of the budget.
         branch: path of the branch within the round, such as ``0.2/``; empty for the round itself.
         used: what it has used of its allowance.
-        trials: the candidates that it evaluated, in order.
+        candidates: the candidates that it evaluated, in order.
+        replies: what a model answered it, in order; those of branches are theirs.
         notes: what it writes down for later rounds and for reports.
     """
 
@@ -98,7 +93,8 @@ class Run:
     spent: Spent = field(default_factory=Spent)
     branch: str = ""
     used: Spent = field(default_factory=Spent)
-    trials: list[Trial] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+    replies: list[RecordedReply] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     _calls: int = 0
     _forks: int = 0
@@ -110,19 +106,53 @@ class Run:
         return self.desk.folder.problem
 
     @property
+    def settings(self) -> Config:
+        """How the run was configured."""
+        return self.desk.folder.config
+
+    def temperature(self, role: str) -> float | None:
+        """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
+        found: float | None = getattr(self.settings.or_agent.temperatures, role, None)
+        return found
+
+    @property
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
-        config = self.desk.folder.config
+        config = self.settings
         return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
     @property
-    def history(self) -> list[Record]:
+    def rounds(self) -> list[list[Committed]]:
+        """The candidates of each round that was committed before this one began, by its number."""
+        return self.desk.history[: self.horizon + 1]
+
+    @property
+    def history(self) -> list[Committed]:
         """The candidates that were committed before the round began, in their order."""
-        return [record for candidates in self.desk.history[: self.horizon + 1] for record in candidates]
+        return [record for candidates in self.rounds for record in candidates]
+
+    @property
+    def scored(self) -> list[Committed]:
+        """The programs with a score that were committed before the round began, each once, in their order."""
+        found: dict[str, Committed] = {}
+        for record in self.history:
+            if record.placed:
+                found.setdefault(record.candidate.fingerprint, record)
+        return list(found.values())
+
+    def fitness(self, record: Committed) -> float:
+        """A program's score, turned so that more is better.
+
+        Raises:
+            ValueError: if it has no score.
+        """
+        if record.score is None:
+            raise ValueError(f"candidate {record.id} must have a score.")
+        return self.archive.fitness(record.score)
 
     def seen(self, source: str) -> bool:
         """Whether an equal program was tried before this round began, or in it."""
-        fingerprint = syntax.fingerprint(source, self.problem.about.function)
+        fingerprint = self.desk.scoring.fingerprint(source)
         return self._knows(fingerprint) or self._knows(cascade.name_screened(fingerprint))
 
     def _knows(self, fingerprint: str) -> bool:
@@ -173,7 +203,8 @@ class Run:
             allowance=(self.allowance - self.used).part(place, count),
             branch=f"{self.branch}{self._forks}.{place}/",
             used=Spent(),
-            trials=[],
+            candidates=[],
+            replies=[],
             notes=[],
             _calls=0,
             _forks=0,
@@ -181,18 +212,18 @@ class Run:
         )
 
     def _merge(self, branch: "Run") -> None:
-        self.trials += branch.trials
+        self.candidates += branch.candidates
         self.notes += branch.notes
         self.used += branch.used
         self._met |= branch._met
 
-    def named_trials(self) -> list[Trial]:
+    def named_candidates(self) -> list[Candidate]:
         """The round's candidates with their parents' fingerprints turned into ids, where the round itself has them."""
         ids: dict[str, str] = {}
         named = []
-        for position, trial in enumerate(self.trials):
-            named.append(replace(trial, parents=tuple(ids.get(parent, parent) for parent in trial.parents)))
-            ids[trial.fingerprint] = f"{self.number}.{position}"
+        for position, candidate in enumerate(self.candidates):
+            named.append(replace(candidate, parents=tuple(ids.get(parent, parent) for parent in candidate.parents)))
+            ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
 
     async def ask(self, role: str, messages: Sequence[Message], temperature: float | None = None) -> RecordedReply:
@@ -225,10 +256,11 @@ class Run:
                 answer.cost, answer.seconds, answer.retries, self.branch,
             )  # fmt: skip
             self.desk.store.keep_reply(reply, key)
+        self.replies.append(reply)
         self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.cost or 0.0)
         return reply
 
-    async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Trial:
+    async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
         """Score a program, or take the score of an equal one.
 
         Args:
@@ -245,81 +277,34 @@ class Run:
             Interrupted: if the run is being stopped.
         """
         self._admit(self.used.evaluations >= self.allowance.evaluations)
-        fingerprint, evaluation = await self._score(source)
+        seen = Seen(self.archive, self.candidates, self._knows, self._in_time)
+        fingerprint, evaluation = await self.desk.scoring.score(source, seen)
         if evaluation.ran and not self._knows(fingerprint):
             self.used += Spent(evaluations=1)
-        return self._tried(Trial(source, fingerprint, tuple(parents), origin, self.island, call, evaluation))
+        return self._tried(source, fingerprint, parents, origin, call, evaluation)
 
-    def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Trial:
+    def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
-        fingerprint, evaluation = self._rejected(text, why)
-        return self._tried(Trial(text, fingerprint, tuple(parents), origin, self.island, call, evaluation))
+        fingerprint, evaluation = self.desk.scoring.reject(text, why)
+        return self._tried(text, fingerprint, parents, origin, call, evaluation)
 
-    def _tried(self, trial: Trial) -> Trial:
-        self.trials.append(replace(trial, branch=self.branch))
-        self._met.add(trial.fingerprint)
-        return self.trials[-1]
-
-    def _rejected(self, text: str, why: str) -> tuple[str, Evaluation]:
-        fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
-        return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
-
-    async def _score(self, source: str) -> tuple[str, Evaluation]:
-        try:
-            syntax.check(source, self.problem.signature)
-        except CandidateError as problem:
-            return self._rejected(source, str(problem))
-        fingerprint = syntax.fingerprint(source, self.problem.about.function)
-        near = None if self._knows(fingerprint) else self._near(source)
-        if near:
-            why = f"hardly differs from candidate {near}; change something that matters"
-            return self._rejected(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
-        quantile = self.desk.folder.config.cascade
-        if quantile is None or self._knows(fingerprint):
-            return fingerprint, await self._evaluated(fingerprint, source)
-        return await self._in_stages(fingerprint, source, quantile)
-
-    async def _in_stages(self, fingerprint: str, source: str, quantile: float) -> tuple[str, Evaluation]:
-        """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
-        quick = await self._evaluated(cascade.name_on_train(fingerprint), source, mode="train")
-        if quick.status is not Status.OK:
-            return fingerprint, self._kept(fingerprint, quick)
-        if not cascade.passes(quick, [one.metrics for one in self.archive.elites()], self.archive.direction, quantile):
-            name = cascade.name_screened(fingerprint)
-            return name, self._kept(name, cascade.screened(quick))
-        full = await self._evaluated(fingerprint, source)
-        return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
-
-    async def _evaluated(self, name: str, source: str, mode: str | None = None) -> Evaluation:
-        """Take what is kept under a name, wait for who is at it already, or evaluate."""
-        known = self.desk.store.evaluation(name)
-        if known is not None:
-            return known
-        if name not in self.desk.flying:
-            self.desk.flying[name] = asyncio.create_task(self._fly(name, source, mode))
-        return await asyncio.shield(self.desk.flying[name])
-
-    def _near(self, source: str) -> str | None:
-        """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
-        threshold = self.desk.folder.config.strategy.novelty
-        if not threshold:
-            return None
-        known = [(elite.id, elite.source) for elite in self.archive.elites()]
-        known += [(trial.fingerprint, trial.source) for trial in self.trials if trial.evaluation.status is Status.OK]
-        return too_near(source, known, threshold, self.problem.about.function)
-
-    async def _fly(self, name: str, source: str, mode: str | None) -> Evaluation:
-        folder = self.desk.folder
-        job = Job(self.problem.evaluator, source, folder.root, self.desk.limits, mode, folder.config.problem_size)
-        try:
-            return self._kept(name, await self.desk.pool.evaluate(job, self._in_time))
-        finally:
-            del self.desk.flying[name]
-
-    def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
-        """Write an evaluation and read it back, so that a resumed run sees the very same."""
-        self.desk.store.keep_evaluation(fingerprint, evaluation, self.desk.clock())
-        return self.desk.store.evaluation(fingerprint) or evaluation
+    def _tried(
+        self, source: str, fingerprint: str, parents: Sequence[str], origin: str, call: int | None, found: Evaluation
+    ) -> Candidate:
+        self.candidates.append(
+            Candidate(
+                source=source,
+                fingerprint=fingerprint,
+                parents=tuple(parents),
+                origin=origin,
+                island=self.island,
+                call=call,
+                evaluation=found,
+                branch=self.branch,
+            )
+        )
+        self._met.add(fingerprint)
+        return self.candidates[-1]
 
     def _admit(self, exhausted: bool) -> None:
         self._in_time()
@@ -330,6 +315,6 @@ class Run:
         """Asked again when a worker is free: many evaluations may have ended since this one began to wait."""
         if self.desk.stopped:
             raise Interrupted("the run is being stopped")
-        limit = self.desk.folder.config.budget.seconds
+        limit = self.settings.budget.seconds
         if limit is not None and self.desk.clock() >= limit:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")

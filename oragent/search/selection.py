@@ -1,10 +1,13 @@
 """Who becomes a parent."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 
-from oragent.search.archive import Archive, Elite
+from oragent.search.archive import Archive
+from oragent.search.candidate import Committed, Elite
 
-__all__ = ["cyclic", "drawn", "parents"]
+__all__ = ["best", "by_rank", "cyclic", "drawn", "parents"]
 
 
 def parents(
@@ -57,6 +60,30 @@ def drawn(archive: Archive, count: int, rng: np.random.Generator, temperature: f
             weights = np.exp((_normalised(fitness) - 1) / temperature)
             chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
     return chosen, islands[0]
+
+
+def best(records: Sequence[Committed], fitness: Callable[[Committed], float], size: int) -> list[Committed]:
+    """The best ``size`` programs, best first, one of every score: of equal ones the oldest."""
+    distinct: dict[float, Committed] = {}
+    for record in records:
+        distinct.setdefault(fitness(record), record)
+    return [distinct[value] for value in sorted(distinct, reverse=True)[:size]]
+
+
+def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -> list[Committed]:
+    """Draw different members of a population, the one at rank r (from 1) of n with weight 1 / (r + n), as EoH does.
+
+    Args:
+        ranked: the population, best first.
+        count: how many; fewer where there are fewer.
+        rng: the round's generator.
+
+    Returns:
+        The drawn ones, worst first: a model builds on what it reads last.
+    """
+    weights = 1.0 / (np.arange(1, len(ranked) + 1) + len(ranked))
+    drawn = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
+    return [ranked[position] for position in sorted(drawn, reverse=True)]
 
 
 def _normalised(fitness: np.ndarray) -> np.ndarray:

@@ -17,8 +17,9 @@ from oragent.budget import Spent
 from oragent.errors import StoreError
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
+from oragent.search.candidate import Candidate, Committed
 
-__all__ = ["Note", "Record", "RecordedReply", "Store", "Trial"]
+__all__ = ["Note", "RecordedReply", "Store"]
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -43,49 +44,6 @@ CREATE TABLE IF NOT EXISTS notes (
     PRIMARY KEY (round, number));
 """
 VERSION = "2"
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One candidate of a round, evaluated.
-
-    Attributes:
-        source: its text.
-        fingerprint: hash of its canonical form, under which equal programs are scored once.
-        parents: ids of the candidates that it was made from; until its round is committed also fingerprints, for those
-            of the same round, which have no id yet.
-        origin: what made it: an operator of breeding, or a model's role.
-        island: where it belongs.
-        call: the number, within its branch of the round, of the reply that it came from; None without a model.
-        evaluation: how it did.
-        branch: the branch of its round in which it was tried; empty outside of branches.
-    """
-
-    source: str
-    fingerprint: str
-    parents: tuple[str, ...]
-    origin: str
-    island: int
-    call: int | None
-    evaluation: Evaluation
-    branch: str = ""
-
-
-@dataclass(frozen=True)
-class Record:
-    """A committed candidate, as reports read it.
-
-    Attributes:
-        id: ``round.number``; the seed heuristic is ``0.0``.
-        trial: what it was and how it did.
-        placed: what became of it: a name of ``AddStatus``, or empty where it had no score.
-        elapsed_s: seconds of the run's own time at which its evaluation ended.
-    """
-
-    id: str
-    trial: Trial
-    placed: str
-    elapsed_s: float
 
 
 @dataclass(frozen=True)
@@ -207,7 +165,7 @@ class Store:
     def commit(
         self,
         number: int,
-        trials: Sequence[tuple[Trial, str]],
+        candidates: Sequence[tuple[Candidate, str]],
         spent: Spent,
         elapsed_s: float,
         notes: Sequence[Note] = (),
@@ -216,15 +174,15 @@ class Store:
 
         Args:
             number: of the round.
-            trials: each candidate with what became of it, in the order of the round.
+            candidates: each candidate with what became of it, in the order of the round.
             spent: what the round used.
             elapsed_s: the run's own time.
             notes: what the round wrote down, in its order.
         """
         with self._guarded():
             self._db.execute("BEGIN")
-            for position, (trial, placed) in enumerate(trials):
-                values = {**vars(trial), "round": number, "number": position, "placed": placed}
+            for position, (candidate, placed) in enumerate(candidates):
+                values = {**vars(candidate), "round": number, "number": position, "placed": placed}
                 values["parents"] = json.dumps(values.pop("parents"))
                 del values["evaluation"]
                 self._write("INSERT INTO", "candidates", values)
@@ -245,7 +203,7 @@ class Store:
             (latest,) = self._db.execute("SELECT COALESCE(MAX(elapsed_s), 0) FROM rounds").fetchone()
         return float(latest)
 
-    def records(self, number: int | None = None) -> list[Record]:
+    def records(self, number: int | None = None) -> list[Committed]:
         """The committed candidates in the order of their commitment; of one round, or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
         return [_record(row) for row in self._rows(select, number, "round, number")]
@@ -310,8 +268,8 @@ def _evaluation(row: sqlite3.Row) -> Evaluation:
     return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **kept)
 
 
-def _record(row: sqlite3.Row) -> Record:
-    trial = Trial(
+def _record(row: sqlite3.Row) -> Committed:
+    candidate = Candidate(
         source=row["source"],
         fingerprint=row["fingerprint"],
         parents=tuple(json.loads(row["parents"])),
@@ -321,7 +279,9 @@ def _record(row: sqlite3.Row) -> Record:
         evaluation=_evaluation(row),
         branch=row["branch"],
     )
-    return Record(f"{row['round']}.{row['number']}", trial, row["placed"], row["elapsed_s"])
+    return Committed(
+        id=f"{row['round']}.{row['number']}", candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"]
+    )
 
 
 def _reply(row: sqlite3.Row) -> RecordedReply:

@@ -11,9 +11,10 @@ from oragent.errors import ConfigError
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cascade import TRAIN
 from oragent.protocol import Status
+from oragent.search.candidate import Committed
 from oragent.search.config import read
 from oragent.search.folder import reopen
-from oragent.search.store import Record, Store
+from oragent.search.store import Store
 from tests.search.test_engine import history, scored, search
 
 
@@ -31,7 +32,7 @@ class Watched:
         return found if found.score is None else replace(found, score=found.score + off)
 
 
-def records(folder) -> list[Record]:
+def records(folder) -> list[Committed]:
     with Store(folder.database, readonly=True) as store:
         return store.records()
 
@@ -39,26 +40,34 @@ def records(folder) -> list[Record]:
 def test_only_what_does_well_on_train_is_scored_on_val(begun) -> None:
     folder, watched = begun("budget.evaluations=60", "cascade=0.5"), Watched()
     search(folder, run=watched)
-    ended = {status: [one for one in records(folder) if one.trial.evaluation.status is status] for status in Status}
+    ended = {status: [one for one in records(folder) if one.candidate.evaluation.status is status] for status in Status}
     assert ended[Status.SCREENED]
     assert ended[Status.ERROR]
     assert len(watched.sources["train"]) > len(watched.sources[None]) > 1
     for record in ended[Status.OK]:
         assert (
-            record.trial.evaluation.metrics[TRAIN]
-            == record.trial.evaluation.score + sum(record.trial.source.encode()) % 7
+            record.candidate.evaluation.metrics[TRAIN]
+            == record.candidate.evaluation.score + sum(record.candidate.source.encode()) % 7
         )
     for record in ended[Status.SCREENED]:
-        assert (record.placed, record.trial.evaluation.score, record.trial.evaluation.features) == ("", None, None)
-    assert not {one.trial.source for one in ended[Status.ERROR]} & set(watched.sources[None])
-    scored_on_val = {one.trial.source for one in ended[Status.OK]}
+        assert (record.placed, record.candidate.evaluation.score, record.candidate.evaluation.features) == (
+            "",
+            None,
+            None,
+        )
+    assert not {one.candidate.source for one in ended[Status.ERROR]} & set(watched.sources[None])
+    scored_on_val = {one.candidate.source for one in ended[Status.OK]}
     assert scored_on_val == set(watched.sources[None])
 
 
 def test_a_quantile_of_one_lets_only_what_beats_every_elite_on_train_go_on(begun) -> None:
     folder = begun("budget.evaluations=40", "cascade=1", "strategy.window=1")
     search(folder, run=Watched())
-    train = [one.trial.evaluation.metrics[TRAIN] for one in records(folder) if one.trial.evaluation.status is Status.OK]
+    train = [
+        one.candidate.evaluation.metrics[TRAIN]
+        for one in records(folder)
+        if one.candidate.evaluation.status is Status.OK
+    ]
     assert len(train) > 1
     assert all(np.diff(train) < 0)  # of the toy problem less is better
 

@@ -11,10 +11,10 @@ import yaml
 
 from oragent.budget import Spent
 from oragent.evaluation import Evaluation
-from oragent.programs.syntax import length
 from oragent.protocol import Status
-from oragent.search.archive import Archive, Elite
-from oragent.search.store import RecordedReply, Store, Trial
+from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.store import RecordedReply, Store
 
 SEED = '''import numpy as np
 
@@ -45,14 +45,22 @@ class Made:
     call: int | None = None
 
     @property
-    def trial(self) -> Trial:
+    def candidate(self) -> Candidate:
         status = self.status if self.score is None else Status.OK
         features = None if self.score is None else self.features
         evaluation = Evaluation(
             status, self.score, features, {}, self.message, wall_s=self.wall_s, cpu_s=self.wall_s / 2
         )
         fingerprint = hashlib.sha256(self.source.encode()).hexdigest()
-        return Trial(self.source, fingerprint, self.parents, self.origin, self.island, self.call, evaluation)
+        return Candidate(
+            source=self.source,
+            fingerprint=fingerprint,
+            parents=self.parents,
+            origin=self.origin,
+            island=self.island,
+            call=self.call,
+            evaluation=evaluation,
+        )
 
 
 def describe(
@@ -82,12 +90,12 @@ def write(
         for number, candidates in enumerate(rounds):
             placed, elapsed_s = [], 10.0 * (number + 1)
             for position, made in enumerate(candidates):
-                trial = made.trial
-                known = store.evaluation(trial.fingerprint)  # equal programs are scored once
+                candidate = made.candidate
+                known = store.evaluation(candidate.fingerprint)  # equal programs are scored once
                 if known is None:
-                    store.keep_evaluation(trial.fingerprint, trial.evaluation, elapsed_s)
-                trial = replace(trial, evaluation=known or trial.evaluation)
-                placed.append((trial, _place(archive, f"{number}.{position}", trial, number == 0)))
+                    store.keep_evaluation(candidate.fingerprint, candidate.evaluation, elapsed_s)
+                candidate = replace(candidate, evaluation=known or candidate.evaluation)
+                placed.append((candidate, _place(archive, f"{number}.{position}", candidate, number == 0)))
             store.commit(number, placed, Spent(len(candidates)), elapsed_s)
         if end is not None:
             store.note("end", end)
@@ -100,12 +108,12 @@ def reply(store: Store, number: int, call: int = 0, **given: Any) -> None:
     store.keep_reply(RecordedReply(round=number, call=call, **values), f"{number}.{call}")
 
 
-def _place(archive: Archive, name: str, trial: Trial, everywhere: bool) -> str:
-    found = trial.evaluation
+def _place(archive: Archive, name: str, candidate: Candidate, everywhere: bool) -> str:
+    found = candidate.evaluation
     if found.score is None:
         return ""
-    elite = Elite(name, trial.source, found.score, found.features, {}, length(trial.source))
-    return max(archive.add(elite, island) for island in ([0, 1] if everywhere else [trial.island])).name
+    elite = Elite(id=name, source=candidate.source, score=found.score, features=found.features, metrics={})
+    return max(archive.add(elite, island) for island in ([0, 1] if everywhere else [candidate.island])).name
 
 
 def searched(count: int = 60, *, direction: str = "minimize", features: bool = True, seed: int = 1) -> list[list[Made]]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from oragent.direction import Direction
 from oragent.pages.charts import label
 from oragent.report import chart_bars, chart_progress
 from oragent.report.cells import mapped
@@ -39,13 +40,13 @@ def curve(*scores: float, direction: str = "minimize") -> list[Point]:
 
 
 def test_a_hopeless_candidate_does_not_squash_the_curve() -> None:
-    low, high = chart_progress.window(curve(7.0, 1e9, 6.5, 6.9, 6.8), [], "minimize")
+    low, high = chart_progress.window(curve(7.0, 1e9, 6.5, 6.9, 6.8), [], Direction.MINIMIZE)
     assert low < 6.5
     assert 7.0 < high < 8.0
 
 
 def test_a_far_reference_is_left_out_and_a_near_one_is_in() -> None:
-    low, high = chart_progress.window(curve(7.0, 6.5), [0.1, 6.2], "minimize")
+    low, high = chart_progress.window(curve(7.0, 6.5), [0.1, 6.2], Direction.MINIMIZE)
     assert 6.0 < low < 6.2
     assert high < 7.5
 
@@ -58,7 +59,7 @@ def test_a_far_reference_is_left_out_and_a_near_one_is_in() -> None:
 @example([1.0, 1e-207, 0.0, 0.0, 0.0], [], "maximize")
 def test_the_whole_curve_is_always_in_sight(scores: list[float], references: list[float], direction: str) -> None:
     points = curve(*scores, direction=direction)
-    low, high = chart_progress.window(points, references, direction)
+    low, high = chart_progress.window(points, references, Direction(direction))
     assert low < min(point.best for point in points)
     assert max(point.best for point in points) < high
 

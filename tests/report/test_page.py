@@ -52,7 +52,7 @@ def printed(folder: Path, width: int) -> str:
 
 def test_the_page_says_what_the_run_gained_and_how_to_go_on(run: Path, report: Path) -> None:
     data, text = load(run), Page(report.read_text()).text
-    score = data.best.trial.evaluation.score
+    score = data.best.candidate.evaluation.score
     assert f"6.94→{score:g}" in text
     assert "lower is better" in text
     assert "the budget of 60 evaluations is used up" in text
@@ -125,7 +125,7 @@ def test_rich_markup_in_a_message_is_shown_as_it_is(tmp_path: Path) -> None:
 def test_the_terminal_report_fits_its_width_and_has_all_its_parts(run: Path, width: int) -> None:
     text, data = printed(run, width), load(run)
     assert max(map(len, text.splitlines())) <= width
-    score = f"{data.best.trial.evaluation.score:.6g}"
+    score = f"{data.best.candidate.evaluation.score:.6g}"
     assert f"6.94 → {score}" in text
     assert "-    return 1.0 / distances" not in text
     assert "+    distances = distances **" in text

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oragent.direction import Direction
 from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.pages.format import gain
 from oragent.protocol import Status
@@ -43,10 +44,10 @@ def test_the_curve_never_gets_worse_and_ends_at_the_best(tmp_path: Path, directi
     runs.write(tmp_path, runs.searched(80, direction=direction), direction=direction)
     data = load(tmp_path)
     for curve in (data.by_evaluations, data.by_seconds):
-        assert all(gain(direction, before.best, after.best).amount >= 0 for before, after in pairwise(curve))
+        assert all(gain(Direction(direction), before.best, after.best).amount >= 0 for before, after in pairwise(curve))
         assert all(before.at <= after.at for before, after in pairwise(curve))
-        assert curve[-1].best == data.best.trial.evaluation.score
-        assert all(gain(direction, point.score, point.best).amount >= 0 for point in curve)
+        assert curve[-1].best == data.best.candidate.evaluation.score
+        assert all(gain(Direction(direction), point.score, point.best).amount >= 0 for point in curve)
 
 
 def test_a_failure_costs_an_evaluation_and_has_no_point_on_the_curve(tmp_path: Path) -> None:

@@ -93,4 +93,4 @@ def replies(folder: RunFolder) -> list[RecordedReply]:
 
 def origins(folder: RunFolder) -> list[str]:
     with Store(folder.database, readonly=True) as store:
-        return [record.trial.origin for record in store.records()]
+        return [record.candidate.origin for record in store.records()]

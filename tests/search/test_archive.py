@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.search.archive import AddStatus, Archive, Elite
+from oragent.search.archive import AddStatus, Archive
+from oragent.search.candidate import Elite
 
 CELLS = st.tuples(st.integers(0, 2), st.integers(0, 2))
 DIRECTIONS = st.sampled_from(["maximize", "minimize"])
 
 
 def elite(number: int, score: float, features: tuple[int, ...] | None = (0,), length: int = 10) -> Elite:
-    return Elite(f"1.{number}", f"program {number}", score, features, {}, length)
+    return Elite(id=f"1.{number}", source=f"x = {number}" + " + 1" * length, score=score, features=features, metrics={})
 
 
 additions = st.lists(st.tuples(st.floats(-9, 9), CELLS, st.integers(0, 2)), min_size=1, max_size=40)

@@ -39,7 +39,9 @@ async def forking(run: Run) -> None:
         return await branch.fork([partial(double, number=10 * number + inner) for inner in range(2)])
 
     values = await run.fork([partial(deeper, number=number) for number in range(3)])
-    assert [trial.evaluation.score for trial in run.trials][:2] == [abs(100 - v - n) for n, v in enumerate(values[0])]
+    assert [candidate.evaluation.score for candidate in run.candidates][:2] == [
+        abs(100 - v - n) for n, v in enumerate(values[0])
+    ]
 
 
 def test_branches_are_committed_in_their_order_with_generators_of_their_own(begun) -> None:
@@ -49,7 +51,7 @@ def test_branches_are_committed_in_their_order_with_generators_of_their_own(begu
         searched(folder, forking, run=jittery, workers=workers)
         with Store(folder.database) as store:
             records = store.records()
-        runs.append((history(folder), [record.trial.branch for record in records]))
+        runs.append((history(folder), [record.candidate.branch for record in records]))
     assert runs[0] == runs[1] == runs[2]
     assert runs[0][1][1:7] == ["0.0/0.0/", "0.0/0.1/", "0.1/0.0/", "0.1/0.1/", "0.2/0.0/", "0.2/0.1/"]
     assert len({record[1] for record in runs[0][0][1:7]}) == 6

@@ -60,11 +60,11 @@ def history(folder: RunFolder) -> list:
         return [
             (
                 record.id,
-                record.trial.source,
-                record.trial.parents,
-                record.trial.island,
+                record.candidate.source,
+                record.candidate.parents,
+                record.candidate.island,
                 record.placed,
-                record.trial.evaluation.score,
+                record.candidate.evaluation.score,
             )
             for record in store.records()
         ]
@@ -77,7 +77,7 @@ def test_a_budget_of_evaluations_is_spent_to_the_last_and_not_beyond(begun) -> N
     assert outcome.reason == "the budget of 30 evaluations is used up"
     assert outcome.progress.spent.evaluations == 30
     with Store(folder.database) as store:
-        fingerprints = {record.trial.fingerprint for record in store.records()}
+        fingerprints = {record.candidate.fingerprint for record in store.records()}
     assert len(fingerprints) == 30
 
 

@@ -8,24 +8,32 @@ from oragent.budget import Spent
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate, Committed
 from oragent.search.run import Desk, Run
-from oragent.search.store import Record, Trial
 from oragent.search.strategies.funsearch import draw, islands
 
 
-def record(name: str, score: float, island: int = 0, source: str = "short") -> Record:
-    trial = Trial(source, f"print of {name}", (), "code", island, 0, Evaluation(Status.OK, score))
-    return Record(name, trial, "NEW", 0.0)
+def record(name: str, score: float, island: int = 0, source: str = "short") -> Committed:
+    candidate = Candidate(
+        source=source,
+        fingerprint=f"print of {name}",
+        parents=(),
+        origin="code",
+        island=island,
+        call=0,
+        evaluation=Evaluation(Status.OK, score),
+    )
+    return Committed(id=name, candidate=candidate, placed="NEW", elapsed_s=0.0)
 
 
-def opened(begun, history: list[Record], *settings: str) -> Run:
-    desk = Desk(begun(*settings), None, None, None, None, lambda: 0.0)
+def opened(begun, history: list[Committed], *settings: str) -> Run:
+    desk = Desk(begun(*settings), None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
     archive = Archive("minimize", desk.folder.config.islands)
     return Run(desk, len(history), archive, np.random.default_rng(1), Spent(), len(history) - 1, 0)
 
 
-def names(living: list[list[Record]]) -> list[list[str]]:
+def names(living: list[list[Committed]]) -> list[list[str]]:
     return [[record.id for record in home] for home in living]
 
 
@@ -58,8 +66,8 @@ def test_two_programs_are_drawn_of_different_scores_the_best_most_often(begun) -
     counted: Counter[float] = Counter()
     for _ in range(300):
         pair = draw(run, living)
-        assert len({one.trial.evaluation.score for one in pair}) == 2
-        counted.update([pair[0].trial.evaluation.score])
+        assert len({one.candidate.evaluation.score for one in pair}) == 2
+        counted.update([pair[0].candidate.evaluation.score])
     assert counted[1.0] > counted[1.2] > counted[5.0] + counted[40.0]
 
 

@@ -10,8 +10,9 @@ from oragent.budget import Spent
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate, Committed
 from oragent.search.run import Desk, Run
-from oragent.search.store import Note, Record, Trial
+from oragent.search.store import Note
 from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, Node, backpropagate, exploration, take_turn, tree
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
@@ -89,8 +90,8 @@ def test_a_descent_ends_at_depth_ten() -> None:
     assert len(leaf(root, 0.0).line()) == 10
 
 
-def round_of(begun, history: list[Record], notes: list[Note], spent: int, *overrides: str) -> Run:
-    desk = Desk(begun(*overrides), None, None, None, None, lambda: 0.0)
+def round_of(begun, history: list[Committed], notes: list[Note], spent: int, *overrides: str) -> Run:
+    desk = Desk(begun(*overrides), None, None, None, lambda: 0.0)
     desk.history.extend([record] for record in history)
     archive, rng = Archive("minimize"), np.random.default_rng(0)
     return Run(
@@ -98,12 +99,18 @@ def round_of(begun, history: list[Record], notes: list[Note], spent: int, *overr
     )
 
 
-def record(name: str, score: float | None, *parents: str) -> Record:
+def record(name: str, score: float | None, *parents: str) -> Committed:
     status = Status.ERROR if score is None else Status.OK
-    trial = Trial(
-        f"def guess(x):\n    return {score}\n", f"print of {name}", parents, "m1", 0, 0, Evaluation(status, score)
+    candidate = Candidate(
+        source=f"def guess(x):\n    return {score}\n",
+        fingerprint=f"print of {name}",
+        parents=parents,
+        origin="m1",
+        island=0,
+        call=0,
+        evaluation=Evaluation(status, score),
     )
-    return Record(name, trial, "" if score is None else "NEW", 0.0)
+    return Committed(id=name, candidate=candidate, placed="" if score is None else "NEW", elapsed_s=0.0)
 
 
 def test_the_tree_follows_from_the_history_and_leaves_out_what_failed(begun) -> None:
@@ -132,12 +139,12 @@ def test_s1_shows_a_whole_line_of_descent_and_m1_its_end(begun) -> None:
     folder = begun(*settings("mcts_ahd", evaluations=120))
     search(folder)
     known = {one.id: one for one in records(folder)}
-    lines = [one.trial.parents for one in known.values() if one.trial.origin == "s1"]
+    lines = [one.candidate.parents for one in known.values() if one.candidate.origin == "s1"]
     assert any(len(line) > 2 for line in lines)
     for line in lines:
         for parent, child in pairwise(line):
-            assert known[child].trial.parents[-1] == parent or known[child].trial.origin in ("e1", "repair")
-    assert all(len(one.trial.parents) == 1 for one in known.values() if one.trial.origin in ("m1", "m2"))
+            assert known[child].candidate.parents[-1] == parent or known[child].candidate.origin in ("e1", "repair")
+    assert all(len(one.candidate.parents) == 1 for one in known.values() if one.candidate.origin in ("m1", "m2"))
 
 
 def test_rounds_in_flight_take_turns_at_the_most_promising_leaves() -> None:
@@ -160,13 +167,13 @@ def test_the_best_programs_are_expanded_before_long(begun) -> None:
     search(folder)
     known = records(folder)
     last = int(known[-1].id.split(".")[0])
-    expanded = {one.trial.parents[-1] for one in known if one.trial.origin in ("m1", "m2")}
+    expanded = {one.candidate.parents[-1] for one in known if one.candidate.origin in ("m1", "m2")}
     best: float = math.inf
     for one in known:
-        score = one.trial.evaluation.score
+        score = one.candidate.evaluation.score
         if score is not None and score < best:
             best = score
-            overtaken = [other for other in known if other.placed and other.trial.evaluation.score < score]
+            overtaken = [other for other in known if other.placed and other.candidate.evaluation.score < score]
             soon = overtaken and int(overtaken[0].id.split(".")[0]) - int(one.id.split(".")[0]) < 9
             assert soon or one.id in expanded or int(one.id.split(".")[0]) > last - 9
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent.programs.syntax import Signature
 from oragent.protocol import Status
 from oragent.search.novelty import distance, too_near
 from oragent.search.store import Store
@@ -11,6 +12,7 @@ from tests.search.test_engine import history, jittery
 from tests.search.test_engine import search as run_engine
 from tests.search.test_rivals import records
 
+WANTED = Signature("guess", ("x",), "def guess(x):")
 BASE = "def guess(x):\n    a = x * 2.0\n    return a + 1.0\n"
 
 
@@ -35,15 +37,15 @@ def test_a_distance_is_exact_below_its_limit_and_at_least_the_limit_beyond(
 
 def test_names_comments_and_layout_make_no_program_new() -> None:
     same = "def guess(x):\n    # twice\n    twice = (x * 2.0)\n\n    return twice + 1.0\n"
-    assert too_near(same, [("3.0", BASE)], 0.01, "guess") == "3.0"
+    assert too_near(same, [("3.0", BASE)], 0.01, WANTED) == "3.0"
 
 
 def test_a_program_is_new_if_enough_of_its_tokens_differ() -> None:
     tuned = BASE.replace("2.0", "2.5")
     other = "def guess(x):\n    return max(x, 3) ** 2 if x > 1 else -x\n"
-    assert too_near(tuned, [("3.0", other), ("4.0", BASE)], 0.1, "guess") == "4.0"
-    assert too_near(tuned, [("4.0", BASE)], 0.02, "guess") is None
-    assert too_near(other, [("4.0", BASE)], 0.1, "guess") is None
+    assert too_near(tuned, [("3.0", other), ("4.0", BASE)], 0.1, WANTED) == "4.0"
+    assert too_near(tuned, [("4.0", BASE)], 0.02, WANTED) is None
+    assert too_near(other, [("4.0", BASE)], 0.1, WANTED) is None
 
 
 async def retune(run) -> None:
@@ -56,12 +58,12 @@ async def retune(run) -> None:
 def test_what_hardly_differs_is_rejected_with_a_reason_and_costs_no_evaluation(begun) -> None:
     folder = begun("strategy.novelty=0.3", "budget.evaluations=5", "strategy.patience=20")
     outcome = run_engine(folder, retune)
-    rejected = [one for one in records(folder) if one.trial.evaluation.status is Status.REJECTED]
+    rejected = [one for one in records(folder) if one.candidate.evaluation.status is Status.REJECTED]
     assert outcome.complete
     assert outcome.progress.spent.evaluations == 5
     assert len(rejected) > 10
-    assert all("hardly differs from candidate" in one.trial.evaluation.message for one in rejected)
-    assert all(one.placed == "" and one.trial.evaluation.score is None for one in rejected)
+    assert all("hardly differs from candidate" in one.candidate.evaluation.message for one in rejected)
+    assert all(one.placed == "" and one.candidate.evaluation.score is None for one in rejected)
     with Store(folder.database, readonly=True) as store:
         assert sum(used.evaluations for used in store.rounds().values()) == 5
 
@@ -71,11 +73,11 @@ def test_rejections_do_not_depend_on_the_number_of_workers(begun) -> None:
     for workers in (1, 8):
         folder = begun("strategy.novelty=0.3", "budget.evaluations=5", "strategy.patience=20", "seed=2")
         run_engine(folder, retune, run=jittery, workers=workers)
-        runs.append((history(folder), [one.trial.evaluation.message for one in records(folder)]))
+        runs.append((history(folder), [one.candidate.evaluation.message for one in records(folder)]))
     assert runs[0] == runs[1]
 
 
 def test_by_default_any_difference_is_enough(begun) -> None:
     folder = begun("budget.evaluations=12")
     run_engine(folder, retune)
-    assert all(one.trial.evaluation.status is Status.OK for one in records(folder))
+    assert all(one.candidate.evaluation.status is Status.OK for one in records(folder))

@@ -37,7 +37,7 @@ def test_an_old_run_is_shown_and_its_folder_is_not_touched_by_that(old: Path) ->
     before = (old / "run.db").read_bytes()
     data = load(old)
     assert len(data.records) == len(candidates(old / "run.db"))
-    assert data.best.trial.source.strip() == (old / "best.py").read_text().split("\n", 1)[1].strip()
+    assert data.best.candidate.source.strip() == (old / "best.py").read_text().split("\n", 1)[1].strip()
     write(old)
     assert (old / "report.html").is_file()
     assert (old / "run.db").read_bytes() == before

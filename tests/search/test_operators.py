@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.search.archive import Elite
+from oragent.search.candidate import Elite
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.operators import LONGEST, prose, thought, write
 from tests.search.test_funsearch import opened, record
@@ -35,7 +35,9 @@ def test_what_a_model_says_at_length_is_cut_and_loses_its_code() -> None:
 @pytest.mark.parametrize("operator", ["i1", "e1", "e2", "m1", "m2", "m3", "s1"])
 def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, operator: str) -> None:
     run = opened(begun, [record("0.0", 9.0)])
-    shown = [Elite("0.0", "def guess(x):\n    return 1\n", 9.0, None, {"value": 1}, 3)] * (operator != "i1")
+    shown = [
+        Elite(id="0.0", source="def guess(x):\n    return 1\n", score=9.0, features=None, metrics={"value": 1})
+    ] * (operator != "i1")
     prompt = write(run, fill(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."})
     assert "`def guess(x):`" in prompt
     assert "between braces" in prompt
@@ -47,7 +49,10 @@ def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, op
 def test_a_prompt_that_is_too_long_loses_knowledge_first_then_the_worst_programs(begun, toy) -> None:
     (toy / "knowledge.md").write_text("Know this. " * 100)
     sources = [f"def guess(x):\n    return {'1 + ' * 200}{number}\n" for number in range(4)]
-    shown = [Elite(f"{number}.0", source, 9.0 - number, None, {}, 3) for number, source in enumerate(sources)]
+    shown = [
+        Elite(id=f"{number}.0", source=source, score=9.0 - number, features=None, metrics={})
+        for number, source in enumerate(sources)
+    ]
     lengths = []
     for tokens in (4000, 2000, 1600, 600):
         run = opened(begun, [record("0.0", 9.0)], "model.name=m", f"model.context_tokens={tokens}")

@@ -36,7 +36,7 @@ def test_the_first_round_fills_the_archive_with_ideas_on_all_islands(begun) -> N
     assert "Propose exactly 6 new ideas" in model.prompts("idea")[0]
     assert model.prompts("experiment") == []
     with Store(folder.database) as store:
-        tried = [(record.trial.island, record.trial.evaluation.score) for record in store.records()[1:]]
+        tried = [(record.candidate.island, record.candidate.evaluation.score) for record in store.records()[1:]]
     assert tried == [(0, 90), (1, 80), (2, 70), (3, 60), (0, 50), (1, 40)]
 
 
@@ -99,7 +99,7 @@ def test_a_program_that_fails_gets_its_error_back(begun) -> None:
     assert origins(folder) == ["seed", "code", "debug"]
     assert nodes(folder, 1)[0]["score"] == 30
     with Store(folder.database) as store:
-        assert store.records()[2].trial.parents == ("1.0",)
+        assert store.records()[2].candidate.parents == ("1.0",)
 
 
 def test_a_program_is_given_up_when_its_error_came_back_twice(begun) -> None:
@@ -134,7 +134,7 @@ def test_a_reply_without_a_program_fails_the_idea_and_is_counted(begun) -> None:
     search(folder, model)
     assert nodes(folder, 1)[0]["failure"].startswith("rejected: the reply holds no code")
     with Store(folder.database) as store:
-        assert store.records()[1].trial.evaluation.status is Status.REJECTED
+        assert store.records()[1].candidate.evaluation.status is Status.REJECTED
 
 
 def test_experiments_go_on_from_the_best_seen_and_take_back_what_is_worse(begun) -> None:
@@ -237,8 +237,8 @@ def test_a_child_names_its_parents_as_the_store_knows_them(begun) -> None:
     with Store(folder.database) as store:
         records = store.records()
     ids = {record.id for record in records}
-    assert all(set(record.trial.parents) <= ids for record in records)
-    assert [record.trial.parents for record in records if record.trial.origin == "experiment"] == [("2.0",)]
+    assert all(set(record.candidate.parents) <= ids for record in records)
+    assert [record.candidate.parents for record in records if record.candidate.origin == "experiment"] == [("2.0",)]
 
 
 @pytest.mark.parametrize(

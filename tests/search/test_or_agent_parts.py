@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.errors import ReplyError
-from oragent.search.archive import Elite
+from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
@@ -31,7 +31,7 @@ def heuristics(distance_matrix):
 
 
 def elite(score: float) -> Elite:
-    return Elite(f"e{score}", "def f(): pass", score, None, {}, 1)
+    return Elite(id=f"e{score}", source="def f(): pass", score=score, features=None, metrics={})
 
 
 def child(tree: Tree, parent: Node, score: float | None) -> Node:

@@ -11,11 +11,12 @@ from oragent.budget import Spent
 from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import Pool
 from oragent.protocol import Status
-from oragent.sandbox import Limits
 from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate, Committed
 from oragent.search.folder import RunFolder
 from oragent.search.run import Desk, Run
-from oragent.search.store import Note, Record, Store, Trial
+from oragent.search.scoring import Scoring
+from oragent.search.store import Note, Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
@@ -48,14 +49,29 @@ ROUNDS = [
 ]
 
 
-def remembered() -> list[Record]:
+def remembered() -> list[Committed]:
     made = []
     for number, body in enumerate(PROGRAMS):
         value = eval(body, {"x": 3})
         parents = (f"{number - 1}.0",) if number > 2 else ("0.0",) if number else ()
         result = Evaluation(Status.OK, abs(100 - value), metrics={"value": value})
         source = f"def guess(x):\n    return {body}\n"
-        made.append(Record(f"{number}.0", Trial(source, f"print-{number}", parents, "m1", 0, 0, result), "NEW", 0.0))
+        made.append(
+            Committed(
+                id=f"{number}.0",
+                candidate=Candidate(
+                    source=source,
+                    fingerprint=f"print-{number}",
+                    parents=parents,
+                    origin="m1",
+                    island=0,
+                    call=0,
+                    evaluation=result,
+                ),
+                placed="NEW",
+                elapsed_s=0.0,
+            )
+        )
     return made
 
 
@@ -63,7 +79,7 @@ def play(folder: RunFolder, number: int) -> Writer:
     """One round on the small history."""
     model, pool = Writer(), Pool(1, scored)
     with Store(folder.database) as store:
-        desk = Desk(folder, store, pool, model, Limits(), lambda: 0.0)
+        desk = Desk(folder, store, Scoring(folder, store, pool, lambda: 0.0), model, lambda: 0.0)
         desk.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
         run = Run(desk, number, archive, rng, Spent(50, 50, 10**6, 1.0), len(PROGRAMS) - 1, 0, memory=MEMORY)

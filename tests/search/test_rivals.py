@@ -9,9 +9,10 @@ import pytest
 from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply
+from oragent.search.candidate import Committed
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.store import Record, Store
+from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, reevo
 from tests.search.test_engine import history, jittery, scored
 from tests.search.writer import Writer
@@ -29,7 +30,7 @@ def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lam
             pool.close()
 
 
-def records(folder: RunFolder) -> list[Record]:
+def records(folder: RunFolder) -> list[Committed]:
     with Store(folder.database, readonly=True) as store:
         return store.records()
 
@@ -76,14 +77,14 @@ def test_no_prompt_of_random_shows_a_program(begun) -> None:
     search(folder, model)
     assert not any("x * 2.0" in prompt or "score" in prompt for prompt in model.prompts("i1"))
     assert len(set(model.prompts("i1"))) == 1
-    assert all(record.trial.parents == () for record in records(folder))
+    assert all(record.candidate.parents == () for record in records(folder))
 
 
-def made_by(records: list[Record]) -> dict[int, str]:
+def made_by(records: list[Committed]) -> dict[int, str]:
     """The operator of each round that has one program; repairs aside."""
     rounds: dict[int, list[str]] = {}
     for record in records:
-        rounds.setdefault(int(record.id.split(".")[0]), []).append(record.trial.origin)
+        rounds.setdefault(int(record.id.split(".")[0]), []).append(record.candidate.origin)
     return {number: origins[0] for number, origins in rounds.items() if "repair" not in origins}
 
 
@@ -101,11 +102,11 @@ def test_eoh_draws_five_different_parents_or_one_among_the_best_so_far(begun) ->
     search(folder)
     known = records(folder)
     for place, record in enumerate(known):
-        if record.trial.origin in ("e1", "e2", "m1", "m2", "m3"):
-            before = {other.id: other.trial.evaluation.score for other in known[:place] if other.placed}
+        if record.candidate.origin in ("e1", "e2", "m1", "m2", "m3"):
+            before = {other.id: other.candidate.evaluation.score for other in known[:place] if other.placed}
             best = sorted(set(before.values()))[:6]
-            drawn = [before[parent] for parent in record.trial.parents]
-            assert len(drawn) == (min(5, len(best)) if record.trial.origin[0] == "e" else 1)
+            drawn = [before[parent] for parent in record.candidate.parents]
+            assert len(drawn) == (min(5, len(best)) if record.candidate.origin[0] == "e" else 1)
             assert set(drawn) <= set(best)
             assert all(worse > better for worse, better in pairwise(drawn))  # low scores are good
 
@@ -129,7 +130,7 @@ def test_reevo_makes_its_first_programs_then_crossovers_then_mutations_of_the_be
         position = (number - 31) % 11
         after = "crossover" if position < 10 else "mutation"
         assert origin == ("seed" if number == 0 else "initial" if number <= 30 else after)
-    mutated = Counter(record.id.split(".")[0] for record in records(folder) if record.trial.origin == "mutation")
+    mutated = Counter(record.id.split(".")[0] for record in records(folder) if record.candidate.origin == "mutation")
     assert max(mutated.values()) <= reevo.MUTATIONS
 
 
@@ -137,10 +138,10 @@ def test_reevo_crosses_programs_of_different_scores_by_the_hint_about_them(begun
     model = Writer()
     folder = begun(*settings("reevo", evaluations=90))
     search(folder, model)
-    score = {record.id: record.trial.evaluation.score for record in records(folder)}
-    crossed = [record for record in records(folder) if record.trial.origin == "crossover"]
+    score = {record.id: record.candidate.evaluation.score for record in records(folder)}
+    crossed = [record for record in records(folder) if record.candidate.origin == "crossover"]
     assert crossed
-    assert all(score[record.trial.parents[0]] > score[record.trial.parents[1]] for record in crossed)
+    assert all(score[record.candidate.parents[0]] > score[record.candidate.parents[1]] for record in crossed)
     with Store(folder.database, readonly=True) as store:
         notes = store.notes()
     hints = [note for note in notes if note.kind == reevo.HINT]

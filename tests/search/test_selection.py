@@ -2,14 +2,15 @@
 
 import numpy as np
 
-from oragent.search.archive import Archive, Elite
+from oragent.search.archive import Archive
+from oragent.search.candidate import Elite
 from oragent.search.selection import cyclic, drawn, parents
 
 
 def filled(count: int) -> Archive:
     archive = Archive("minimize")
     for number in range(count):
-        archive.add(Elite(f"1.{number}", "", float(number), (number,), {}, 1), 0)
+        archive.add(Elite(id=f"1.{number}", source="", score=float(number), features=(number,), metrics={}), 0)
     return archive
 
 
@@ -35,7 +36,7 @@ def test_frequencies_fall_exponentially_with_rank() -> None:
 
 def test_one_hopeless_score_does_not_change_the_draw() -> None:
     archive = filled(5)
-    archive.add(Elite("1.9", "", 1e9, (9,), {}, 1), 0)
+    archive.add(Elite(id="1.9", source="", score=1e9, features=(9,), metrics={}), 0)
     rng = np.random.default_rng(0)
     drawn = [parents(archive, 0, 1, rng, temperature=0.1)[0].score for _ in range(200)]
     assert max(drawn.count(score) for score in (0.0, 1.0)) > 100
@@ -46,7 +47,7 @@ def spread(scores: dict[int, list[float]]) -> Archive:
     archive = Archive("minimize", islands=len(scores))
     for island, values in scores.items():
         for number, score in enumerate(values):
-            archive.add(Elite(f"{island}.{number}", "", score, (number,), {}, 1), island)
+            archive.add(Elite(id=f"{island}.{number}", source="", score=score, features=(number,), metrics={}), island)
     return archive
 
 

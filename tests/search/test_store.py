@@ -10,7 +10,8 @@ from oragent.budget import Spent
 from oragent.errors import StoreError
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
-from oragent.search.store import Note, Record, RecordedReply, Store, Trial
+from oragent.search.candidate import Candidate, Committed
+from oragent.search.store import Note, RecordedReply, Store
 
 SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)
 FAILED = Evaluation(Status.INVALID, message="no tour", traceback="...", log="x", wall_s=0.1)
@@ -22,8 +23,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "run.db"
 
 
-def trial(name: str, evaluation: Evaluation) -> Trial:
-    return Trial(f"source {name}", name, ("0.0",), "jitter", 1, None, evaluation)
+def candidate(name: str, evaluation: Evaluation) -> Candidate:
+    return Candidate(
+        source=f"source {name}",
+        fingerprint=name,
+        parents=("0.0",),
+        origin="jitter",
+        island=1,
+        call=None,
+        evaluation=evaluation,
+    )
 
 
 def test_what_was_written_is_read_after_reopening(path: Path) -> None:
@@ -31,13 +40,13 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
         store.keep_evaluation("a", SCORED, 4.0)
         store.keep_evaluation("b", FAILED, 5.0)
         store.keep_reply(REPLY, "hash")
-        store.commit(1, [(trial("a", SCORED), "NEW"), (trial("b", FAILED), "")], Spent(2, 1, 30, 0.5), 6.0)
+        store.commit(1, [(candidate("a", SCORED), "NEW"), (candidate("b", FAILED), "")], Spent(2, 1, 30, 0.5), 6.0)
         store.note("end", "done")
     with Store(path, readonly=True) as store:
         assert store.evaluation("a") == SCORED
         assert store.records() == [
-            Record("1.0", trial("a", SCORED), "NEW", 4.0),
-            Record("1.1", trial("b", FAILED), "", 5.0),
+            Committed(id="1.0", candidate=candidate("a", SCORED), placed="NEW", elapsed_s=4.0),
+            Committed(id="1.1", candidate=candidate("b", FAILED), placed="", elapsed_s=5.0),
         ]
         assert store.replies() == [REPLY]
         assert store.rounds() == {1: Spent(2, 1, 30, 0.5)}
@@ -58,7 +67,7 @@ def test_records_come_in_the_order_of_rounds(path: Path) -> None:
     with Store(path) as store:
         store.keep_evaluation("a", SCORED, 1.0)
         for number in (10, 9, 2):
-            store.commit(number, [(trial("a", SCORED), "NEW")], Spent(), 1.0)
+            store.commit(number, [(candidate("a", SCORED), "NEW")], Spent(), 1.0)
         assert [record.id for record in store.records()] == ["2.0", "9.0", "10.0"]
         assert [record.id for record in store.records(9)] == ["9.0"]
 
@@ -67,7 +76,7 @@ def test_a_round_is_written_whole_or_not_at_all(path: Path) -> None:
     with Store(path) as store:
         store.commit(1, [], Spent(), 1.0)
         with pytest.raises(StoreError):
-            store.commit(1, [(trial("a", SCORED), "NEW")], Spent(), 2.0)
+            store.commit(1, [(candidate("a", SCORED), "NEW")], Spent(), 2.0)
         store.close()
     with Store(path) as store:
         assert store.records() == []

@@ -9,9 +9,10 @@ from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply
 from oragent.llm.scripted import Scripted
 from oragent.protocol import Status
+from oragent.search.candidate import Committed
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
-from oragent.search.store import Record, Store
+from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import history, scored
 
@@ -26,7 +27,7 @@ def search(folder: RunFolder, model=None, workers: int = 2) -> Outcome:
             pool.close()
 
 
-def records(folder: RunFolder) -> list[Record]:
+def records(folder: RunFolder) -> list[Committed]:
     with Store(folder.database, readonly=True) as store:
         return store.records()
 
@@ -54,9 +55,9 @@ def test_breeding_says_which_operator_made_a_program_and_of_whom(begun) -> None:
     search(folder)
     ids = {record.id for record in records(folder)}
     for record in records(folder)[1:]:
-        assert record.trial.origin
-        assert set(record.trial.parents) <= ids
-        assert record.trial.parents
+        assert record.candidate.origin
+        assert set(record.candidate.parents) <= ids
+        assert record.candidate.parents
 
 
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
@@ -95,7 +96,7 @@ def test_a_reply_without_a_program_is_told_so_once(begun) -> None:
     assert "cannot be used" in complaint
     assert "def guess(x):" in complaint
     assert model.asked[1][1] == "I would rather not."
-    assert [record.trial.origin for record in records(folder)] == ["seed", "repair"]
+    assert [record.candidate.origin for record in records(folder)] == ["seed", "repair"]
 
 
 def test_a_second_useless_reply_is_rejected_and_the_run_goes_on(begun) -> None:
@@ -103,9 +104,9 @@ def test_a_second_useless_reply_is_rejected_and_the_run_goes_on(begun) -> None:
     folder = begun("budget.evaluations=3", "strategy.name=funsearch", "model.name=m", "strategy.window=1")
     assert search(folder, model).complete
     rejected = records(folder)[1]
-    assert rejected.trial.evaluation.status is Status.REJECTED
-    assert rejected.trial.source == "no again"
-    assert rejected.trial.evaluation.score is None
+    assert rejected.candidate.evaluation.status is Status.REJECTED
+    assert rejected.candidate.source == "no again"
+    assert rejected.candidate.evaluation.score is None
 
 
 def test_a_model_that_never_says_anything_of_use_ends_the_run_with_the_reason(begun) -> None:
@@ -118,5 +119,5 @@ def test_an_edit_is_applied_to_the_better_parent(begun) -> None:
     edit = "<<<<<<< SEARCH\n    return x * 2.0\n=======\n    return x * 30.0\n>>>>>>> REPLACE"
     folder = begun("budget.evaluations=2", "strategy.name=funsearch", "model.name=m", "strategy.window=1")
     search(folder, Says(edit))
-    made = records(folder)[1].trial.source
+    made = records(folder)[1].candidate.source
     assert ast.dump(ast.parse(made)) == ast.dump(ast.parse("def guess(x):\n    return x * 30.0"))

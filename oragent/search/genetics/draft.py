@@ -9,8 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from oragent.programs.walking import nodes
-from oragent.search.genetics.places import Site, Sites
-from oragent.search.genetics.sites import find_sites
+from oragent.search.genetics.sites import Site, Sites, find_sites
 
 __all__ = ["MAX_POWER", "MODULES", "Draft", "build", "fits", "free_names", "reachable", "rounded", "size"]
 

@@ -14,8 +14,7 @@ from oragent.programs.syntax import parse
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachable, rounded, size
 from oragent.search.genetics.expressions import Kind
-from oragent.search.genetics.places import Site
-from oragent.search.genetics.sites import find_sites
+from oragent.search.genetics.sites import Site, find_sites
 
 __all__ = ["graft", "insert", "replace", "wrap"]
 

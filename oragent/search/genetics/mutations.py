@@ -10,7 +10,7 @@ from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, rounded
 from oragent.search.genetics.expressions import ELEMENTWISE, Kind
 from oragent.search.genetics.names import numeric_call
-from oragent.search.genetics.places import Block, Site
+from oragent.search.genetics.sites import Block, Site
 
 __all__ = ["jitter", "shrink", "swap_function", "swap_operator"]
 

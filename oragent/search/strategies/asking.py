@@ -11,8 +11,9 @@ from oragent.errors import CandidateError, ReplyError
 from oragent.llm.model import Message
 from oragent.programs import syntax
 from oragent.programs.replies import extract_code
+from oragent.search.candidate import Candidate
 from oragent.search.run import Run
-from oragent.search.store import RecordedReply, Trial
+from oragent.search.store import RecordedReply
 
 __all__ = ["Asked", "Parent", "ask_and_read", "ask_for_program", "fill", "program"]
 
@@ -88,7 +89,7 @@ async def ask_and_read(
 
 async def ask_for_program(
     run: Run, role: str, messages: Sequence[Message], parents: Sequence[Parent], temperature: float | None = None
-) -> Trial:
+) -> Candidate:
     """Ask a model for a program and score it; a reply without a usable one is told so, once.
 
     Args:

@@ -10,8 +10,8 @@ heuristic belongs to the first population. Parents of one offspring are all diff
 """
 
 from oragent.search.run import Run
+from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply
-from oragent.search.strategies.population import best, by_rank, scored
 
 __all__ = ["round"]
 
@@ -21,10 +21,10 @@ PARENTS = {"e1": 5, "e2": 5, "m1": 1, "m2": 1, "m3": 1}
 
 async def round(run: Run) -> None:
     """Make one individual: of the first population, or by the operator whose turn it is."""
-    size = run.desk.folder.config.archive.population
+    size = run.settings.archive.population
     if run.number <= size:
         await apply(run, "i1", [])
         return
-    population = best(run, scored(run), size)
+    population = best(run.scored, run.fitness, size)
     operator = OPERATORS[(run.number - size - 1) % len(OPERATORS)]
     await apply(run, operator, by_rank(population, PARENTS[operator], run.rng))

@@ -17,12 +17,12 @@ import numpy as np
 
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.search.archive import Elite
+from oragent.search.archive import restarts
+from oragent.search.candidate import Committed, Elite
+from oragent.search.history import resetting
 from oragent.search.run import Run
-from oragent.search.store import Record
 from oragent.search.strategies.asking import ask_for_program, fill
 from oragent.search.strategies.operators import show
-from oragent.search.strategies.population import elite, fitness
 
 __all__ = ["islands", "prompt", "round"]
 
@@ -34,29 +34,29 @@ PERIOD = 30_000  # programs on an island after which the temperature, which fall
 async def round(run: Run) -> None:
     """Show the model two programs of an island, worse first, and score what it writes."""
     drawn = draw(run, islands(run)[run.island])
-    shown = [elite(one) for one in sorted(drawn, key=lambda one: fitness(run, one))]
+    shown = [Elite.of(one) for one in sorted(drawn, key=run.fitness)]
     await ask_for_program(run, "code", [Message("user", prompt(run, shown))], shown)
 
 
-def islands(run: Run) -> list[list[Record]]:
+def islands(run: Run) -> list[list[Committed]]:
     """What lives on each island: what was made there since its last reset, and its founder."""
-    period, seed = run.desk.folder.config.archive.reset_period, run.desk.folder.config.seed
-    living: list[dict[str, Record]] = [{} for _ in range(run.archive.islands)]
-    for number, candidates in enumerate(run.desk.history[: run.horizon + 1]):
+    period, seed = run.settings.archive.reset_period, run.settings.seed
+    living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
+    for number, candidates in enumerate(run.rounds):
         for record in candidates:
-            homes = living if number == 0 else [living[record.trial.island]]
+            homes = living if number == 0 else [living[record.candidate.island]]
             for home in homes if record.placed else []:
-                home.setdefault(record.trial.fingerprint, record)
-        if number and period and number % period == 0:
-            _reset(run, living, np.random.default_rng([seed, number, 1]))
+                home.setdefault(record.candidate.fingerprint, record)
+        if rng := resetting(number, period, seed):
+            _reset(run, living, rng)
     return [list(home.values()) for home in living]
 
 
-def draw(run: Run, living: Sequence[Record]) -> list[Record]:
+def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:
     """Draw a program from each of two clusters of an island."""
-    clusters: dict[float, list[Record]] = {}
+    clusters: dict[float, list[Committed]] = {}
     for record in living:
-        clusters.setdefault(fitness(run, record), []).append(record)
+        clusters.setdefault(run.fitness(record), []).append(record)
     values = np.array(list(clusters))
     median, top = np.median(values), np.max(values)
     normalised = np.clip((values - median) / (top - median), 0.0, 1.0) if top > median else np.ones(len(values))
@@ -88,18 +88,16 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
     )
 
 
-def _short_one(cluster: Sequence[Record], rng: np.random.Generator) -> Record:
+def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Committed:
     """Draw from a cluster by a softmax over the negative length of the text, as a share of its range."""
-    lengths = np.array([len(record.trial.source) for record in cluster], dtype=float)
+    lengths = np.array([len(record.candidate.source) for record in cluster], dtype=float)
     weights = np.exp(-(lengths - lengths.min()) / (lengths.max() + 1e-6))
     return cluster[int(rng.choice(len(cluster), p=weights / weights.sum()))]
 
 
-def _reset(run: Run, living: list[dict[str, Record]], rng: np.random.Generator) -> None:
+def _reset(run: Run, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
     """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
-    tops = [max(home.values(), key=lambda one: fitness(run, one)) for home in living]
-    order = sorted(range(len(living)), key=lambda island: -fitness(run, tops[island]))
-    survivors = order[: (len(living) + 1) // 2]
-    for island in order[len(survivors) :]:
-        founder = tops[survivors[int(rng.integers(len(survivors)))]]
-        living[island] = {founder.trial.fingerprint: founder}
+    tops = [max(home.values(), key=run.fitness) for home in living]
+    for island, survivor in restarts([run.fitness(top) for top in tops], rng):
+        founder = tops[survivor]
+        living[island] = {founder.candidate.fingerprint: founder}

@@ -14,7 +14,7 @@ TRIES = 20  # draws of an offspring that nobody has tried yet, before the round 
 
 async def round(run: Run) -> None:
     """Breed one new program and score it."""
-    about, settings = run.problem.about, run.desk.folder.config.strategy
+    about, settings = run.problem.about, run.settings.strategy
     most = room(run.problem.seed)
     for _ in range(TRIES):
         parent, *mates = parents(run.archive, run.island, 2, run.rng, settings.temperature)

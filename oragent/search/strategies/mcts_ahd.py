@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
+from oragent.search.candidate import Committed, Elite
 from oragent.search.run import Run
-from oragent.search.store import Record
+from oragent.search.selection import best, by_rank
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.operators import apply, prose, remember, show
-from oragent.search.strategies.population import best, by_rank, elite, fitness, round_of, scored
 
 __all__ = ["Node", "backpropagate", "exploration", "round", "select", "take_turn", "tree"]
 
@@ -50,7 +50,7 @@ class Node:
         children: what was made from it.
     """
 
-    record: Record | None = None
+    record: Committed | None = None
     parent: "Node | None" = None
     value: float = -math.inf
     visits: int = 0
@@ -84,7 +84,7 @@ async def round(run: Run) -> None:
     if run.number <= INITIAL:
         await _grow(run, root, root, "i1" if run.number == 1 else "e1")
         return
-    widened, leaf = take_turn(root, exploration(run), run.number % run.desk.folder.config.window)
+    widened, leaf = take_turn(root, exploration(run), run.number % run.settings.window)
     for node in widened:
         await _grow(run, root, node, "e2" if node.parent else "e1")
     for operator in EXPANSION:
@@ -97,11 +97,11 @@ def tree(run: Run) -> Node:
     root = Node()
     first = {(note.round, note.text) for note in run.recall(ROOT)}
     nodes: dict[str, Node] = {}
-    for record in scored(run):
-        trial = record.trial
-        at_root = not trial.parents or (round_of(record), trial.fingerprint) in first
-        parent = root if at_root else nodes.get(trial.parents[-1], root)
-        nodes[record.id] = Node(record, parent, fitness(run, record))
+    for record in run.scored:
+        candidate = record.candidate
+        at_root = not candidate.parents or (record.round, candidate.fingerprint) in first
+        parent = root if at_root else nodes.get(candidate.parents[-1], root)
+        nodes[record.id] = Node(record, parent, run.fitness(record))
         parent.children.append(nodes[record.id])
     backpropagate(root, list(nodes.values()))
     return root
@@ -116,7 +116,7 @@ def backpropagate(root: Node, nodes: Sequence[Node]) -> None:
 
 def exploration(run: Run) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
-    budget, spent = run.desk.folder.config.budget, run.spent
+    budget, spent = run.settings.budget, run.spent
     shares = (
         getattr(spent, bound) / getattr(budget, bound)
         for bound in ("evaluations", "model_calls", "tokens", "money")
@@ -159,21 +159,21 @@ def select(root: Node, weight: float, low: float, high: float) -> tuple[list[Nod
 
 async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
     """Make one program from a node, and ask for the thought behind it."""
-    trial = await apply(run, operator, _shown(run, root, node, operator))
+    candidate = await apply(run, operator, _shown(run, root, node, operator))
     if operator in ("i1", "e1"):
-        run.note(ROOT, trial.fingerprint)
-    if trial.evaluation.score is None:
+        run.note(ROOT, candidate.fingerprint)
+    if candidate.evaluation.score is None:
         return
-    program = elite(Record("", trial, "", 0.0))
+    program = Elite.of(candidate)
     prompt = fit(
         lambda left: fill("describe", description=run.problem.about.description.strip(), programs=left["programs"][0]),
         [Part("programs", [show("The program", program)], keep=1)],
         run.room,
     )
-    remember(run, trial, prose((await run.ask("describe", [Message("user", prompt)])).reply))
+    remember(run, candidate, prose((await run.ask("describe", [Message("user", prompt)])).reply))
 
 
-def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Record]:
+def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committed]:
     """The programs that an operator is shown; the one that it changes comes last."""
     if operator == "i1":
         return []
@@ -188,5 +188,5 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Record]:
     own = line[-1:]
     if operator != "e2":
         return own
-    others = [record for record in best(run, scored(run), ELITES + 1) if record not in own]
+    others = [record for record in best(run.scored, run.fitness, ELITES + 1) if record not in own]
     return [*by_rank(others, 1, run.rng), *own] if others else own

@@ -12,11 +12,9 @@ from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.programs import syntax
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.run import Run
-from oragent.search.store import Record, Trial
 from oragent.search.strategies.asking import ask_for_program, fill
-from oragent.search.strategies.population import elite
 
 __all__ = ["apply", "prose", "remember", "show", "thought", "thoughts", "write"]
 
@@ -26,7 +24,7 @@ SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
-async def apply(run: Run, operator: str, parents: Sequence[Record]) -> Trial:
+async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candidate:
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
     Args:
@@ -35,13 +33,12 @@ async def apply(run: Run, operator: str, parents: Sequence[Record]) -> Trial:
         parents: what the prompt shows, worse to better; the last is what ``m1``, ``m2`` and ``m3`` change.
     """
     outline = "" if parents else syntax.outline(run.problem.seed, run.problem.about.function)
-    shown = [elite(parent) for parent in parents]
+    shown = [Elite.of(parent) for parent in parents]
     prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
-    trial = await ask_for_program(run, operator, [Message("user", prompt)], shown)
-    replies = [reply.reply for reply in run.desk.store.replies(run.number) if reply.branch == trial.branch]
-    said = [thought(reply) for reply in replies[: (trial.call or 0) + 1]]
-    remember(run, trial, next((words for words in reversed(said) if words), ""))
-    return trial
+    candidate = await ask_for_program(run, operator, [Message("user", prompt)], shown)
+    said = [thought(reply.reply) for reply in run.replies[: (candidate.call or 0) + 1]]
+    remember(run, candidate, next((words for words in reversed(said) if words), ""))
+    return candidate
 
 
 def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mapping[str, str] | None = None) -> str:
@@ -100,17 +97,17 @@ def prose(reply: str) -> str:
     return _brief(fenced_blocks(drop_thoughts(reply))[1])
 
 
-def remember(run: Run, trial: Trial, words: str) -> None:
+def remember(run: Run, candidate: Candidate, words: str) -> None:
     """Write down the thought behind a program; a later one about the same program counts more."""
     if words:
-        run.note(THOUGHT, f"{trial.fingerprint} {words}")
+        run.note(THOUGHT, f"{candidate.fingerprint} {words}")
 
 
-def thoughts(run: Run, records: Sequence[Record]) -> dict[str, str]:
+def thoughts(run: Run, records: Sequence[Committed]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
     if not records:  # as whoever draws independent samples asks: a run's notes are many
         return {}
-    wanted = {record.trial.fingerprint: record.id for record in records}
+    wanted = {record.candidate.fingerprint: record.id for record in records}
     noted = (note.text.partition(" ") for note in run.recall(THOUGHT))
     return {wanted[fingerprint]: words for fingerprint, _, words in noted if fingerprint in wanted}
 

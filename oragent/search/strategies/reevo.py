@@ -16,12 +16,11 @@ from itertools import combinations
 
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.search.archive import Elite
+from oragent.search.candidate import Committed, Elite
 from oragent.search.run import Run
-from oragent.search.store import Record
+from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_for_program, fill
 from oragent.search.strategies.operators import prose, show, write
-from oragent.search.strategies.population import best, elite, fitness, round_of, scored
 
 __all__ = ["round"]
 
@@ -44,19 +43,19 @@ async def round(run: Run) -> None:
 
 async def initialise(run: Run) -> None:
     """Ask for something better than the seed."""
-    seed = elite(run.history[0])
-    settings = run.desk.folder.config.model
+    seed = Elite.of(run.history[0])
+    settings = run.settings.model
     temperature = None if settings is None else min(settings.temperature + BOLDER, 2.0)
     await generate(run, "initial", fill("reevo_initial"), [seed], temperature)
 
 
 async def cross(run: Run, generation: int) -> None:
     """Compare two programs, then unite them."""
-    pairs = _pairs(run, _parents(run, generation)) or _pairs(run, best(run, scored(run), INITIAL))
+    pairs = _pairs(run, _parents(run, generation)) or _pairs(run, best(run.scored, run.fitness, INITIAL))
     if not pairs:
         await initialise(run)
         return
-    worse, better = (elite(one) for one in pairs[int(run.rng.integers(len(pairs)))])
+    worse, better = (Elite.of(one) for one in pairs[int(run.rng.integers(len(pairs)))])
     programs = [show("First", worse) + "\n", show("Second", better)]
     hint = await reflect(run, "reevo_short", [Part("programs", programs, keep=2)])
     run.note(HINT, hint)
@@ -70,9 +69,9 @@ async def mutate(run: Run) -> None:
     parts = [Part("hints", [f"- {hint}" for hint in hints if hint]), Part("advice", [advice])]
     advice = await reflect(run, "reevo_long", parts)
     run.note(ADVICE, advice)
-    (champion,) = best(run, scored(run), 1)
+    (champion,) = best(run.scored, run.fitness, 1)
     for _ in range(MUTATIONS):
-        await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [elite(champion)])
+        await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [Elite.of(champion)])
 
 
 async def generate(
@@ -101,17 +100,17 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
     return prose((await run.ask("reflect", messages)).reply)
 
 
-def _parents(run: Run, generation: int) -> list[Record]:
+def _parents(run: Run, generation: int) -> list[Committed]:
     """The generation before: what it made, and the best program so far."""
     begin = INITIAL + 1 + (generation - 1) * GENERATION if generation else 0
     end = INITIAL + 1 + generation * GENERATION
-    known = scored(run)
-    elitist = best(run, known, 1)
-    made = [one for one in known if begin <= round_of(one) < end]
+    known = run.scored
+    elitist = best(known, run.fitness, 1)
+    made = [one for one in known if begin <= one.round < end]
     return made if elitist[0] in made else [*made, *elitist]
 
 
-def _pairs(run: Run, members: Sequence[Record]) -> list[tuple[Record, Record]]:
+def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
     """All pairs of different scores, worse first."""
-    ordered = sorted(members, key=lambda one: fitness(run, one))
-    return [(worse, better) for worse, better in combinations(ordered, 2) if fitness(run, worse) < fitness(run, better)]
+    ordered = sorted(members, key=run.fitness)
+    return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]

@@ -2,7 +2,7 @@
 
 Liu et al. 2026, "OR-Agent: Bridging Evolutionary Search and Structured Research for Automated Algorithm Discovery"
 (arXiv:2602.13769). Five roles, each a function with its own prompts in ``search/prompts`` and, if so configured, its
-own model and temperature: *lead* (``round``, ``reflection.rewritten``), *idea* (``ideas``), *code* (``coding``),
+own model and temperature: *lead* (``round``, ``reflection.rewrite``), *idea* (``ideas``), *code* (``coding``),
 *experiment* (``experiments``), *reflect* (``reflection``).
 
 Where we differ: a cell of the archive holds one program, so that of equally good ones the shorter is the one that is

@@ -4,21 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oragent.llm.model import Message
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
-from oragent.search.store import Trial
 from oragent.search.strategies.asking import ask_for_program, fill
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea
 
-__all__ = ["debugged", "implement"]
+__all__ = ["debug", "implement"]
 
 
-async def implement(run: Run, idea: Idea, start: Sequence[Elite]) -> Trial:
+async def implement(run: Run, idea: Idea, start: Sequence[Elite]) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    temperature = run.desk.folder.config.or_agent.temperatures.code
-    return await debugged(
-        run, await ask_for_program(run, "code", [Message("user", prompt(run, idea, start))], start, temperature)
+    return await debug(
+        run,
+        await ask_for_program(run, "code", [Message("user", prompt(run, idea, start))], start, run.temperature("code")),
     )
 
 
@@ -33,14 +32,13 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
     return fill("or_agent_code", **telling.task(run), **telling.contract(run), **values)
 
 
-async def debugged(run: Run, trial: Trial) -> Trial:
+async def debug(run: Run, candidate: Candidate) -> Candidate:
     """Give a program that failed its error back, a few times at most; a reply without a program is no program."""
-    agent = run.desk.folder.config.or_agent
+    agent = run.settings.or_agent
     for _ in range(agent.debugging):
-        if not trial.evaluation.status.failed or not trial.evaluation.ran:
+        if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
             break
-        broken = Elite(trial.fingerprint, trial.source, 0.0, None, {}, len(trial.source))
-        values = {"program": trial.source.strip(), "trouble": telling.trouble(trial.evaluation)}
+        values = {"program": candidate.source.strip(), "trouble": telling.trouble(candidate.evaluation)}
         text = fill("or_agent_debug", **telling.task(run), **telling.contract(run), **values)
-        trial = await ask_for_program(run, "debug", [Message("user", text)], [broken], agent.temperatures.code)
-    return trial
+        candidate = await ask_for_program(run, "debug", [Message("user", text)], [candidate], run.temperature("code"))
+    return candidate

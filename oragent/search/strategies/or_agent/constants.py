@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from oragent.programs.syntax import parse
 from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind
-from oragent.search.genetics.places import Site
-from oragent.search.genetics.sites import find_sites
+from oragent.search.genetics.sites import Site, find_sites
 
 __all__ = ["Constant", "Range", "constants", "with_values"]
 

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from oragent.llm.model import Message
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
-from oragent.search.store import Trial
 from oragent.search.strategies.asking import ask_and_read, fill
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action
-from oragent.search.strategies.or_agent.coding import debugged
+from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea, Step
-from oragent.search.strategies.or_agent.tuning import tuned
+from oragent.search.strategies.or_agent.tuning import tune
 
 __all__ = ["Session", "experiment"]
 
@@ -44,7 +43,7 @@ class Session:
 
 async def experiment(run: Run, session: Session) -> None:
     """Experiment on a solution until the model stops or the limit is reached, then have a report written."""
-    agent = run.desk.folder.config.or_agent
+    agent = run.settings.or_agent
     for number in range(agent.experiments):
         action = await _chosen(run, session, agent.experiments - number)
         if isinstance(action, Stop):
@@ -59,7 +58,7 @@ async def experiment(run: Run, session: Session) -> None:
 
 async def _chosen(run: Run, session: Session, left: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
-    agent = run.desk.folder.config.or_agent
+    agent = run.settings.or_agent
     offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
     asked = await ask_and_read(
         run,
@@ -67,7 +66,7 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         [Message("user", prompt(run, session, offered, left))],
         lambda text: read_action(run, text, session.best.source, offered),
         lambda problem: fill("or_agent_experiment_repair", problem=problem, program=session.best.source.strip()),
-        agent.temperatures.experiment,
+        run.temperature("experiment"),
     )
     return asked.value or Stop(asked.problem)
 
@@ -106,12 +105,12 @@ def _meanings(run: Run) -> str:
 
 async def _probe(run: Run, session: Session, probe: Probe) -> None:
     """Run a program for what it prints; a probe is never the solution, even if it scores."""
-    trial = await run.evaluate(probe.source, [session.best.id], "probe")
-    result = trial.evaluation
+    candidate = await run.evaluate(probe.source, [session.best.id], "probe")
+    result = candidate.evaluation
     session.measured = result.log[-MEASURED:].strip() or "(nothing)"
     if result.score is None:
         session.measured = telling.trouble(result)[-MEASURED:]
-    session.steps.append(Step("probe", probe.thought, telling.outcome(trial), better=False))
+    session.steps.append(Step("probe", probe.thought, telling.outcome(candidate), better=False))
 
 
 async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
@@ -119,25 +118,25 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     before = session.best
     if isinstance(action, Tune):
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
-        tried = await tuned(run, before, action.ranges)
+        tried = await tune(run, before, action.ranges)
         words = f"{names} over {len(tried)} evaluations"
     else:
         kind, words = "edit", action.thought
-        tried = [await debugged(run, await run.evaluate(action.source, [before.id], "experiment"))]
-    trial = _best(run, tried)
-    if trial is None:
+        tried = [await debug(run, await run.evaluate(action.source, [before.id], "experiment"))]
+    candidate = _best(run, tried)
+    if candidate is None:
         return
-    after = telling.scored(trial)
+    after = telling.scored(candidate)
     better = after is not None and run.archive.fitness(after.score) > run.archive.fitness(before.score)
     if after is not None and better:
         session.best = after
-    words = words or telling.change(before.source, trial.source)
-    session.steps.append(Step(kind, words, telling.outcome(trial), better))
-    lesson = await gradient(run, before, trial)
-    session.steps[-1] = Step(kind, words, telling.outcome(trial), better, lesson)
+    words = words or telling.change(before.source, candidate.source)
+    session.steps.append(Step(kind, words, telling.outcome(candidate), better))
+    lesson = await gradient(run, before, candidate)
+    session.steps[-1] = Step(kind, words, telling.outcome(candidate), better, lesson)
 
 
-def _best(run: Run, trials: list[Trial]) -> Trial | None:
+def _best(run: Run, candidates: list[Candidate]) -> Candidate | None:
     """The best of some candidates, one without a score only where none has any."""
-    scored = [(run.archive.fitness(t.evaluation.score), t) for t in trials if t.evaluation.score is not None]
-    return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(trials), None)
+    scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
+    return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)

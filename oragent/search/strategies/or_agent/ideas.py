@@ -24,14 +24,13 @@ BLOCKS = 3  # of the problem's building blocks that a prompt names
 
 async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
     """Ask for ideas; none where neither the reply nor its repair held any."""
-    temperature = run.desk.folder.config.or_agent.temperatures.idea
     asked = await ask_and_read(
         run,
         "idea",
         [Message("user", prompt(run, tree, leaf, memory, count))],
         lambda text: read_ideas(text, count),
         lambda problem: fill("or_agent_idea_repair", problem=problem, count=count),
-        temperature,
+        run.temperature("idea"),
     )
     return asked.value or []
 

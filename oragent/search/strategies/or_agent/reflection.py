@@ -11,14 +11,13 @@ from typing import Any
 
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
-from oragent.search.store import Trial
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea, Step
 
-__all__ = ["Memory", "gradient", "recalled", "report", "rewritten"]
+__all__ = ["Memory", "gradient", "recalled", "report", "rewrite"]
 
 LESSON, REPORT = 60, 120  # words
 MOST_REPORTS = 30  # in one prompt: the latest
@@ -37,13 +36,17 @@ class Memory:
     pending: tuple[str, ...]
 
 
-async def gradient(run: Run, before: Elite, trial: Trial) -> str:
+async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
     """Ask what is to be learned from one experiment."""
-    after = telling.scored(trial)
-    result = telling.trouble(trial.evaluation)
+    after = telling.scored(candidate)
+    result = telling.trouble(candidate.evaluation)
     if after is not None:
         result = f"{telling.verdict(run, before.score, after.score)}, {telling.figures(run, after, before)}"
-    values = {"change": telling.change(before.source, trial.source), "result": result, "score": f"{before.score:.6g}"}
+    values = {
+        "change": telling.change(before.source, candidate.source),
+        "result": result,
+        "score": f"{before.score:.6g}",
+    }
     text = fill("or_agent_lesson", **telling.task(run), **values, words=LESSON)
     return await _prose(run, "reflect", text, LESSON)
 
@@ -82,9 +85,9 @@ def _reported(run: Run, tree: Mapping[str, Any], node: Mapping[str, Any]) -> str
     return f"- {node['title']}: from score {start:.6g} to {result}. {node['report'] or node['idea']}"
 
 
-async def rewritten(run: Run, memory: Memory) -> str:
+async def rewrite(run: Run, memory: Memory) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length."""
-    agent = run.desk.folder.config.or_agent
+    agent = run.settings.or_agent
     left_out = len(memory.pending) - MOST_REPORTS
     shown = [f"({left_out} older reports are not shown)"] if left_out > 0 else []
     values = {"memory": memory.text or "(nothing yet)", "reports": "\n".join([*shown, *memory.pending[-MOST_REPORTS:]])}
@@ -99,8 +102,7 @@ async def rewritten(run: Run, memory: Memory) -> str:
 
 async def _prose(run: Run, role: str, text: str, words: int) -> str:
     """Ask for plain text; a model that goes on and on is cut short."""
-    temperatures = run.desk.folder.config.or_agent.temperatures
-    reply = await run.ask(role, [Message("user", text)], temperatures.lead if role == "lead" else temperatures.reflect)
+    reply = await run.ask(role, [Message("user", text)], run.temperature(role))
     return _cut(drop_thoughts(reply.reply).strip(), 2 * words)
 
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from oragent.errors import BudgetExhausted
-from oragent.search.archive import Elite
+from oragent.search.candidate import Elite
 from oragent.search.run import Run
 from oragent.search.selection import cyclic, drawn
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.coding import implement
 from oragent.search.strategies.or_agent.experiments import Session, experiment
 from oragent.search.strategies.or_agent.ideas import propose
-from oragent.search.strategies.or_agent.reflection import recalled, rewritten
+from oragent.search.strategies.or_agent.reflection import recalled, rewrite
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 
 __all__ = ["round"]
@@ -41,7 +41,7 @@ class Start:
 
 async def round(run: Run) -> None:
     """Choose a root, grow a tree of ideas from it with the best leaf first, experiment on each, and learn."""
-    agent = run.desk.folder.config.or_agent
+    agent = run.settings.or_agent
     start = choose_start(run)
     run.island = start.island
     tree = Tree(start.programs, run.archive.fitness, start.depth)
@@ -60,7 +60,7 @@ async def round(run: Run) -> None:
 
 def choose_start(run: Run) -> Start:
     """The elitist alone in the first round and every so many rounds; else parents drawn from the archive."""
-    agent, elitist = run.desk.folder.config.or_agent, run.archive.best
+    agent, elitist = run.settings.or_agent, run.archive.best
     if elitist is not None and (run.number == 1 or run.number % agent.elitist_period == 0):
         opening = run.number == 1
         ideas = agent.initial_ideas if opening else agent.children * agent.elitist_enlargement
@@ -76,9 +76,9 @@ async def _learn(run: Run, elitist: bool) -> str:
 
     Of the rounds in flight at once, only one does so, or all of them would.
     """
-    memory, config = recalled(run), run.desk.folder.config
+    memory, config = recalled(run), run.settings
     full = len(memory.pending) >= config.or_agent.reflection_period and run.number % config.window == 0
-    return await rewritten(run, memory) if memory.pending and (elitist or full) else memory.text
+    return await rewrite(run, memory) if memory.pending and (elitist or full) else memory.text
 
 
 async def _opened(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite]) -> Node:
@@ -91,10 +91,10 @@ async def _explored(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite], ex
     node = Node(0, leaf.depth + 1, leaf.number, idea, None)
     session = None
     try:
-        trial = await implement(run, idea, start)
-        solution = telling.scored(trial)
+        candidate = await implement(run, idea, start)
+        solution = telling.scored(candidate)
         if solution is None:
-            node.failure = telling.outcome(trial)
+            node.failure = telling.outcome(candidate)
             return node
         session = Session(idea, solution, solution)
         if experiments:
@@ -108,4 +108,6 @@ async def _explored(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite], ex
 
 def _names(run: Run) -> dict[str, str]:
     """The ids of this round's candidates by their fingerprints, the first of equal ones."""
-    return {trial.fingerprint: f"{run.number}.{place}" for place, trial in reversed(list(enumerate(run.trials)))}
+    return {
+        candidate.fingerprint: f"{run.number}.{place}" for place, candidate in reversed(list(enumerate(run.candidates)))
+    }

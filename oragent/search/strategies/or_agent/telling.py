@@ -7,9 +7,8 @@ from typing import Any
 
 from oragent.evaluation import Evaluation
 from oragent.programs.syntax import parse
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
-from oragent.search.store import Trial
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.or_agent.tree import Node, Step, Tree
 
@@ -49,12 +48,9 @@ def contract(run: Run) -> dict[str, str]:
     return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
 
 
-def scored(trial: Trial) -> Elite | None:
+def scored(candidate: Candidate) -> Elite | None:
     """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
-    result = trial.evaluation
-    if result.score is None:
-        return None
-    return Elite(trial.fingerprint, trial.source, result.score, result.features, result.metrics, len(trial.source))
+    return None if candidate.score is None else Elite.of(candidate)
 
 
 def program(run: Run, label: str, elite: Elite, beside: Elite | None = None) -> str:
@@ -104,9 +100,9 @@ def said(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
 
 
-def outcome(trial: Trial) -> str:
+def outcome(candidate: Candidate) -> str:
     """How an evaluation ended, on one line."""
-    result = trial.evaluation
+    result = candidate.evaluation
     return f"score {result.score:.6g}" if result.score is not None else f"{result.status}: {_line(result.message)}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from oragent.search.archive import Elite
+from oragent.search.candidate import Elite
 
 __all__ = ["Idea", "Node", "Step", "Tree"]
 

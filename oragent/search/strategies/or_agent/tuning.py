@@ -8,20 +8,19 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from oragent.errors import BudgetExhausted
-from oragent.search.archive import Elite
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
-from oragent.search.store import Trial
 from oragent.search.strategies.or_agent.constants import Range, with_values
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-__all__ = ["tuned"]
+__all__ = ["tune"]
 
 BATCH = 4  # evaluations at once; fixed, so that the number of workers changes nothing
 
 
-async def tuned(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Trial]:
+async def tune(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before.
 
     Args:
@@ -33,22 +32,22 @@ async def tuned(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Tria
         The candidates; fewer than wanted where the budget ends before.
     """
     optimiser = _Optimiser(ranges, run.archive.fitness(solution.score), seed=int(run.rng.integers(1 << 31)))
-    tried: list[Trial] = []
-    while (count := min(BATCH, run.desk.folder.config.or_agent.tuning_evaluations - len(tried))) > 0:
+    tried: list[Candidate] = []
+    while (count := min(BATCH, run.settings.or_agent.tuning_evaluations - len(tried))) > 0:
         asked = [optimiser.ask() for _ in range(count)]
         sources = [with_values(solution.source, run.problem.about.function, values) for _, values in asked]
         try:
             batch = await run.fork([partial(_evaluated, source=source, parent=solution) for source in sources])
         except BudgetExhausted:
             break
-        for (number, _), trial in zip(asked, batch, strict=True):
-            score = trial.evaluation.score
+        for (number, _), candidate in zip(asked, batch, strict=True):
+            score = candidate.evaluation.score
             optimiser.tell(number, None if score is None else run.archive.fitness(score))
         tried += batch
     return tried
 
 
-async def _evaluated(run: Run, source: str, parent: Elite) -> Trial:
+async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], "tune")
 
 

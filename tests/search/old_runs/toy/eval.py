@@ -1,11 +1,7 @@
-import sys
-import traceback
-
+import sys, traceback
 sys.path.insert(0, ".")
-import heuristic
-
 from oragent.protocol import *
-
+import heuristic
 try:
     value = heuristic.guess(3)
 except Exception as problem:

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from oragent.search.credit import credit
-from oragent.search.store import Record
+from oragent.search.candidate import Committed
+from oragent.search.history import credit
 from tests.search.test_funsearch import record
 
 
-def child(name: str, score: float, *parents: str) -> Record:
+def child(name: str, score: float, *parents: str) -> Committed:
     made = record(name, score)
-    return replace(made, trial=replace(made.trial, parents=parents))
+    return replace(made, candidate=replace(made.candidate, parents=parents))
 
 
 SEED = [record("0.0", 9.0)]

@@ -1,0 +1,141 @@
+"""What a search makes: candidates, as they are tried, as they were committed, and as the archive holds them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from oragent.errors import CandidateError
+from oragent.evaluation import Evaluation
+from oragent.programs.syntax import length
+
+__all__ = ["Candidate", "Committed", "Elite", "Parent"]
+
+
+class Parent(Protocol):
+    """A program that others are made from, by whatever name it has at that time."""
+
+    @property
+    def id(self) -> str:
+        """Its name in a line of descent."""
+
+    @property
+    def source(self) -> str:
+        """Its text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A program that was evaluated, or a reply without one.
+
+    Attributes:
+        source: its text.
+        fingerprint: hash of its canonical form, under which equal programs are scored once.
+        parents: ids of the candidates that it was made from; until its round is committed also fingerprints, for those
+            of the same round, which have no id yet.
+        origin: what made it: an operator of breeding, or a model's role.
+        island: where it belongs.
+        call: the number, within its branch of the round, of the reply that it came from; None without a model.
+        evaluation: how it did.
+        branch: the branch of its round in which it was tried; empty outside of branches.
+    """
+
+    source: str
+    fingerprint: str
+    parents: tuple[str, ...]
+    origin: str
+    island: int
+    call: int | None
+    evaluation: Evaluation
+    branch: str = ""
+
+    @property
+    def id(self) -> str:
+        """Its name until its round is committed."""
+        return self.fingerprint
+
+    @property
+    def score(self) -> float | None:
+        """In the problem's natural units; None for a failure."""
+        return self.evaluation.score
+
+
+@dataclass(frozen=True, kw_only=True)
+class Committed:
+    """A candidate of a committed round.
+
+    Attributes:
+        id: ``round.number``; the seed heuristic is ``0.0``.
+        candidate: what it is and how it did.
+        placed: what became of it: a name of ``AddStatus``, or empty where it had no score.
+        elapsed_s: seconds of the run's own time at which its evaluation ended.
+    """
+
+    id: str
+    candidate: Candidate
+    placed: str
+    elapsed_s: float
+
+    @property
+    def source(self) -> str:
+        """Its text."""
+        return self.candidate.source
+
+    @property
+    def score(self) -> float | None:
+        """In the problem's natural units; None for a failure."""
+        return self.candidate.evaluation.score
+
+    @property
+    def round(self) -> int:
+        """The number of the round in which it was tried."""
+        return int(self.id.partition(".")[0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Elite:
+    """A scored program, as the archive holds it and as prompts show it.
+
+    Attributes:
+        id: of the candidate.
+        source: its text.
+        score: in the problem's natural units.
+        features: its cell; None in a plain ranked population.
+        metrics: the problem's own figures.
+    """
+
+    id: str
+    source: str
+    score: float
+    features: tuple[int, ...] | None
+    metrics: dict[str, Any]
+
+    @cached_property  # it decides between equal scores alone, and counting takes time
+    def length(self) -> int:
+        """Nodes of its syntax tree; 0 where this Python cannot read what another version wrote."""
+        try:
+            return length(self.source)
+        except CandidateError:
+            return 0
+
+    @classmethod
+    def of(cls, known: Candidate | Committed, *, id: str = "") -> "Elite":
+        """A candidate that has a score.
+
+        Args:
+            known: the candidate.
+            id: under which it goes; default: its own.
+
+        Raises:
+            ValueError: if it has no score: a failure is never an elite.
+        """
+        candidate = known.candidate if isinstance(known, Committed) else known
+        found = candidate.evaluation
+        if found.score is None:
+            raise ValueError(f"candidate {known.id} must have a score, but ended as {found.status}.")
+        return cls(
+            id=id or known.id,
+            source=candidate.source,
+            score=found.score,
+            features=found.features,
+            metrics=found.metrics,
+        )

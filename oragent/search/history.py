@@ -1,0 +1,130 @@
+"""A run's archive over its rounds: what is placed where, who migrates, which islands start anew.
+
+The engine tends an archive by these rules while it searches, and reports replay them over what was committed.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+
+from oragent.direction import Direction
+from oragent.search.archive import AddStatus, Archive
+from oragent.search.candidate import Candidate, Committed, Elite
+
+__all__ = ["Tending", "credit", "replay", "resetting"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tending:
+    """How a run's archive is kept.
+
+    Attributes:
+        direction: of the scores.
+        islands: populations that evolve side by side.
+        population: size of an island where the problem has no features.
+        migration_period: rounds after which each island's best goes to the next one; 0: never.
+        reset_period: rounds after which the worse half of the islands starts anew; 0: never.
+        seed: of the run.
+    """
+
+    direction: Direction
+    islands: int = 1
+    population: int = 20
+    migration_period: int = 0
+    reset_period: int = 0
+    seed: int = 0
+
+    def opened(self) -> Archive:
+        """The archive before the first round."""
+        return Archive(self.direction, self.islands, self.population)
+
+    def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
+        """Place a candidate where it belongs; the first one with a score, the seed heuristic, begins on every island.
+
+        Args:
+            archive: to place it in.
+            name: its id.
+            candidate: with or without a score.
+
+        Returns:
+            What became of it; None where it has no score.
+        """
+        if candidate.score is None:
+            return None
+        elite = Elite.of(candidate, id=name)
+        islands = range(archive.islands) if archive.best is None else [candidate.island]
+        return max(archive.add(elite, island) for island in islands)
+
+    def tend(self, archive: Archive, number: int) -> None:
+        """Do what is due after a round."""
+        if number and self.migration_period and number % self.migration_period == 0:
+            archive.migrate()
+        if rng := resetting(number, self.reset_period, self.seed):
+            archive.reset(rng)
+
+
+def resetting(number: int, period: int, seed: int) -> np.random.Generator | None:
+    """The generator by which islands start anew after a round; None where none does.
+
+    Args:
+        number: of the round.
+        period: rounds after which they do; 0: never.
+        seed: of the run.
+    """
+    return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
+
+
+def replay(tending: Tending, records: Iterable[Committed], rounds: int) -> Archive:
+    """The archive as a run held it.
+
+    Args:
+        tending: how it was kept.
+        records: every committed candidate, in the order of their commitment.
+        rounds: how many were committed, the seed's among them; the latest may have no candidates.
+    """
+    archive, latest = tending.opened(), 0
+    for number, group in groupby(records, key=lambda record: record.round):
+        for empty in range(latest + 1, number):
+            tending.tend(archive, empty)
+        for record in group:
+            tending.place(archive, record.id, record.candidate)
+        tending.tend(archive, number)
+        latest = number
+    for empty in range(latest + 1, rounds):
+        tending.tend(archive, empty)
+    return archive
+
+
+def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
+    """The share of the latest round's candidates that beat all of their parents; those without any, the seed.
+
+    A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
+
+    Args:
+        history: the candidates of every round, by its number; the seed is the first.
+        fitness: turns a score so that more is better.
+
+    Returns:
+        In [0, 1]; 0 for a round without a candidate.
+    """
+    number, latest = len(history) - 1, history[-1]
+    gained = 0
+    for record in latest:
+        parents = [_found(history, name) for name in record.candidate.parents] or [history[0][0]]
+        scores = [
+            fitness(one.candidate.evaluation.score)
+            for one in parents
+            if one and one.candidate.evaluation.score is not None
+        ]
+        own = record.candidate.evaluation.score
+        gained += own is not None and number > 0 and all(fitness(own) > score for score in scores)
+    return gained / len(latest) if latest else 0.0
+
+
+def _found(history: Sequence[Sequence[Committed]], name: str) -> Committed | None:
+    number, dot, position = name.partition(".")
+    if not (dot and number.isdigit() and position.isdigit()):  # a fingerprint: of the same round, and never an elite
+        return None
+    return history[int(number)][int(position)]

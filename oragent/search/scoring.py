@@ -1,0 +1,135 @@
+"""From a program's text to its evaluation: looked at, held against known ones, scored once, in stages where wanted."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from oragent.evaluation import Evaluation, Job, cascade
+from oragent.evaluation.pool import Pool
+from oragent.evaluation.problem import Problem
+from oragent.programs.inspection import inspect
+from oragent.protocol import Status
+from oragent.search.archive import Archive
+from oragent.search.candidate import Candidate
+from oragent.search.config import Config
+from oragent.search.folder import RunFolder
+from oragent.search.novelty import too_near
+from oragent.search.store import Store
+
+__all__ = ["Scoring", "Seen"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a round knows when it has a program scored.
+
+    Attributes:
+        archive: as it was when the round began.
+        tried: what the round itself has tried so far.
+        knows: whether a fingerprint was tried before the round began, or in it.
+        admit: raises where nothing more may begin; asked again when a worker is free.
+    """
+
+    archive: Archive
+    tried: Sequence[Candidate]
+    knows: Callable[[str], bool]
+    admit: Callable[[], None]
+
+
+class Scoring:
+    """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
+
+    Args:
+        folder: the run's, with problem and configuration.
+        store: its database.
+        pool: where evaluations run.
+        clock: the run's own time, in seconds.
+    """
+
+    def __init__(self, folder: RunFolder, store: Store, pool: Pool, clock: Callable[[], float]) -> None:
+        self._folder, self._store, self._pool, self._clock = folder, store, pool, clock
+        self._limits = folder.problem.limits(folder.config.limits)
+        self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
+
+    @property
+    def _problem(self) -> Problem:
+        return self._folder.problem
+
+    @property
+    def _config(self) -> Config:
+        return self._folder.config
+
+    def fingerprint(self, source: str) -> str:
+        """The key under which equal programs are scored once."""
+        return inspect(source, self._problem.signature).fingerprint
+
+    def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
+        """Take down a text that is no usable program.
+
+        Returns:
+            Its fingerprint, and how it did.
+        """
+        fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
+        return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
+
+    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+        """Score a program, or take the score of an equal one.
+
+        Returns:
+            The fingerprint under which it goes, and how it did.
+        """
+        found = inspect(source, self._problem.signature)
+        if found.problem:
+            return self.reject(source, found.problem)
+        known = seen.knows(found.fingerprint)
+        if not known and (near := self._near(source, seen)):
+            why = f"hardly differs from candidate {near}; change something that matters"
+            return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
+        quantile = self._config.cascade
+        if quantile is None or known:
+            return found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
+        return await self._in_stages(found.fingerprint, source, quantile, seen)
+
+    async def _in_stages(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
+        """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
+        quick = await self._evaluated(cascade.name_on_train(fingerprint), source, seen, mode="train")
+        if quick.status is not Status.OK:
+            return fingerprint, self._kept(fingerprint, quick)
+        elites = [elite.metrics for elite in seen.archive.elites()]
+        if not cascade.passes(quick, elites, seen.archive.direction, quantile):
+            name = cascade.name_screened(fingerprint)
+            return name, self._kept(name, cascade.screened(quick))
+        full = await self._evaluated(fingerprint, source, seen)
+        return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
+
+    async def _evaluated(self, name: str, source: str, seen: Seen, mode: str | None = None) -> Evaluation:
+        """Take what is kept under a name, wait for who is at it already, or evaluate."""
+        known = self._store.evaluation(name)
+        if known is not None:
+            return known
+        if name not in self._flying:
+            self._flying[name] = asyncio.create_task(self._fly(name, source, seen, mode))
+        return await asyncio.shield(self._flying[name])
+
+    async def _fly(self, name: str, source: str, seen: Seen, mode: str | None) -> Evaluation:
+        size = self._config.problem_size
+        job = Job(self._problem.evaluator, source, self._folder.root, self._limits, mode, size)
+        try:
+            return self._kept(name, await self._pool.evaluate(job, seen.admit))
+        finally:
+            del self._flying[name]
+
+    def _near(self, source: str, seen: Seen) -> str | None:
+        """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
+        threshold = self._config.strategy.novelty
+        if not threshold:
+            return None
+        known = [(elite.id, elite.source) for elite in seen.archive.elites()]
+        known += [(one.id, one.source) for one in seen.tried if one.score is not None]
+        return too_near(source, known, threshold, self._problem.signature)
+
+    def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
+        """Write an evaluation and read it back, so that a resumed run sees the very same."""
+        self._store.keep_evaluation(fingerprint, evaluation, self._clock())
+        return self._store.evaluation(fingerprint) or evaluation
