@@ -143,7 +143,7 @@ def read(run: Path) -> dict[str, Any]:
         rounds = rows("SELECT round, spent FROM rounds ORDER BY round")
     files = {
         str(path.relative_to(run)): masked(path.read_text(encoding="utf-8"), run)
-        for path in sorted([run / "best.py", *(run / "candidates").rglob("*.*")])
+        for path in sorted([run / "best.py", *(run / "candidates").glob("*/*.*")])
     }
     return {"candidates": candidates, "replies": replies, "notes": notes, "rounds": rounds, "files": files}
 
