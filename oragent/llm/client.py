@@ -12,14 +12,14 @@ from pydantic import SecretStr
 
 from oragent.errors import ModelError
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
-from oragent.llm.model import Message, ModelSettings, Reply, estimate_tokens
+from oragent.llm.model import Message, ModelSettings, Reply, Request, estimate_tokens
 from oragent.llm.prices import Prices
 
 __all__ = ["Client"]
 
 LONGEST_WAIT_S = 120.0  # a server that asks for more is down for this run
 LONGEST_BACKOFF_S = 30.0
-PROBE = (Message("user", "Answer with the word OK."),)
+PROBE = Request("probe", (Message("user", "Answer with the word OK."),))
 PROBE_TOKENS = 16
 
 
@@ -73,12 +73,8 @@ class Client:
         """Close the connections."""
         await self._endpoint.close()
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+    async def __call__(self, request: Request, /) -> Reply:
         """Ask the model.
-
-        Args:
-            messages: the conversation so far.
-            temperature: in [0, 2]; None takes it from the settings.
 
         Returns:
             The reply, whose text may be empty.
@@ -86,11 +82,10 @@ class Client:
         Raises:
             ModelError: the server refused, or failed once more than the settings allow for.
         """
-        request = self._request(messages, temperature, self.settings.max_tokens)
         async with self._slots:  # kept while waiting: a server that says "slow down" gets fewer calls
             begin = time.monotonic()
-            body, failed = await self._persist(request, self.settings.retries)
-            return self._reply(messages, body, time.monotonic() - begin, failed)
+            body, failed = await self._persist(self._body(request, self.settings.max_tokens), self.settings.retries)
+            return self._reply(request.messages, body, time.monotonic() - begin, failed)
 
     async def check(self) -> None:
         """Ask for one word, so that a run without a usable model ends before it starts.
@@ -99,18 +94,18 @@ class Client:
             ModelError: the server cannot be reached, refuses the key, or does not know the model.
         """
         try:
-            await self._persist(self._request(PROBE, None, PROBE_TOKENS), min(1, self.settings.retries))
+            await self._persist(self._body(PROBE, PROBE_TOKENS), min(1, self.settings.retries))
         except ModelError as problem:
             if "output limit was reached" not in str(problem):  # a model that thinks first: it is there
                 raise
 
-    def _request(self, messages: Sequence[Message], temperature: float | None, limit: int | None) -> dict[str, Any]:
-        request: dict[str, Any] = {
+    def _body(self, request: Request, limit: int | None) -> dict[str, Any]:
+        body: dict[str, Any] = {
             "model": self.settings.name,
-            "messages": [{"role": message.role, "content": _clean(message.content)} for message in messages],
-            "temperature": self.settings.temperature if temperature is None else temperature,
+            "messages": [{"role": message.role, "content": _clean(message.content)} for message in request.messages],
+            "temperature": self.settings.temperature if request.temperature is None else request.temperature,
         }
-        return request if limit is None else {**request, "max_tokens": limit}
+        return body if limit is None else {**body, "max_tokens": limit}
 
     async def _persist(self, request: dict[str, Any], retries: int) -> tuple[dict[str, Any], int]:
         """Try until there is an answer; returns its body and the number of failed attempts."""
@@ -179,7 +174,7 @@ class Client:
             model=self.settings.name,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            cost=self._prices.cost(self.settings.name, tokens_in, tokens_out),
+            money=self._prices.cost(self.settings.name, tokens_in, tokens_out),
             seconds=seconds,
             retries=failed,
             finish_reason=str(choice.get("finish_reason") or "stop"),

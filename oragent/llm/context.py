@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oragent.llm.model import Message, ModelSettings
 
@@ -74,7 +74,7 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
             break
         longest = max(range(len(fitted)), key=lambda place: len(fitted[place].content))
         message = fitted[longest]
-        fitted[longest] = Message(message.role, _shortened(message.content, excess * LETTERS_A_TOKEN))
+        fitted[longest] = replace(message, content=_shortened(message.content, excess * LETTERS_A_TOKEN))
     return fitted
 
 

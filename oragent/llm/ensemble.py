@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from oragent.llm.model import Message, Model, Prompt, Reply
+from oragent.llm.model import Model, Reply, Request
 
 __all__ = ["Arm", "Ensemble", "choose"]
 
@@ -120,8 +120,8 @@ class Ensemble:
             tokens=arm.tokens + tokens,
         )
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
-        """Ask the model that the prompt's round was given to; the best so far, if it belongs to no round."""
-        number = messages.name.partition(".")[0] if isinstance(messages, Prompt) else ""
+    async def __call__(self, request: Request, /) -> Reply:
+        """Ask the model that the request's round was given to; the best so far, if it belongs to no round."""
+        number = request.key.partition(".")[0]
         place = self._flying.get(int(number)) if number.isdigit() else None
-        return await self._models[choose(self._arms) if place is None else place](messages, temperature=temperature)
+        return await self._models[choose(self._arms) if place is None else place](request)

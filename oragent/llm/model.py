@@ -1,13 +1,15 @@
-"""What a model is to the rest of oragent: messages in, one reply out."""
+"""What a model is to the rest of oragent: a request in, one reply out."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Protocol, Self
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Protocol
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-__all__ = ["Message", "Model", "ModelSettings", "Prompt", "Reply", "estimate_tokens"]
+__all__ = ["Message", "Model", "ModelSettings", "Reply", "Request", "Tool", "ToolCall", "estimate_tokens"]
 
 
 @checked_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -38,34 +40,88 @@ class ModelSettings:
 
 
 @dataclass(frozen=True)
+class Tool:
+    """A function that a model may call.
+
+    Attributes:
+        name: letters, digits, ``_`` and ``-`` alone, as servers want it.
+        description: when to call it, and what comes back.
+        parameters: JSON schema of its arguments, an object.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A model's wish to have a tool called; nothing in it is checked against the tool.
+
+    Attributes:
+        id: by which the message with the result refers to it.
+        name: name of the tool, perhaps of one that does not exist.
+        arguments: by parameter name; empty where they could not be read.
+        problem: one line on why they could not be read; empty where they could.
+    """
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Message:
     """One message of a conversation.
 
     Attributes:
-        role: ``system``, ``user`` or ``assistant``.
+        role: ``system``, ``user``, ``assistant`` or ``tool``.
         content: the text.
+        tool_calls: the calls that an ``assistant`` message asks for.
+        tool_call_id: the call whose result a ``tool`` message is.
     """
 
     role: str
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+
+    def plain(self) -> dict[str, Any]:
+        """The message as plain data, with what it has of tools and nothing where it has none."""
+        calls = {"tool_calls": [vars(call) for call in self.tool_calls]} if self.tool_calls else {}
+        answered = {"tool_call_id": self.tool_call_id} if self.tool_call_id else {}
+        return {"role": self.role, "content": self.content, **calls, **answered}
 
 
-class Prompt(tuple[Message, ...]):
-    """A conversation, with the part that the model plays in it; to a model any sequence of messages will do.
+@dataclass(frozen=True)
+class Request:
+    """What a model is asked.
 
     Attributes:
-        role: the part, such as ``code``.
-        name: of the call, different from that of every other call of a run.
+        role: the part that the model plays, such as ``code``.
+        messages: the conversation so far.
+        temperature: in [0, 2]; None: the model's own.
+        tools: what the model may call.
+        key: name of the call, different from that of every other call of a run; empty where nobody counts.
     """
 
     role: str
-    name: str
+    messages: tuple[Message, ...]
+    temperature: float | None = None
+    tools: tuple[Tool, ...] = ()
+    key: str = ""
 
-    def __new__(cls, messages: Iterable[Message], role: str = "", name: str = "") -> Self:
-        """Add role and name to the messages."""
-        prompt = super().__new__(cls, messages)
-        prompt.role, prompt.name = role, name
-        return prompt
+    @property
+    def prompt(self) -> str:
+        """The conversation as JSON: a list of messages."""
+        return json.dumps([message.plain() for message in self.messages])
+
+    @property
+    def digest(self) -> str:
+        """Hash of all that shapes the reply: equal requests have the same, whatever their keys."""
+        tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
+        return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -74,11 +130,12 @@ class Reply:
 
     Attributes:
         text: the answer; empty where the model gave none.
-        model: the name under which the model was asked.
+        tool_calls: the tools that it wants called, in order.
         tokens_in: tokens of the prompt.
         tokens_out: tokens of the answer, thoughts included.
-        cost: USD; None where the model's price is unknown.
+        money: USD; None where the model's price is unknown.
         seconds: from the first attempt to the last byte, waits between attempts included.
+        model: the name under which the model was asked.
         retries: attempts that failed before this answer came.
         finish_reason: why the model stopped: ``stop``, ``length``, or whatever its server says.
         reasoning: the thoughts, where the server sends them apart from the answer.
@@ -86,15 +143,16 @@ class Reply:
     """
 
     text: str
-    model: str
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    seconds: float
-    retries: int
-    finish_reason: str = "stop"
-    reasoning: str = ""
-    estimated: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    tokens_in: int = field(kw_only=True)
+    tokens_out: int = field(kw_only=True)
+    money: float | None = field(kw_only=True)
+    seconds: float = field(kw_only=True)
+    model: str = field(kw_only=True)
+    retries: int = field(default=0, kw_only=True)
+    finish_reason: str = field(default="stop", kw_only=True)
+    reasoning: str = field(default="", kw_only=True)
+    estimated: bool = field(default=False, kw_only=True)
 
     @property
     def cut_off(self) -> bool:
@@ -103,10 +161,10 @@ class Reply:
 
 
 class Model(Protocol):
-    """Anything that answers a conversation."""
+    """Anything that answers a request."""
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
-        """Answer ``messages``; a ``temperature`` of None means the model's own setting."""
+    async def __call__(self, request: Request, /) -> Reply:
+        """Answer ``request``."""
         ...
 
 

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from oragent.llm.model import Message, Prompt, Reply, estimate_tokens
+from oragent.llm.model import Message, Reply, Request, estimate_tokens
 from oragent.llm.scripted_programs import MENDED, STYLES, begun, broken, fenced_edit, fenced_whole, with_new_number
 from oragent.programs.blocks import fenced_blocks
 
@@ -20,14 +20,12 @@ class Scripted:
     """A deterministic stand-in for a model: free of charge, and one token for every four characters.
 
     Args:
-        replies: the replies, taken in turn and over again; or a function of the messages and the number of the call,
+        replies: the replies, taken in turn and over again; or a function of the request and the number of the call,
             counted from 0.
         name: the name that its replies carry.
     """
 
-    def __init__(
-        self, replies: Sequence[str] | Callable[[Sequence[Message], int], str], name: str = "scripted"
-    ) -> None:
+    def __init__(self, replies: Sequence[str] | Callable[[Request, int], str], name: str = "scripted") -> None:
         if not callable(replies) and not replies:
             raise ValueError("replies must not be empty.")
         self._replies = replies
@@ -48,20 +46,19 @@ class Scripted:
         """
         return cls(_Varied(seed, breed), name="scripted-varied")
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+    async def __call__(self, request: Request, /) -> Reply:
         """Give the next reply; the temperature does not matter."""
         number, self.calls = self.calls, self.calls + 1
         await asyncio.sleep(0)  # let others run, as a real call would
         replies = self._replies
-        text = replies(messages, number) if callable(replies) else replies[number % len(replies)]
+        text = replies(request, number) if callable(replies) else replies[number % len(replies)]
         return Reply(
             text=text,
-            model=self._name,
-            tokens_in=sum(estimate_tokens(message.content) for message in messages),
+            tokens_in=sum(estimate_tokens(message.content) for message in request.messages),
             tokens_out=estimate_tokens(text),
-            cost=0.0,
+            money=0.0,
             seconds=0.0,
-            retries=0,
+            model=self._name,
         )
 
 
@@ -70,9 +67,9 @@ class _Varied:
         self._seed, self._breed = seed, breed
         self._seen: Counter[str] = Counter()
 
-    def __call__(self, messages: Sequence[Message], number: int) -> str:
+    def __call__(self, request: Request, number: int) -> str:
+        messages, role, name = request.messages, request.role, request.key
         prompt = "\n\n".join(f"{message.role}: {message.content}" for message in messages)
-        role, name = (messages.role, messages.name) if isinstance(messages, Prompt) else ("", "")
         self._seen[prompt] += not name
         # Text seeds the standard generator alike on every machine, and needs no state beside the prompt.
         rng = random.Random(f"{self._seed} {name or self._seen[prompt]} {prompt}")

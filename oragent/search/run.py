@@ -1,8 +1,6 @@
 """The one object that a strategy is written against."""
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -14,7 +12,7 @@ from oragent.errors import BudgetExhausted, OragentError
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.problem import Problem
 from oragent.llm.context import fit_messages, room
-from oragent.llm.model import Message, Model, Prompt
+from oragent.llm.model import Message, Model, Request
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
@@ -244,18 +242,16 @@ class Run:
         if model is None:
             raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
         call, self._calls = self._calls, self._calls + 1
-        messages = fit_messages(messages, self.room)
-        prompt = json.dumps([vars(message) for message in messages])
-        key = hashlib.sha256(f"{role}\n{temperature}\n{prompt}".encode()).hexdigest()
-        reply = self.desk.store.reply(self.number, call, key, self.branch)
+        fitted = tuple(fit_messages(messages, self.room))
+        request = Request(role, fitted, temperature, key=f"{self.number}.{self.branch}{call}")
+        reply = self.desk.store.reply(self.number, call, request.digest, self.branch)
         if reply is None:
-            named = Prompt(messages, role, f"{self.number}.{self.branch}{call}")
-            answer = await model(named, temperature=temperature)
+            answer = await model(request)
             reply = RecordedReply(
-                self.number, call, role, prompt, answer.text, answer.model, answer.tokens_in, answer.tokens_out,
-                answer.cost, answer.seconds, answer.retries, self.branch,
+                self.number, call, role, request.prompt, answer.text, answer.model, answer.tokens_in, answer.tokens_out,
+                answer.money, answer.seconds, answer.retries, self.branch,
             )  # fmt: skip
-            self.desk.store.keep_reply(reply, key)
+            self.desk.store.keep_reply(reply, request.digest)
         self.replies.append(reply)
         self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.cost or 0.0)
         return reply

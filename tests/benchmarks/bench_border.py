@@ -66,20 +66,20 @@ import asyncio, itertools, resource, sys, time
 from pathlib import Path
 from oragent.llm.model import Reply
 from oragent.evaluation import Sandbox
-from oragent.sandbox.pool import Pool
+from oragent.evaluation.pool import Pool
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import begin
-from oragent.search.problem import load
+from oragent.evaluation.problem import load
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 root, evaluations = Path(sys.argv[1]), int(sys.argv[2])
 settings = [f"budget.evaluations={evaluations}", "strategy.name=random", "model.name=instant"]
 folder = begin(root, root / "outputs", load(root / "problems" / "toy"), build({}, settings, "bench"))
 numbers = itertools.count()
-async def instant(messages, *, temperature=None):
+async def instant(request):
     code = f"{{A product.}}\\n```python\\ndef guess(x):\\n    return x * {next(numbers)}\\n```"
-    return Reply(code, "instant", 100, 30, 0.0, 0.0, 0)
+    return Reply(code, model="instant", tokens_in=100, tokens_out=30, money=0.0, seconds=0.0)
 begun = []
 with Sandbox(2) as sandbox, Store(folder.database) as store:
     pool = Pool(2, sandbox)

@@ -8,13 +8,12 @@ import hashlib
 import itertools
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import load
-from oragent.llm.model import Message, Prompt, Reply
+from oragent.llm.model import Reply, Request
 from oragent.protocol import Status
 from oragent.search.config import build
 from oragent.search.engine import Engine
@@ -45,16 +44,15 @@ class Instant:
         self.calls, self.own_s, self.first_s = 0, 0.0, 0.0
         self.numbers = itertools.count(STORED + 1)
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+    async def __call__(self, request: Request) -> Reply:
         begun = time.process_time()
         self.first_s = self.first_s or begun
         self.calls += 1
-        role = messages.role if isinstance(messages, Prompt) else ""
         program = f"```python\n{PROGRAM.format(next(self.numbers))}```"
         texts = {"idea": IDEAS, "code": program, "experiment": f"THOUGHT: a step\nACTION: EDIT\n{program}"}
-        text = texts.get(role, "It changed little, as most items leave no such gap.")
+        text = texts.get(request.role, "It changed little, as most items leave no such gap.")
         self.own_s += time.process_time() - begun
-        return Reply(text, "instant", 1000, 200, 0.0, 0.0, 0)
+        return Reply(text, model="instant", tokens_in=1000, tokens_out=200, money=0.0, seconds=0.0)
 
 
 def scored(job: Job) -> Evaluation:

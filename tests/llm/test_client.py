@@ -6,6 +6,7 @@ import socket
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from email.utils import formatdate
 from typing import Any
 
@@ -13,12 +14,12 @@ import pytest
 from pydantic import ValidationError
 
 from oragent.errors import ModelError
-from oragent.llm import Client, Message, ModelSettings, Price, Prices, Reply
+from oragent.llm import Client, Message, ModelSettings, Price, Prices, Reply, Request
 
 from .chat_server import Answer, ChatServer, failure, ok
 
 KEY = "sk-secret-0123456789"
-QUESTION = [Message("system", "You are terse."), Message("user", "Improve the heuristic.")]
+QUESTION = Request("code", (Message("system", "You are terse."), Message("user", "Improve the heuristic.")))
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +34,9 @@ def ask(server: ChatServer, calls: int = 1, temperature: float | None = None, **
     async def run() -> list[Reply]:
         chosen = ModelSettings(**{"name": "m", "base_url": server.url, "backoff_s": 0.01, **settings})
         async with Client(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})})) as model:
-            return list(await asyncio.gather(*(model(QUESTION, temperature=temperature) for _ in range(calls))))
+            return list(
+                await asyncio.gather(*(model(replace(QUESTION, temperature=temperature)) for _ in range(calls)))
+            )
 
     return asyncio.run(run())
 
@@ -58,7 +61,7 @@ def test_a_reply_carries_text_tokens_and_cost() -> None:
     with ChatServer(ok("fine", usage=(1000, 500))) as server:
         (reply,) = ask(server)
     assert (reply.text, reply.model, reply.tokens_in, reply.tokens_out) == ("fine", "m", 1000, 500)
-    assert reply.cost == pytest.approx((1000 * 2.0 + 500 * 8.0) / 1e6)
+    assert reply.money == pytest.approx((1000 * 2.0 + 500 * 8.0) / 1e6)
     assert (reply.retries, reply.finish_reason, reply.estimated) == (0, "stop", False)
 
 
@@ -215,7 +218,7 @@ def test_half_characters_pass_neither_in_nor_out() -> None:
 
         async def run() -> Reply:
             async with Client(ModelSettings("m", base_url=server.url)) as model:
-                return await model([Message("user", "stderr said \udcff")])
+                return await model(Request("code", (Message("user", "stderr said \udcff"),)))
 
         assert asyncio.run(run()).text == "a ? b"
     assert server.requests[0]["messages"][0]["content"] == "stderr said ?"

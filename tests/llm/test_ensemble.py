@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from oragent.llm.ensemble import Arm, Ensemble, choose
-from oragent.llm.model import Message, Prompt
+from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
 
-ASK = [Message("user", "?")]
+ASK = (Message("user", "?"),)
 
 
 def ensemble(*names: str) -> Ensemble:
@@ -18,7 +18,7 @@ def ensemble(*names: str) -> Ensemble:
 
 
 def answer(models: Ensemble, round_number: int, call: int = 0) -> str:
-    return asyncio.run(models(Prompt(ASK, "code", f"{round_number}.0.1/{call}"))).text
+    return asyncio.run(models(Request("code", ASK, key=f"{round_number}.0.1/{call}"))).text
 
 
 def play(
@@ -112,7 +112,7 @@ def test_a_prompt_of_no_round_goes_to_the_best_so_far() -> None:
         models._flying[number] = number % 2
         models._arms[number % 2] = replace(models._arms[number % 2], rounds=number // 2 + 1)
         models.settle(number, reward, 0.0, 10)
-    assert asyncio.run(models(ASK)).text == "b"
+    assert asyncio.run(models(Request("code", ASK))).text == "b"
 
 
 def test_an_ensemble_of_nothing_is_refused() -> None:

@@ -8,17 +8,25 @@ from collections.abc import Sequence
 import pytest
 
 from oragent.errors import ReplyError
-from oragent.llm import Message, Model, Reply, Scripted, extract_code, extract_json
-from oragent.llm.model import Prompt
+from oragent.llm import Message, Model, Reply, Request, Scripted, extract_code, extract_json
 
 PARENT = "import numpy as np\n\n\ndef heuristics(distances):\n    return 0.5 / (distances + 1e-9) ** 2.0\n"
 
 
-def prompt(k: int = 0) -> list[Message]:
-    return [Message("system", "You design heuristics."), Message("user", f"Round {k}. Improve\n```python\n{PARENT}```")]
+def prompt(k: int = 0, role: str = "", key: str = "") -> Request:
+    return talk(
+        Message("system", "You design heuristics."),
+        Message("user", f"Round {k}. Improve\n```python\n{PARENT}```"),
+        role=role,
+        key=key,
+    )
 
 
-def texts(model: Model, prompts: Sequence[Sequence[Message]]) -> list[str]:
+def talk(*messages: Message, role: str = "", key: str = "") -> Request:
+    return Request(role, messages, key=key)
+
+
+def texts(model: Model, prompts: Sequence[Request]) -> list[str]:
     async def run() -> list[Reply]:
         return list(await asyncio.gather(*map(model, prompts)))
 
@@ -32,13 +40,13 @@ def test_replies_come_in_turn_and_over_again() -> None:
 
 
 def test_replies_can_be_made_from_messages_and_number() -> None:
-    model = Scripted(lambda messages, number: f"{number}: {messages[-1].content[:7]}")
+    model = Scripted(lambda request, number: f"{number}: {request.messages[-1].content[:7]}")
     assert texts(model, [prompt(4), prompt(5)]) == ["0: Round 4", "1: Round 5"]
 
 
 def test_tokens_are_counted_by_length_and_cost_nothing() -> None:
-    reply = asyncio.run(Scripted(["12345"])([Message("user", "12345678"), Message("user", "1")], temperature=0.0))
-    assert (reply.tokens_in, reply.tokens_out, reply.cost, reply.retries) == (3, 2, 0.0, 0)
+    reply = asyncio.run(Scripted(["12345"])(talk(Message("user", "12345678"), Message("user", "1"))))
+    assert (reply.tokens_in, reply.tokens_out, reply.money, reply.retries) == (3, 2, 0.0, 0)
 
 
 def test_no_replies_at_all_are_refused() -> None:
@@ -78,21 +86,23 @@ def test_varied_replies_come_in_many_styles() -> None:
 
 
 def test_a_prompt_without_a_program_gets_a_remark() -> None:
-    (text,) = texts(Scripted.varied(0), [[Message("user", "What did you learn?")]])
+    (text,) = texts(Scripted.varied(0), [talk(Message("user", "What did you learn?"))])
     assert text
     assert "```" not in text
 
 
 def asked(role: str, text: str, count: int = 60, **given: object) -> list[str]:
-    return texts(Scripted.varied(0, **given), [Prompt([Message("user", text)], role, f"1.{k}") for k in range(count)])
+    return texts(
+        Scripted.varied(0, **given), [talk(Message("user", text), role=role, key=f"1.{k}") for k in range(count)]
+    )
 
 
 def test_a_named_call_gets_the_same_reply_whenever_and_however_often_it_is_put() -> None:
-    first, second = Prompt(prompt(), "code", "1.0"), Prompt(prompt(), "code", "1.1")
+    first, second = prompt(role="code", key="1.0"), prompt(role="code", key="1.1")
     model = Scripted.varied(0)
     one, other = texts(model, [first, second])
     assert texts(model, [second, first, first]) == [other, one, one]
-    assert len(set(asked("code", prompt()[-1].content))) > 30
+    assert len(set(asked("code", prompt().messages[-1].content))) > 30
 
 
 def test_the_idea_role_gets_as_many_ideas_as_wanted_and_sometimes_none() -> None:
@@ -115,26 +125,26 @@ def test_the_experiment_role_does_all_that_it_may() -> None:
 
 def test_a_program_that_fails_is_mended_more_often_than_not() -> None:
     broken = PARENT.replace("return ", "return unknown_scale * ")
-    assert any("unknown_scale" in text for text in asked("code", prompt()[-1].content, 100))
+    assert any("unknown_scale" in text for text in asked("code", prompt().messages[-1].content, 100))
     mended = ["unknown_scale" not in text for text in asked("debug", f"It fails:\n```python\n{broken}```")]
     assert 30 < sum(mended) < 60
 
 
 @pytest.mark.parametrize("role", ["lead", "reflect", "short_reflection", "describe"])
 def test_a_role_that_writes_prose_gets_prose(role: str) -> None:
-    assert not any("def " in text for text in asked(role, prompt()[-1].content))
+    assert not any("def " in text for text in asked(role, prompt().messages[-1].content))
 
 
 def test_a_role_that_nobody_knows_gets_a_thought_and_a_program() -> None:
-    for text in asked("e7", prompt()[-1].content, 20):
+    for text in asked("e7", prompt().messages[-1].content, 20):
         assert text.startswith("{")
         assert "heuristics" in extract_code(text, "heuristics")
 
 
 def test_a_repair_is_answered_in_the_role_that_failed() -> None:
     def repaired(complaint: str) -> list[str]:
-        talk = [*prompt(), Message("assistant", "no"), Message("user", complaint)]
-        return texts(Scripted.varied(0), [Prompt(talk, "repair", f"1.{k}") for k in range(30)])
+        said = [*prompt().messages, Message("assistant", "no"), Message("user", complaint)]
+        return texts(Scripted.varied(0), [talk(*said, role="repair", key=f"1.{k}") for k in range(30)])
 
     assert any(text.lstrip().startswith("[") for text in repaired("Answer again with one JSON list of 2 objects"))
     assert any("ACTION: EDIT" in text for text in repaired("THOUGHT: ...\nACTION: EDIT, TUNE, PROBE or STOP"))

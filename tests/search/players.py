@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oragent.evaluation.pool import Pool
-from oragent.llm.model import Message, Prompt, Reply
+from oragent.llm.model import Reply, Request
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import RecordedReply, Store
@@ -35,17 +35,17 @@ class Players:
         self.roles = given | {"lead": "Known.", "reflect": "Learned."} | roles
         self.asked: list[tuple[str, str, float | None]] = []
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
-        role = messages.role if isinstance(messages, Prompt) else ""
-        self.asked.append((role, messages[-1].content, temperature))
+    async def __call__(self, request: Request) -> Reply:
+        role, question = request.role, request.messages[-1].content
+        self.asked.append((role, question, request.temperature))
         given = self.roles.get(role, "")
         if callable(given):
-            text = given(messages[-1].content)
+            text = given(question)
         elif isinstance(given, str):
             text = given
         else:
             text = given[min(len(self.prompts(role)) - 1, len(given) - 1)]
-        return Reply(text, "players", 10, 5, 0.0, 0.0, 0)
+        return Reply(text, model="players", tokens_in=10, tokens_out=5, money=0.0, seconds=0.0)
 
     def prompts(self, role: str) -> list[str]:
         return [text for asked, text, _ in self.asked if asked == role]
@@ -57,9 +57,9 @@ class Late:
     def __init__(self, model: Any) -> None:
         self.model = model
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
+    async def __call__(self, request: Request) -> Reply:
         await asyncio.sleep(random.random() / 50)
-        return await self.model(messages, temperature=temperature)
+        return await self.model(request)
 
 
 def search(

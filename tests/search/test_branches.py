@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from oragent.errors import ModelError
-from oragent.llm.model import Message, Reply
+from oragent.llm.model import Message, Reply, Request
 from oragent.llm.scripted import Scripted
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
@@ -74,7 +74,7 @@ def test_a_branch_that_fails_ends_the_round_when_all_have_ended_and_nothing_paid
 
 def test_a_dead_model_in_a_branch_ends_the_run_though_another_branch_ran_out_of_budget(begun) -> None:
     class Dead:
-        async def __call__(self, messages, *, temperature=None) -> Reply:
+        async def __call__(self, request: Request) -> Reply:
             raise ModelError("gone")
 
     async def mixed(run: Run) -> None:
@@ -113,10 +113,10 @@ def test_a_resumed_run_ends_as_if_it_had_never_been_stopped_and_pays_for_nothing
     calls = iter(range(1000))
 
     class Stopping(Late):
-        async def __call__(self, messages, *, temperature=None) -> Reply:
+        async def __call__(self, request: Request) -> Reply:
             if next(calls) == 35:
                 engines[0].stop("stopped by a test")
-            return await super().__call__(messages, temperature=temperature)
+            return await super().__call__(request)
 
     search(broken, Stopping(Scripted.varied(5, breed)), run=jittery, built=engines.append)
     paid = len(replies(broken))

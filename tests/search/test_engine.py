@@ -11,7 +11,7 @@ import pytest
 from oragent.errors import ModelError, ProblemError
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.pool import Pool
-from oragent.llm.model import Message, Reply
+from oragent.llm.model import Message, Reply, Request
 from oragent.protocol import Status
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
@@ -237,13 +237,13 @@ class Oracle:
     def __init__(self, fail_at: int | None = None) -> None:
         self.calls, self.fail_at = 0, fail_at
 
-    async def __call__(self, messages, *, temperature=None) -> Reply:
+    async def __call__(self, request: Request) -> Reply:
         self.calls += 1
         if self.calls == self.fail_at:
             raise ModelError("the server is gone")
         await asyncio.sleep(random.random() / 100)
-        number = sum(map(ord, messages[0].content)) % 90
-        return Reply(f"{number}", "oracle", 10, 5, 0.25, 0.01, 0)
+        number = sum(map(ord, request.messages[0].content)) % 90
+        return Reply(f"{number}", model="oracle", tokens_in=10, tokens_out=5, money=0.25, seconds=0.01)
 
 
 async def told(run: Run) -> None:

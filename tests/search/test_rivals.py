@@ -8,7 +8,7 @@ import pytest
 
 from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
-from oragent.llm.model import Reply
+from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
@@ -180,8 +180,8 @@ def test_the_reflector_and_the_generator_of_reevo_are_told_apart(begun) -> None:
 class Useless:
     """A model that never says anything of use."""
 
-    async def __call__(self, messages, *, temperature=None) -> Reply:
-        return Reply("I had rather not.", "useless", 10, 10, None, 0.0, 0)
+    async def __call__(self, request: Request) -> Reply:
+        return Reply("I had rather not.", model="useless", tokens_in=10, tokens_out=10, money=None, seconds=0.0)
 
 
 def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_changes_nothing(begun) -> None:
@@ -209,6 +209,6 @@ def test_no_prompt_is_longer_than_the_context_has_room_for(begun, toy, strategy:
     (toy / "knowledge.md").write_text("Numbers below 200 are enough. " * 60)
     model = Writer()
     assert search(begun(*settings(strategy, "model.context_tokens=700")), model).complete
-    lengths = [sum(len(message.content) for message in prompt) for prompt in model.asked]
+    lengths = [sum(len(message.content) for message in prompt.messages) for prompt in model.asked]
     assert max(lengths) <= 3 * 525  # three letters a token, and a quarter of the context is the reply's
-    assert any("(Left out, as your context has no room for it" in prompt[-1].content for prompt in model.asked)
+    assert any("(Left out, as your context has no room for it" in prompt.messages[-1].content for prompt in model.asked)

@@ -6,7 +6,7 @@ import asyncio
 import pytest
 
 from oragent.evaluation.pool import Pool
-from oragent.llm.model import Reply
+from oragent.llm.model import Reply, Request
 from oragent.llm.scripted import Scripted
 from oragent.protocol import Status
 from oragent.search.candidate import Committed
@@ -38,10 +38,10 @@ class Says:
     def __init__(self, *answers: str) -> None:
         self.answers, self.asked = list(answers), []
 
-    async def __call__(self, messages, *, temperature=None) -> Reply:
-        self.asked.append([message.content for message in messages])
+    async def __call__(self, request: Request) -> Reply:
+        self.asked.append([message.content for message in request.messages])
         text = self.answers.pop(0) if self.answers else f"def guess(x):\n    return {len(self.asked)}"
-        return Reply(text, "says", 1, 1, None, 0.0, 0)
+        return Reply(text, model="says", tokens_in=1, tokens_out=1, money=None, seconds=0.0)
 
 
 def test_breeding_improves_on_the_seed(begun) -> None:

@@ -1,9 +1,8 @@
 """A model for tests of strategies with one: it writes toy programs, with and without thoughts, and some of no use."""
 
 import random
-from collections.abc import Sequence
 
-from oragent.llm.model import Message, Prompt, Reply
+from oragent.llm.model import Reply, Request
 
 __all__ = ["Writer"]
 
@@ -12,14 +11,13 @@ class Writer:
     """Answers follow from the call's name and its prompt alone; prompts are kept by role."""
 
     def __init__(self) -> None:
-        self.asked: list[Prompt] = []
+        self.asked: list[Request] = []
 
-    async def __call__(self, messages: Sequence[Message], *, temperature: float | None = None) -> Reply:
-        assert isinstance(messages, Prompt)
-        self.asked.append(messages)
-        text = "\n".join(message.content for message in messages)
-        rng = random.Random(f"{messages.name} {text}")
-        return Reply(self._answer(text, rng), "writer", len(text) // 4, 20, None, 0.0, 0)
+    async def __call__(self, request: Request) -> Reply:
+        self.asked.append(request)
+        text = "\n".join(message.content for message in request.messages)
+        answer, length = self._answer(text, random.Random(f"{request.key} {text}")), len(text) // 4
+        return Reply(answer, model="writer", tokens_in=length, tokens_out=20, money=None, seconds=0.0)
 
     def _answer(self, text: str, rng: random.Random) -> str:
         if "Python block" not in text:
@@ -34,6 +32,6 @@ class Writer:
     def prompts(self, role: str) -> list[str]:
         """What was asked in a role, in the order of the calls: messages one below the other."""
         calls = sorted(
-            (tuple(map(int, one.name.replace("/", ".").split("."))), one) for one in self.asked if one.role == role
+            (tuple(map(int, one.key.replace("/", ".").split("."))), one) for one in self.asked if one.role == role
         )
-        return ["\n\n".join(f"--- {message.role}\n{message.content}" for message in one) for _, one in calls]
+        return ["\n\n".join(f"--- {message.role}\n{message.content}" for message in one.messages) for _, one in calls]
