@@ -135,9 +135,10 @@ def read(run: Path) -> dict[str, Any]:
             "features, metrics, message, traceback, log, end FROM candidates LEFT JOIN evaluations USING (fingerprint) "
             "ORDER BY round, number"
         )
+        older = any(row["name"] == "branch" for row in database.execute("PRAGMA table_info(replies)"))
+        columns = "round || '.' || branch || call AS key, reply AS text, cost AS money" if older else "key, text, money"
         replies = rows(
-            "SELECT round, branch, call, role, prompt_hash, prompt, reply, model, tokens_in, tokens_out, cost, retries "
-            "FROM replies ORDER BY round, branch, call"
+            f"SELECT {columns}, role, prompt_hash, prompt, model, tokens_in, tokens_out, retries FROM replies ORDER BY key"
         )
         notes = rows("SELECT round, number, kind, text FROM notes ORDER BY round, number")
         rounds = rows("SELECT round, spent FROM rounds ORDER BY round")

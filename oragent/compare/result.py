@@ -104,12 +104,12 @@ class Result:
     def _until(self, point: Point) -> Cost:
         record = next(r for r in self.data.records if r.candidate.evaluation.score == point.score)
         last = int(record.id.partition(".")[0])
-        paid = [reply for reply in self.data.replies if reply.round <= last]
+        paid = [reply for reply in self.data.replies if int(reply.case) <= last]
         return Cost(
             evaluations=int(point.at),
             tokens=sum(reply.tokens_in + reply.tokens_out for reply in paid),
-            money=sum(reply.cost or 0.0 for reply in paid),
-            unpriced=sum(reply.cost is None for reply in paid),
+            money=sum(reply.money or 0.0 for reply in paid),
+            unpriced=sum(reply.money is None for reply in paid),
         )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.errors import StoreError
+from oragent.ledger import RecordedReply
 from oragent.pages.format import Gain, gain
 from oragent.protocol import Status
 from oragent.report import about
@@ -15,7 +16,7 @@ from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
 from oragent.search.candidate import Committed
-from oragent.search.store import RecordedReply, Store
+from oragent.search.store import Store
 
 __all__ = ["RunData", "load"]
 
@@ -91,7 +92,7 @@ def load(folder: Path) -> RunData:
     path = folder / "run.db"
     try:
         with Store(path, readonly=True) as store:
-            records, replies = tuple(store.records()), tuple(store.replies())
+            records, replies = tuple(store.records()), tuple(store.replies.all())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), len(store.rounds())
             notes = store.notes()
     except (ValueError, TypeError, KeyError) as problem:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from oragent.ledger import RecordedReply
 from oragent.protocol import Status
 from oragent.search.candidate import Committed
-from oragent.search.store import RecordedReply
 
 __all__ = ["Calls", "Spend", "spend"]
 
@@ -101,8 +101,8 @@ def _sum(replies: Iterable[RecordedReply]) -> Calls:
         number=len(every),
         tokens_in=sum(reply.tokens_in for reply in every),
         tokens_out=sum(reply.tokens_out for reply in every),
-        cost=sum(reply.cost or 0.0 for reply in every),
-        unpriced=sum(reply.cost is None for reply in every),
+        cost=sum(reply.money or 0.0 for reply in every),
+        unpriced=sum(reply.money is None for reply in every),
         seconds=sum(reply.seconds for reply in every),
         retries=sum(reply.retries for reply in every),
     )

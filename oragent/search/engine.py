@@ -16,6 +16,7 @@ import numpy as np
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent.evaluation.pool import Pool
+from oragent.ledger import Interrupted
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model
 from oragent.protocol import Status
@@ -24,7 +25,7 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.folder import RunFolder
 from oragent.search.history import credit
-from oragent.search.run import Desk, Interrupted, Run, Strategy
+from oragent.search.run import Desk, Run, Strategy
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 
@@ -174,11 +175,11 @@ class Engine:
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._room().part(0, places)
-        if isinstance(self._desk.model, Ensemble):
-            self._desk.model.begin(number)
-        return Run(
-            desk=self._desk,
-            number=number,
+        if isinstance(self._desk.asked, Ensemble):
+            self._desk.asked.begin(number)
+        return Run.opened(
+            self._desk,
+            number,
             archive=self._archive.snapshot(),
             rng=np.random.default_rng([self._folder.config.seed, number]),
             allowance=self._granted[number],
@@ -205,7 +206,7 @@ class Engine:
         for record in self._store.records(run.number):
             run.candidates.append(record.candidate)
         run.notes = self._recorded_notes.get(run.number, [])
-        run.used = self._recorded[run.number]
+        run.case.used = self._recorded[run.number]
         return run
 
     def _commit(self, number: int, run: Run) -> Progress:
@@ -222,9 +223,9 @@ class Engine:
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         if self._remembering:
             self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
-        if isinstance(self._desk.model, Ensemble):
+        if isinstance(self._desk.asked, Ensemble):
             gained = credit(self._desk.history, self._archive.fitness)
-            self._desk.model.settle(number, gained, used.money, used.tokens)
+            self._desk.asked.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._tending.tend(self._archive, number)
         self._latest = next(

@@ -70,7 +70,7 @@ async def _search(
             folder = open_folder()
             with Store(folder.database) as store:
                 if replay:
-                    store.copy_replies(replay)
+                    store.replies.take_over(replay)
                 pool, name = Pool(config.cores, sandbox), config.strategy_name
                 engine = Engine(
                     folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING

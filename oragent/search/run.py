@@ -1,6 +1,5 @@
 """The one object that a strategy is written against."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -11,23 +10,21 @@ from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, OragentError
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.problem import Problem
-from oragent.llm.context import fit_messages, room
-from oragent.llm.model import Message, Model, Request
+from oragent.ledger import Case, Interrupted, RecordedReply, Replies
+from oragent.ledger.case import side_by_side
+from oragent.llm.context import room
+from oragent.llm.model import Message, Model
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
 from oragent.search.scoring import Scoring, Seen
-from oragent.search.store import Note, RecordedReply, Store
+from oragent.search.store import Note, Store
 
-__all__ = ["Desk", "Interrupted", "Run", "Strategy"]
+__all__ = ["Desk", "Run", "Strategy"]
 
 Strategy = Callable[["Run"], Awaitable[None]]
 T = TypeVar("T")
-
-
-class Interrupted(OragentError):
-    """The run was stopped before this round was done; it is done again when the run is resumed."""
 
 
 @dataclass
@@ -38,9 +35,9 @@ class Desk:
         folder: the run's folder, with problem and configuration.
         store: its database.
         scoring: scores programs.
-        model: answers prompts; None where the strategy needs none.
+        asked: answers prompts; None where the strategy needs no model.
         clock: the run's own time, in seconds.
-        cast: models that are asked in certain roles instead of ``model``.
+        cast: models that are asked in certain roles instead of ``asked``.
         committed: the round in which each program was first committed, by its fingerprint.
         history: the candidates of every committed round, by its number; empty if the strategy does not look back.
         stopped: nothing new may begin.
@@ -49,12 +46,46 @@ class Desk:
     folder: RunFolder
     store: Store
     scoring: Scoring
-    model: Model | None
+    asked: Model | None
     clock: Callable[[], float]
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
     stopped: bool = False
+
+    @property
+    def replies(self) -> Replies:
+        """Where replies are kept."""
+        return self.store.replies
+
+    def model(self, role: str) -> Model:
+        """Who is asked in a role.
+
+        Raises:
+            OragentError: if nobody is.
+        """
+        model = self.cast.get(role, self.asked)
+        if model is None:
+            raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
+        return model
+
+    def room(self) -> int | None:
+        """Tokens that a prompt may have; None where no model's context length is known."""
+        config = self.folder.config
+        return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
+
+    def admit(self) -> None:
+        """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
+
+        Raises:
+            Interrupted: if the run is being stopped.
+            BudgetExhausted: if its time is used up.
+        """
+        if self.stopped:
+            raise Interrupted("the run is being stopped")
+        limit = self.folder.config.budget.seconds
+        if limit is not None and self.clock() >= limit:
+            raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
 
 
 @dataclass
@@ -66,37 +97,60 @@ class Run:
     Attributes:
         desk: what it shares with other rounds.
         number: of the round.
+        case: where it asks models, with its generator and what it may use of the budget.
         archive: as it was when the round began.
-        rng: the round's, or the branch's, own generator.
-        allowance: what it may use of the budget.
         horizon: the last round that was committed when it began.
         island: where its candidates belong.
         memory: what the rounds that were committed by then wrote down.
         spent: what those rounds used of the budget.
-        branch: path of the branch within the round, such as ``0.2/``; empty for the round itself.
-        used: what it has used of its allowance.
         candidates: the candidates that it evaluated, in order.
-        replies: what a model answered it, in order; those of branches are theirs.
         notes: what it writes down for later rounds and for reports.
     """
 
     desk: Desk
     number: int
+    case: Case
     archive: Archive
-    rng: np.random.Generator
-    allowance: Spent
     horizon: int
     island: int
     memory: Sequence[Note] = ()
     spent: Spent = field(default_factory=Spent)
-    branch: str = ""
-    used: Spent = field(default_factory=Spent)
     candidates: list[Candidate] = field(default_factory=list)
-    replies: list[RecordedReply] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    _calls: int = 0
-    _forks: int = 0
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
+
+    @classmethod
+    def opened(
+        cls,
+        desk: Desk,
+        number: int,
+        *,
+        archive: Archive,
+        rng: np.random.Generator,
+        allowance: Spent,
+        horizon: int,
+        island: int,
+        memory: Sequence[Note] = (),
+        spent: Spent | None = None,
+    ) -> "Run":
+        """A round that begins; the arguments are its attributes, and those of its case."""
+        case = Case(desk, str(number), rng, allowance)
+        return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """The round's, or the branch's, own generator."""
+        return self.case.rng
+
+    @property
+    def used(self) -> Spent:
+        """What it has used of what it may."""
+        return self.case.used
+
+    @property
+    def replies(self) -> list[RecordedReply]:
+        """What a model answered it, in order; those of branches are theirs."""
+        return self.case.replies
 
     @property
     def problem(self) -> Problem:
@@ -116,8 +170,7 @@ class Run:
     @property
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
-        config = self.settings
-        return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
+        return self.desk.room()
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -181,38 +234,22 @@ class Run:
             OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that
                 ends the run and not only the round.
         """
-        branches = [self._branched(place, len(works), rng) for place, rng in enumerate(self.rng.spawn(len(works)))]
-        self._forks += 1
+        branches = [
+            replace(self, case=case, candidates=[], notes=[], _met=set(self._met))
+            for case in self.case.branches(len(works))
+        ]
         for branch, island in zip(branches, islands, strict=False):
             branch.island = island
-        tasks = (work(branch) for work, branch in zip(works, branches, strict=True))
-        ended = await asyncio.gather(*tasks, return_exceptions=True)
-        for branch in branches:
-            self._merge(branch)
-        failed = [end for end in ended if isinstance(end, BaseException)]
-        for problem in sorted(failed, key=lambda end: isinstance(end, BudgetExhausted)):
-            raise problem
-        return [end for end in ended if not isinstance(end, BaseException)]
-
-    def _branched(self, place: int, count: int, rng: np.random.Generator) -> "Run":
-        return replace(
-            self,
-            rng=rng,
-            allowance=(self.allowance - self.used).part(place, count),
-            branch=f"{self.branch}{self._forks}.{place}/",
-            used=Spent(),
-            candidates=[],
-            replies=[],
-            notes=[],
-            _calls=0,
-            _forks=0,
-            _met=set(self._met),
-        )
+        try:
+            return await side_by_side([work(branch) for work, branch in zip(works, branches, strict=True)])
+        finally:
+            for branch in branches:
+                self._merge(branch)
 
     def _merge(self, branch: "Run") -> None:
         self.candidates += branch.candidates
         self.notes += branch.notes
-        self.used += branch.used
+        self.case.used += branch.used
         self._met |= branch._met
 
     def named_candidates(self) -> list[Candidate]:
@@ -237,24 +274,7 @@ class Run:
             ModelError: if the endpoint cannot be used.
             Interrupted: if the run is being stopped.
         """
-        self._admit(self.used.reaches(self.allowance))
-        model = self.desk.cast.get(role, self.desk.model)
-        if model is None:
-            raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
-        call, self._calls = self._calls, self._calls + 1
-        fitted = tuple(fit_messages(messages, self.room))
-        request = Request(role, fitted, temperature, key=f"{self.number}.{self.branch}{call}")
-        reply = self.desk.store.reply(self.number, call, request.digest, self.branch)
-        if reply is None:
-            answer = await model(request)
-            reply = RecordedReply(
-                self.number, call, role, request.prompt, answer.text, answer.model, answer.tokens_in, answer.tokens_out,
-                answer.money, answer.seconds, answer.retries, self.branch,
-            )  # fmt: skip
-            self.desk.store.keep_reply(reply, request.digest)
-        self.replies.append(reply)
-        self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.cost or 0.0)
-        return reply
+        return await self.case.ask(role, messages, temperature)
 
     async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
         """Score a program, or take the score of an equal one.
@@ -272,11 +292,11 @@ class Run:
             BudgetExhausted: if there is no evaluation left to pay it with.
             Interrupted: if the run is being stopped.
         """
-        self._admit(self.used.evaluations >= self.allowance.evaluations)
-        seen = Seen(self.archive, self.candidates, self._knows, self._in_time)
+        self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
+        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
         fingerprint, evaluation = await self.desk.scoring.score(source, seen)
         if evaluation.ran and not self._knows(fingerprint):
-            self.used += Spent(evaluations=1)
+            self.case.used += Spent(evaluations=1)
         return self._tried(source, fingerprint, parents, origin, call, evaluation)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
@@ -296,21 +316,8 @@ class Run:
                 island=self.island,
                 call=call,
                 evaluation=found,
-                branch=self.branch,
+                branch=self.case.branch,
             )
         )
         self._met.add(fingerprint)
         return self.candidates[-1]
-
-    def _admit(self, exhausted: bool) -> None:
-        self._in_time()
-        if exhausted:
-            raise BudgetExhausted("what this round may use of the budget is used up")
-
-    def _in_time(self) -> None:
-        """Asked again when a worker is free: many evaluations may have ended since this one began to wait."""
-        if self.desk.stopped:
-            raise Interrupted("the run is being stopped")
-        limit = self.settings.budget.seconds
-        if limit is not None and self.desk.clock() >= limit:
-            raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")

@@ -7,32 +7,26 @@ committing it is found again by its key when the round is done again.
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from oragent.budget import Spent
-from oragent.errors import StoreError
 from oragent.evaluation import Evaluation
+from oragent.ledger.database import Database
+from oragent.ledger.replies import REPLIES, Replies, migrate_replies
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Committed
 
-__all__ = ["Note", "RecordedReply", "Store"]
+__all__ = ["Note", "Store"]
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS evaluations (
+SCHEMA = f"""
+{REPLIES}CREATE TABLE IF NOT EXISTS evaluations (
     fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, score REAL, features TEXT, metrics TEXT NOT NULL,
     message TEXT NOT NULL, traceback TEXT NOT NULL, log TEXT NOT NULL, output TEXT NOT NULL,
     end TEXT NOT NULL, queued_s REAL NOT NULL, wall_s REAL NOT NULL, cpu_s REAL NOT NULL, peak_mb REAL NOT NULL,
     elapsed_s REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS replies (
-    round INTEGER NOT NULL, branch TEXT NOT NULL, call INTEGER NOT NULL, role TEXT NOT NULL, prompt_hash TEXT NOT NULL,
-    prompt TEXT NOT NULL, reply TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL,
-    tokens_out INTEGER NOT NULL, cost REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL,
-    PRIMARY KEY (round, branch, call));
 CREATE TABLE IF NOT EXISTS rounds (
     round INTEGER PRIMARY KEY, spent TEXT NOT NULL, elapsed_s REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS candidates (
@@ -43,25 +37,8 @@ CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
 """
-VERSION = "2"
-
-
-@dataclass(frozen=True)
-class RecordedReply:
-    """A model's reply, as it was paid for."""
-
-    round: int
-    call: int
-    role: str
-    prompt: str
-    reply: str
-    model: str
-    tokens_in: int
-    tokens_out: int
-    cost: float | None
-    seconds: float
-    retries: int
-    branch: str = ""
+VERSION = "3"
+MIGRATIONS = {"2": migrate_replies}
 
 
 @dataclass(frozen=True)
@@ -92,28 +69,8 @@ class Store:
 
     def __init__(self, path: Path, *, readonly: bool = False) -> None:
         self.path = path
-        if readonly and not path.is_file():
-            raise StoreError(f"no run at {path.parent}: expected {path.name} in it")
-        with self._guarded():
-            mode = "?mode=ro" if readonly else ""
-            self._db = sqlite3.connect(f"{path.absolute().as_uri()}{mode}", uri=True, isolation_level=None)
-            self._db.row_factory = sqlite3.Row
-        try:
-            self._prepare(readonly)
-        except StoreError:
-            self._db.close()
-            raise
-
-    def _prepare(self, readonly: bool) -> None:
-        with self._guarded():
-            if not readonly:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                self._db.execute("PRAGMA synchronous=NORMAL")
-                self._db.executescript(SCHEMA)
-                self._db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (VERSION,))
-        layout = self.meta("version")
-        if layout != VERSION:
-            raise StoreError(f"{self.path} has layout {layout}, this version reads {VERSION}; start a new run")
+        self._db = Database(path, SCHEMA, VERSION, migrations=MIGRATIONS, readonly=readonly)
+        self.replies = Replies(self._db)
 
     def __enter__(self) -> Self:
         return self
@@ -127,40 +84,23 @@ class Store:
 
     def meta(self, key: str) -> str | None:
         """A note about the run."""
-        with self._guarded():
-            row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return row and str(row["value"])
+        return self._db.meta(key)
 
     def note(self, key: str, value: str) -> None:
         """Write a note about the run."""
-        with self._guarded():
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        self._db.note(key, value)
 
     def evaluation(self, fingerprint: str) -> Evaluation | None:
         """The evaluation of a program that has been scored before."""
-        with self._guarded():
-            row = self._db.execute("SELECT * FROM evaluations WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        return row and _evaluation(row)
+        row = self._db.row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
+        return None if row is None else _evaluation(row)
 
     def keep_evaluation(self, fingerprint: str, evaluation: Evaluation, elapsed_s: float) -> None:
         """Write an evaluation as soon as it has ended."""
         features = None if evaluation.features is None else json.dumps(evaluation.features)
         values = vars(evaluation) | {"features": features, "metrics": _dumps(evaluation.metrics)}
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
-        with self._guarded():
-            self._write("INSERT OR REPLACE INTO", "evaluations", values)
-
-    def reply(self, number: int, call: int, prompt_hash: str, branch: str = "") -> RecordedReply | None:
-        """The reply to a call that was made before, if the prompt was the same."""
-        query = "SELECT * FROM replies WHERE round = ? AND branch = ? AND call = ? AND prompt_hash = ?"
-        with self._guarded():
-            row = self._db.execute(query, (number, branch, call, prompt_hash)).fetchone()
-        return row and _reply(row)
-
-    def keep_reply(self, reply: RecordedReply, prompt_hash: str) -> None:
-        """Write a reply as soon as it has come."""
-        with self._guarded():
-            self._write("INSERT OR REPLACE INTO", "replies", {**vars(reply), "prompt_hash": prompt_hash})
+        self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
 
     def commit(
         self,
@@ -174,87 +114,42 @@ class Store:
 
         Args:
             number: of the round.
-            candidates: each candidate with what became of it, in the order of the round.
+            candidates: each with what became of it, in the order of the round.
             spent: what the round used.
             elapsed_s: the run's own time.
             notes: what the round wrote down, in its order.
         """
-        with self._guarded():
-            self._db.execute("BEGIN")
+        with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
                 values = {**vars(candidate), "round": number, "number": position, "placed": placed}
                 values["parents"] = json.dumps(values.pop("parents"))
                 del values["evaluation"]
-                self._write("INSERT INTO", "candidates", values)
+                self._db.write("INSERT INTO", "candidates", values)
             for position, note in enumerate(notes):
-                self._write("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
-            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", (number, json.dumps(vars(spent)), elapsed_s))
-            self._db.execute("COMMIT")
+                self._db.write("INSERT INTO", "notes", {**vars(note), "round": number, "number": position})
+            self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
         """What each committed round used, in round order."""
-        with self._guarded():
-            rows = self._db.execute("SELECT * FROM rounds ORDER BY round").fetchall()
+        rows = self._db.rows("SELECT * FROM rounds ORDER BY round")
         return {row["round"]: Spent(**json.loads(row["spent"])) for row in rows}
 
     def elapsed_s(self) -> float:
         """The run's own time at the last committed round."""
-        with self._guarded():
-            (latest,) = self._db.execute("SELECT COALESCE(MAX(elapsed_s), 0) FROM rounds").fetchone()
-        return float(latest)
+        row = self._db.row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
+        return float(row["latest"]) if row else 0.0
 
     def records(self, number: int | None = None) -> list[Committed]:
-        """The committed candidates in the order of their commitment; of one round, or of all."""
+        """The committed candidates in the order of their commitment; of one round, by its index, or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
-        return [_record(row) for row in self._rows(select, number, "round, number")]
-
-    def replies(self, number: int | None = None) -> list[RecordedReply]:
-        """The replies in the order of their calls; of one round, or of all."""
-        return [_reply(row) for row in self._rows("SELECT * FROM replies", number, "round, branch, call")]
-
-    def copy_replies(self, other: Path) -> None:
-        """Take over all replies of another run: where its prompts are put again, nobody has to be asked.
-
-        Raises:
-            StoreError: if there is no such run, or it has another layout.
-        """
-        with Store(other, readonly=True) as run:
-            rows = run._db.execute("SELECT * FROM replies").fetchall()
-        with self._guarded():
-            self._db.execute("BEGIN")
-            for row in rows:
-                self._write("INSERT OR REPLACE INTO", "replies", dict(row))
-            self._db.execute("COMMIT")
+        if number is None:
+            return [_record(row) for row in self._db.rows(f"{select} ORDER BY round, number")]
+        return [_record(row) for row in self._db.rows(f"{select} WHERE round = ? ORDER BY number", number)]
 
     def notes(self) -> list[Note]:
         """All notes of committed rounds, in their order."""
-        with self._guarded():
-            rows = self._db.execute("SELECT * FROM notes ORDER BY round, number").fetchall()
+        rows = self._db.rows("SELECT * FROM notes ORDER BY round, number")
         return [Note(row["round"], row["kind"], row["text"]) for row in rows]
-
-    def _rows(self, select: str, number: int | None, order: str) -> list[sqlite3.Row]:
-        """The rows of one round, by its index and not by a walk through all that was kept, or of all rounds."""
-        where = "" if number is None else " WHERE round = ?"
-        with self._guarded():
-            values = () if number is None else (number,)
-            return self._db.execute(f"{select}{where} ORDER BY {order}", values).fetchall()
-
-    def _write(self, verb: str, table: str, values: dict[str, Any]) -> None:
-        names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
-        self._db.execute(f"{verb} {table} ({names}) VALUES ({marks})", values)
-
-    @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Turn what SQLite raises into one line that says what to do."""
-        try:
-            yield
-        except sqlite3.OperationalError as problem:
-            full = "full" in str(problem) or "disk I/O" in str(problem)
-            remedy = "; make room, then 'oragent resume' the run" if full else ""
-            raise StoreError(f"cannot use {self.path}: {problem}{remedy}") from None
-        except sqlite3.DatabaseError as problem:
-            remedy = "restore it from a copy or start a new run"
-            raise StoreError(f"{self.path} is corrupted ({problem}); {remedy}") from None
 
 
 def _dumps(metrics: dict[str, Any]) -> str:
@@ -282,7 +177,3 @@ def _record(row: sqlite3.Row) -> Committed:
     return Committed(
         id=f"{row['round']}.{row['number']}", candidate=candidate, placed=row["placed"], elapsed_s=row["elapsed_s"]
     )
-
-
-def _reply(row: sqlite3.Row) -> RecordedReply:
-    return RecordedReply(**{name: row[name] for name in RecordedReply.__dataclass_fields__})

@@ -17,9 +17,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rounds.append([rounds[1][0]])  # an equal program, made again
     runs.write(folder, rounds, end="the budget of 60 evaluations is used up")
     with Store(folder / "run.db") as store:
-        runs.reply(store, 1, cost=0.25)
-        runs.reply(store, 2, role="reflect", cost=0.5, retries=2)
-        runs.reply(store, 3, model="local-model", cost=None)
+        runs.reply(store, 1, money=0.25)
+        runs.reply(store, 2, role="reflect", money=0.5, retries=2)
+        runs.reply(store, 3, model="local-model", money=None)
     return folder
 
 

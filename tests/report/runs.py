@@ -11,10 +11,11 @@ import yaml
 
 from oragent.budget import Spent
 from oragent.evaluation import Evaluation
+from oragent.ledger import RecordedReply
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.store import RecordedReply, Store
+from oragent.search.store import Store
 
 SEED = '''import numpy as np
 
@@ -103,9 +104,9 @@ def write(
 
 def reply(store: Store, number: int, call: int = 0, **given: Any) -> None:
     """Add a model's reply."""
-    values = {"role": "mutate", "prompt": "[]", "reply": "```python\n```", "model": "gpt-4.1-mini", "tokens_in": 1000}
-    values |= {"tokens_out": 200, "cost": 0.01, "seconds": 3.0, "retries": 0} | given
-    store.keep_reply(RecordedReply(round=number, call=call, **values), f"{number}.{call}")
+    values = {"role": "mutate", "prompt": "[]", "text": "```python\n```", "model": "gpt-4.1-mini", "tokens_in": 1000}
+    values |= {"tokens_out": 200, "money": 0.01, "seconds": 3.0, "retries": 0} | given
+    store.replies.keep(RecordedReply(key=f"{number}.{call}", **values), f"{number}.{call}")
 
 
 def _place(archive: Archive, name: str, candidate: Candidate, everywhere: bool) -> str:

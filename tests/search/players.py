@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from oragent.evaluation.pool import Pool
+from oragent.ledger import RecordedReply
 from oragent.llm.model import Reply, Request
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
-from oragent.search.store import RecordedReply, Store
+from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import scored
 
@@ -88,7 +89,7 @@ def notes(folder: RunFolder, kind: str) -> list[dict[str, Any]]:
 
 def replies(folder: RunFolder) -> list[RecordedReply]:
     with Store(folder.database, readonly=True) as store:
-        return store.replies()
+        return store.replies.all()
 
 
 def origins(folder: RunFolder) -> list[str]:

@@ -22,7 +22,7 @@ SETTINGS = ("model.name=scripted", "or_agent.initial_ideas=6", "or_agent.tuning_
 
 
 def everything(folder) -> tuple:
-    asked = sorted((r.round, r.branch, r.call, r.role, r.prompt, r.reply) for r in replies(folder))
+    asked = sorted((int(r.case), r.branch, r.call, r.role, r.prompt, r.text) for r in replies(folder))
     return history(folder), notes(folder, "tree"), notes(folder, "memory"), asked
 
 

@@ -249,7 +249,7 @@ class Oracle:
 async def told(run: Run) -> None:
     best = run.archive.best
     reply = await run.ask("code", [Message("user", f"{run.number} {best.score} {best.metrics}")])
-    await run.evaluate(f"def guess(x):\n    return {reply.reply} + {run.number}\n", [best.id], "code", reply.call)
+    await run.evaluate(f"def guess(x):\n    return {reply.text} + {run.number}\n", [best.id], "code", reply.call)
 
 
 @pytest.mark.parametrize(
@@ -270,12 +270,12 @@ def test_a_dead_model_ends_the_run_and_a_resumed_one_pays_for_nothing_twice(begu
     assert outcome.reason == "the server is gone"
     assert not outcome.complete
     with Store(broken.database) as store:
-        paid = len(store.replies())
+        paid = len(store.replies.all())
     model = Oracle()
     search(reopen(broken.path), told, model=model)
     assert history(broken) == history(whole)
     with Store(broken.database) as store:
-        assert model.calls == len(store.replies()) - paid
+        assert model.calls == len(store.replies.all()) - paid
 
 
 def test_a_run_that_changed_its_evaluator_cannot_be_resumed(begun, toy) -> None:

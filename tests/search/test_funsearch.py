@@ -30,7 +30,8 @@ def opened(begun, history: list[Committed], *settings: str) -> Run:
     desk = Desk(begun(*settings), None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
     archive = Archive("minimize", desk.folder.config.islands)
-    return Run(desk, len(history), archive, np.random.default_rng(1), Spent(), len(history) - 1, 0)
+    rng, horizon = np.random.default_rng(1), len(history) - 1
+    return Run.opened(desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0)
 
 
 def names(living: list[list[Committed]]) -> list[list[str]]:

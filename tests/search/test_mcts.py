@@ -94,9 +94,10 @@ def round_of(begun, history: list[Committed], notes: list[Note], spent: int, *ov
     desk = Desk(begun(*overrides), None, None, None, lambda: 0.0)
     desk.history.extend([record] for record in history)
     archive, rng = Archive("minimize"), np.random.default_rng(0)
-    return Run(
-        desk, len(history), archive, rng, Spent(), len(history) - 1, 0, memory=notes, spent=Spent(spent, seconds=4.0)
-    )
+    return Run.opened(
+        desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=len(history) - 1, island=0,
+        memory=notes, spent=Spent(spent, seconds=4.0),
+    )  # fmt: skip
 
 
 def record(name: str, score: float | None, *parents: str) -> Committed:

@@ -82,7 +82,17 @@ def play(folder: RunFolder, number: int) -> Writer:
         desk = Desk(folder, store, Scoring(folder, store, pool, lambda: 0.0), model, lambda: 0.0)
         desk.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
-        run = Run(desk, number, archive, rng, Spent(50, 50, 10**6, 1.0), len(PROGRAMS) - 1, 0, memory=MEMORY)
+        allowance = Spent(50, 50, 10**6, 1.0)
+        run = Run.opened(
+            desk,
+            number,
+            archive=archive,
+            rng=rng,
+            allowance=allowance,
+            horizon=len(PROGRAMS) - 1,
+            island=0,
+            memory=MEMORY,
+        )
         try:
             asyncio.run(STRATEGIES[folder.config.strategy_name](run))
         finally:

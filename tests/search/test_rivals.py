@@ -198,7 +198,7 @@ def test_of_two_models_the_one_whose_programs_gain_is_asked_most_and_resuming_ch
         except KeyboardInterrupt:
             search(reopen(folder.path), Ensemble([Writer(), Useless()]))
         with Store(folder.database, readonly=True) as store:
-            asked = Counter(reply.model for reply in store.replies())
+            asked = Counter(reply.model for reply in store.replies.all())
         assert asked["writer"] > asked["useless"] > 1
         runs.append(history(folder))
     assert runs[0] == runs[1] == runs[2]

@@ -1,7 +1,6 @@
 """The store keeps what happened, and what it cannot read it says in one line."""
 
 import sqlite3
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,14 @@ import pytest
 from oragent.budget import Spent
 from oragent.errors import StoreError
 from oragent.evaluation import Evaluation
+from oragent.ledger import RecordedReply
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.store import Note, RecordedReply, Store
+from oragent.search.store import Note, Store
 
 SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)
 FAILED = Evaluation(Status.INVALID, message="no tour", traceback="...", log="x", wall_s=0.1)
-REPLY = RecordedReply(1, 0, "code", "[]", "text", "m", 10, 20, 0.5, 1.0, 2)
+REPLY = RecordedReply("1.0", "code", "[]", "text", "m", 10, 20, 0.5, 1.0, 2)
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
     with Store(path) as store:
         store.keep_evaluation("a", SCORED, 4.0)
         store.keep_evaluation("b", FAILED, 5.0)
-        store.keep_reply(REPLY, "hash")
+        store.replies.keep(REPLY, "hash")
         store.commit(1, [(candidate("a", SCORED), "NEW"), (candidate("b", FAILED), "")], Spent(2, 1, 30, 0.5), 6.0)
         store.note("end", "done")
     with Store(path, readonly=True) as store:
@@ -48,19 +48,11 @@ def test_what_was_written_is_read_after_reopening(path: Path) -> None:
             Committed(id="1.0", candidate=candidate("a", SCORED), placed="NEW", elapsed_s=4.0),
             Committed(id="1.1", candidate=candidate("b", FAILED), placed="", elapsed_s=5.0),
         ]
-        assert store.replies() == [REPLY]
+        assert store.replies.all() == [REPLY]
         assert store.rounds() == {1: Spent(2, 1, 30, 0.5)}
         assert store.elapsed_s() == 6.0
         assert store.meta("end") == "done"
         assert store.meta("nothing") is None
-
-
-def test_a_reply_is_found_again_only_for_the_same_prompt(path: Path) -> None:
-    with Store(path) as store:
-        store.keep_reply(REPLY, "hash")
-        assert store.reply(1, 0, "hash") == REPLY
-        assert store.reply(1, 0, "other") is None
-        assert store.reply(2, 0, "hash") is None
 
 
 def test_records_come_in_the_order_of_rounds(path: Path) -> None:
@@ -129,12 +121,3 @@ def test_notes_are_committed_with_their_round_and_read_in_order(path: Path) -> N
         store.commit(2, [], Spent(), 1.0, [Note(2, "memory", "b"), Note(2, "tree", "{}")])
         store.commit(1, [], Spent(), 1.0, [Note(1, "memory", "a")])
         assert store.notes() == [Note(1, "memory", "a"), Note(2, "memory", "b"), Note(2, "tree", "{}")]
-
-
-def test_branches_of_a_round_number_their_calls_by_themselves(path: Path) -> None:
-    with Store(path) as store:
-        store.keep_reply(REPLY, "hash")
-        store.keep_reply(replace(REPLY, reply="other", branch="0.1/"), "hash")
-        assert store.reply(1, 0, "hash") == REPLY
-        assert store.reply(1, 0, "hash", "0.1/").reply == "other"
-        assert store.reply(1, 0, "hash", "0.2/") is None

@@ -8,12 +8,12 @@ from string import Template
 from typing import Generic, Protocol, TypeVar
 
 from oragent.errors import CandidateError, ReplyError
+from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
 from oragent.programs import syntax
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate
 from oragent.search.run import Run
-from oragent.search.store import RecordedReply
 
 __all__ = ["Asked", "Parent", "ask_and_read", "ask_for_program", "fill", "program"]
 
@@ -77,12 +77,12 @@ async def ask_and_read(
     """
     reply = await run.ask(role, messages, temperature)
     try:
-        return Asked(read(reply.reply), reply)
+        return Asked(read(reply.text), reply)
     except (ReplyError, CandidateError) as problem:
-        again = [*messages, Message("assistant", reply.reply), Message("user", complain(str(problem)))]
+        again = [*messages, Message("assistant", reply.text), Message("user", complain(str(problem)))]
     reply = await run.ask("repair", again, temperature)
     try:
-        return Asked(read(reply.reply), reply)
+        return Asked(read(reply.text), reply)
     except (ReplyError, CandidateError) as problem:
         return Asked(None, reply, str(problem))
 
@@ -114,7 +114,7 @@ async def ask_for_program(
     )
     reply = asked.reply
     if asked.value is None:
-        return run.reject(reply.reply, asked.problem, line, reply.role, reply.call)
+        return run.reject(reply.text, asked.problem, line, reply.role, reply.call)
     return await run.evaluate(asked.value, line, reply.role, reply.call)
 
 

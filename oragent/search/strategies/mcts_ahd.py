@@ -170,7 +170,7 @@ async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
         [Part("programs", [show("The program", program)], keep=1)],
         run.room,
     )
-    remember(run, candidate, prose((await run.ask("describe", [Message("user", prompt)])).reply))
+    remember(run, candidate, prose((await run.ask("describe", [Message("user", prompt)])).text))
 
 
 def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committed]:

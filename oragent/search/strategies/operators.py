@@ -36,7 +36,7 @@ async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candid
     shown = [Elite.of(parent) for parent in parents]
     prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
     candidate = await ask_for_program(run, operator, [Message("user", prompt)], shown)
-    said = [thought(reply.reply) for reply in run.replies[: (candidate.call or 0) + 1]]
+    said = [thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember(run, candidate, next((words for words in reversed(said) if words), ""))
     return candidate
 

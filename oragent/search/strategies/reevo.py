@@ -97,7 +97,7 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
         run.room,
     )
     messages = [Message("system", fill("reevo_reflector")), Message("user", prompt)]
-    return prose((await run.ask("reflect", messages)).reply)
+    return prose((await run.ask("reflect", messages)).text)
 
 
 def _parents(run: Run, generation: int) -> list[Committed]:

@@ -103,7 +103,7 @@ async def rewrite(run: Run, memory: Memory) -> str:
 async def _prose(run: Run, role: str, text: str, words: int) -> str:
     """Ask for plain text; a model that goes on and on is cut short."""
     reply = await run.ask(role, [Message("user", text)], run.temperature(role))
-    return _cut(drop_thoughts(reply.reply).strip(), 2 * words)
+    return _cut(drop_thoughts(reply.text).strip(), 2 * words)
 
 
 def _cut(text: str, words: int) -> str:

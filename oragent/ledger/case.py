@@ -1,0 +1,146 @@
+"""A case: one piece of work that asks models, within what it may spend, every reply written before it is read."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from oragent.budget import Spent
+from oragent.errors import BudgetExhausted, OragentError
+from oragent.ledger.replies import RecordedReply, Replies
+from oragent.llm.context import fit_messages
+from oragent.llm.model import Message, Model, Request, Tool
+
+__all__ = ["Case", "Desk", "Interrupted", "side_by_side"]
+
+T = TypeVar("T")
+
+
+class Interrupted(OragentError):
+    """The work was stopped before this case was done; it is done again when the work is resumed."""
+
+
+class Desk(Protocol):
+    """What all cases share."""
+
+    @property
+    def replies(self) -> Replies:
+        """Where replies are kept."""
+
+    def model(self, role: str) -> Model:
+        """Who is asked in a role.
+
+        Raises:
+            OragentError: if nobody is.
+        """
+
+    def room(self) -> int | None:
+        """Tokens that a prompt may have; None: any number."""
+
+    def admit(self) -> None:
+        """See that something new may begin.
+
+        Raises:
+            Interrupted: if the work is being stopped.
+            BudgetExhausted: if its time is used up.
+        """
+
+
+@dataclass
+class Case:
+    """One piece of work. In it one thing is done after the other; what is done side by side goes into branches.
+
+    Attributes:
+        desk: what it shares with other cases.
+        name: of the case; of a branch also its path, such as ``0.2/``.
+        rng: the case's, or the branch's, own generator.
+        allowance: what it may use of the budget.
+        used: what it has used of that.
+        replies: what it was answered, in order; those of branches are theirs.
+    """
+
+    desk: Desk
+    name: str
+    rng: np.random.Generator
+    allowance: Spent
+    branch: str = ""
+    used: Spent = field(default_factory=Spent)
+    replies: list[RecordedReply] = field(default_factory=list)
+    _calls: int = 0
+    _forks: int = 0
+
+    async def ask(
+        self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
+    ) -> RecordedReply:
+        """Put a prompt to a model; the reply is in the database before anyone reads it.
+
+        Args:
+            role: what the model is asked as; a role may have a model of its own, and has its own account.
+            messages: the conversation; it is cut to what the model's context holds.
+            temperature: None: the model's own.
+            tools: what the model may call.
+
+        Raises:
+            BudgetExhausted: if there is nothing left to pay it with.
+            ModelError: if the endpoint cannot be used.
+            Interrupted: if the work is being stopped.
+        """
+        self.admit(self.used.reaches(self.allowance))
+        model = self.desk.model(role)
+        call, self._calls = self._calls, self._calls + 1
+        fitted = tuple(fit_messages(messages, self.desk.room()))
+        request = Request(role, fitted, temperature, tuple(tools), key=f"{self.name}.{self.branch}{call}")
+        reply = self.desk.replies.find(request)
+        if reply is None:
+            reply = RecordedReply.of(request, await model(request))
+            self.desk.replies.keep(reply, request.digest)
+        self.replies.append(reply)
+        self.used += Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0)
+        return reply
+
+    def admit(self, exhausted: bool) -> None:
+        """See that something new may begin; ``exhausted`` says whether the case's share of the budget is used up.
+
+        Raises:
+            BudgetExhausted, Interrupted: if it may not.
+        """
+        self.desk.admit()
+        if exhausted:
+            raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
+
+    def branches(self, count: int) -> list["Case"]:
+        """Open branches: each has a generator and calls of its own, and an even share of what is left to be used."""
+        opened = [
+            replace(
+                self,
+                rng=rng,
+                allowance=(self.allowance - self.used).part(place, count),
+                branch=f"{self.branch}{self._forks}.{place}/",
+                used=Spent(),
+                replies=[],
+                _calls=0,
+                _forks=0,
+            )
+            for place, rng in enumerate(self.rng.spawn(count))
+        ]
+        self._forks += 1
+        return opened
+
+
+async def side_by_side(works: Sequence[Awaitable[T]]) -> list[T]:
+    """Wait for several things that are done at once, to the end of each.
+
+    Returns:
+        What each of them returned, in their order.
+
+    Raises:
+        OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that ends
+            the whole and not only the case.
+    """
+    ended = await asyncio.gather(*works, return_exceptions=True)
+    failed = [end for end in ended if isinstance(end, BaseException)]
+    for problem in sorted(failed, key=lambda end: isinstance(end, BudgetExhausted)):
+        raise problem
+    return [end for end in ended if not isinstance(end, BaseException)]

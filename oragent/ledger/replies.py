@@ -1,0 +1,162 @@
+"""Replies that were paid for: in the database before anyone reads them, and found again by call and prompt.
+
+A call has a key, ``<case>.<branch><number>``: the case that it was made in, the branch of it (``0.2/`` is the third one
+of its first fork; empty outside of branches), and its number there, such as ``12.0.2/3``.
+"""
+
+import json
+import re
+import sqlite3
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+
+from oragent.errors import StoreError
+from oragent.ledger.database import Database
+from oragent.llm.model import Reply, Request, ToolCall
+
+__all__ = ["REPLIES", "RecordedReply", "Replies", "migrate_replies"]
+
+REPLIES = """
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT NOT NULL, prompt_hash TEXT NOT NULL, role TEXT NOT NULL, prompt TEXT NOT NULL, text TEXT NOT NULL,
+    tool_calls TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
+    money REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL, PRIMARY KEY (key, prompt_hash));
+"""
+KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
+SEARCHES = """
+SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply AS text, '[]' AS tool_calls, model,
+    tokens_in, tokens_out, cost AS money, seconds, retries FROM replies
+"""  # of the second layout of a search, which knew rounds alone
+
+
+@dataclass(frozen=True)
+class RecordedReply:
+    """A model's reply, as it was paid for.
+
+    Attributes:
+        key: of the call.
+        role: the part that the model played.
+        prompt: the conversation as JSON.
+        text: the answer.
+        model: the name under which it was asked.
+        tokens_in, tokens_out: of the prompt, and of the answer.
+        money: USD; None where the price is unknown.
+        seconds: it took.
+        retries: attempts that failed before.
+        tool_calls: the tools that the model wants called.
+    """
+
+    key: str
+    role: str
+    prompt: str
+    text: str
+    model: str
+    tokens_in: int
+    tokens_out: int
+    money: float | None
+    seconds: float
+    retries: int
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @classmethod
+    def of(cls, request: Request, reply: Reply) -> "RecordedReply":
+        """A reply to a request that has a key."""
+        return cls(
+            key=request.key,
+            role=request.role,
+            prompt=request.prompt,
+            text=reply.text,
+            model=reply.model,
+            tokens_in=reply.tokens_in,
+            tokens_out=reply.tokens_out,
+            money=reply.money,
+            seconds=reply.seconds,
+            retries=reply.retries,
+            tool_calls=reply.tool_calls,
+        )
+
+    @cached_property
+    def _place(self) -> tuple[str, str, int]:
+        found = KEY.fullmatch(self.key)
+        if found is None:
+            raise StoreError(f"a reply has the key {self.key!r}, expected <case>.<branch><number>")
+        return found["case"], found["branch"], int(found["call"])
+
+    @property
+    def case(self) -> str:
+        """The case in which the call was made."""
+        return self._place[0]
+
+    @property
+    def branch(self) -> str:
+        """The branch of the case; empty outside of branches."""
+        return self._place[1]
+
+    @property
+    def call(self) -> int:
+        """The number of the call in its branch."""
+        return self._place[2]
+
+    @property
+    def order(self) -> tuple[int, str, str, int]:
+        """By which replies are sorted: cases that are numbers by these, then by name, branch and call."""
+        case, branch, call = self._place
+        return int(case) if case.isdecimal() else -1, case, branch, call
+
+
+class Replies:
+    """The replies in a database.
+
+    Args:
+        database: in which they are; it has the table of ``REPLIES``, or that of an older search.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        columns = {row["name"] for row in database.rows("PRAGMA table_info(replies)")}
+        self._table = "replies" if "key" in columns else f"({SEARCHES})"
+
+    def find(self, request: Request) -> RecordedReply | None:
+        """The reply to a call that was made before, if the prompt was the same."""
+        query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
+        row = self._database.row(query, request.key, request.digest)
+        return None if row is None else _reply(row)
+
+    def keep(self, reply: RecordedReply, digest: str) -> None:
+        """Write a reply as soon as it has come; ``digest`` is that of its request."""
+        calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
+        values = {**asdict(reply), "tool_calls": calls, "prompt_hash": digest}
+        self._database.write("INSERT OR REPLACE INTO", "replies", values)
+
+    def all(self) -> list[RecordedReply]:
+        """All replies, in the order of their calls."""
+        rows = self._database.rows(f"SELECT * FROM {self._table}")
+        return sorted(map(_reply, rows), key=lambda reply: reply.order)
+
+    def take_over(self, path: Path) -> None:
+        """Copy all replies of another database, of whatever layout: where its prompts come again, nobody is asked.
+
+        Raises:
+            StoreError: if there is none, or it cannot be read.
+        """
+        with Database(path, "", None, readonly=True) as other:
+            rows = other.rows(f"SELECT * FROM {Replies(other)._table}")
+        with self._database.transaction():
+            for row in rows:
+                self._database.write("INSERT OR REPLACE INTO", "replies", dict(row))
+
+
+def migrate_replies(database: sqlite3.Connection) -> None:
+    """Bring the replies of a search's second layout into a table by key."""
+    database.execute("ALTER TABLE replies RENAME TO replies_by_round")
+    database.execute(REPLIES)
+    select = SEARCHES.replace("FROM replies", "FROM replies_by_round")
+    names = "key, prompt_hash, role, prompt, text, tool_calls, model, tokens_in, tokens_out, money, seconds, retries"
+    database.execute(f"INSERT INTO replies ({names}) {select}")
+    database.execute("DROP TABLE replies_by_round")
+
+
+def _reply(row: sqlite3.Row) -> RecordedReply:
+    kept = {name: row[name] for name in RecordedReply.__dataclass_fields__}
+    return RecordedReply(**{**kept, "tool_calls": tuple(ToolCall(**call) for call in json.loads(row["tool_calls"]))})

@@ -1,0 +1,105 @@
+"""Replies are found again by call and prompt, in whatever layout they were written."""
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.errors import StoreError
+from oragent.ledger import RecordedReply, Replies
+from oragent.ledger.database import Database
+from oragent.ledger.replies import REPLIES
+from oragent.llm.model import Message, Reply, Request, Tool, ToolCall
+
+ASKED = Request("code", (Message("user", "Write."),), 0.5, key="3.0.1/2")
+ANSWER = Reply("text", tokens_in=10, tokens_out=20, money=0.5, seconds=1.0, model="m", retries=2)
+
+
+def opened(path: Path) -> Database:
+    return Database(path, REPLIES, "1")
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Replies:
+    return Replies(opened(tmp_path / "run.db"))
+
+
+def test_a_reply_is_found_again_only_for_the_same_call_and_prompt(replies: Replies) -> None:
+    kept = RecordedReply.of(ASKED, ANSWER)
+    replies.keep(kept, ASKED.digest)
+    assert replies.find(ASKED) == kept
+    assert replies.find(replace(ASKED, key="3.0.1/3")) is None
+    assert replies.find(replace(ASKED, messages=(Message("user", "Read."),))) is None
+    assert replies.find(replace(ASKED, temperature=0.6)) is None
+
+
+def test_another_prompt_under_the_same_key_does_not_lose_the_reply_that_was_paid_for(replies: Replies) -> None:
+    other = replace(ASKED, messages=(Message("user", "Read."),))
+    replies.keep(RecordedReply.of(ASKED, ANSWER), ASKED.digest)
+    replies.keep(RecordedReply.of(other, replace(ANSWER, text="other")), other.digest)
+    assert [replies.find(one).text for one in (ASKED, other)] == ["text", "other"]
+    assert len(replies.all()) == 2
+
+
+def test_calls_of_tools_are_kept_with_the_reply(replies: Replies) -> None:
+    asked = replace(ASKED, tools=(Tool("fix", "Fix a time.", {"type": "object"}),))
+    calls = (ToolCall("a", "fix", {"school": "Ortega", "minutes": [470, None]}), ToolCall("b", "fix", {}, "no JSON"))
+    replies.keep(RecordedReply.of(asked, replace(ANSWER, tool_calls=calls)), asked.digest)
+    assert replies.find(asked).tool_calls == calls
+    assert replies.find(ASKED) is None  # without the tools it is another question
+
+
+@given(
+    st.from_regex(r"[a-z0-9./-]{1,12}[a-z]|\d{1,4}", fullmatch=True),
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=3),
+    st.integers(0, 99),
+)
+def test_a_key_says_case_branch_and_number(case: str, forks: list[tuple[int, int]], call: int) -> None:
+    branch = "".join(f"{fork}.{place}/" for fork, place in forks)
+    reply = replace(RecordedReply.of(ASKED, ANSWER), key=f"{case}.{branch}{call}")
+    assert (reply.case, reply.branch, reply.call) == (case, branch, call)
+
+
+def test_a_key_of_no_call_is_one_line() -> None:
+    with pytest.raises(StoreError, match="key 'twelve', expected"):
+        _ = replace(RecordedReply.of(ASKED, ANSWER), key="twelve").case
+
+
+def test_replies_come_in_the_order_of_rounds_and_calls(replies: Replies) -> None:
+    keys = ["10.0", "9.1", "9.0", "9.0.1/0", "9.10", "set/b.0", "set/a.0"]
+    for key in keys:
+        asked = replace(ASKED, key=key)
+        replies.keep(RecordedReply.of(asked, ANSWER), asked.digest)
+    found = [reply.key for reply in replies.all()]
+    assert found == ["set/a.0", "set/b.0", "9.0", "9.1", "9.10", "9.0.1/0", "10.0"]
+
+
+def older(path: Path) -> None:
+    """A database whose replies are known by round, branch and call, as searches wrote them at first."""
+    with sqlite3.connect(path) as db:
+        db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        db.execute("INSERT INTO meta VALUES ('version', '2')")
+        db.execute(
+            "CREATE TABLE replies (round INTEGER, branch TEXT, call INTEGER, role TEXT, prompt_hash TEXT, prompt TEXT, "
+            "reply TEXT, model TEXT, tokens_in INTEGER, tokens_out INTEGER, cost REAL, seconds REAL, retries INTEGER, "
+            "PRIMARY KEY (round, branch, call))"
+        )
+        row = (3, "0.1/", 2, "code", ASKED.digest, ASKED.prompt, "text", "m", 10, 20, 0.5, 1.0, 2)
+        db.execute(f"INSERT INTO replies VALUES ({', '.join('?' * len(row))})", row)
+    db.close()
+
+
+def test_replies_by_round_are_found_and_taken_over(tmp_path: Path, replies: Replies) -> None:
+    older(tmp_path / "old.db")
+    with Database(tmp_path / "old.db", "", None, readonly=True) as old:
+        assert Replies(old).find(ASKED) == RecordedReply.of(ASKED, ANSWER)
+    replies.take_over(tmp_path / "old.db")
+    assert replies.all() == [RecordedReply.of(ASKED, ANSWER)]
+
+
+def test_replies_of_nobody_cannot_be_taken_over(tmp_path: Path, replies: Replies) -> None:
+    with pytest.raises(StoreError, match=r"no run at .*expected gone\.db"):
+        replies.take_over(tmp_path / "gone.db")
