@@ -138,7 +138,8 @@ def read(run: Path) -> dict[str, Any]:
         older = any(row["name"] == "branch" for row in database.execute("PRAGMA table_info(replies)"))
         columns = "round || '.' || branch || call AS key, reply AS text, cost AS money" if older else "key, text, money"
         replies = rows(
-            f"SELECT {columns}, role, prompt_hash, prompt, model, tokens_in, tokens_out, retries FROM replies ORDER BY key"
+            f"SELECT {columns}, role, prompt_hash, prompt, model, tokens_in, tokens_out, retries FROM replies "
+            "ORDER BY key"
         )
         notes = rows("SELECT round, number, kind, text FROM notes ORDER BY round, number")
         rounds = rows("SELECT round, spent FROM rounds ORDER BY round")

@@ -278,7 +278,7 @@ def _search(
     def opening() -> RunFolder:
         opened.append(open_folder())
         console.print(
-            f"[bold]{opened[0].problem.name}[/] by {config.strategy_name} in {opened[0].path}", soft_wrap=True
+            f"[bold]{opened[0].problem.name}[/] by {opened[0].config.strategy_name} in {opened[0].path}", soft_wrap=True
         )
         if missing := warning():
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)

@@ -7,7 +7,6 @@ from pathlib import Path
 from oragent.errors import ConfigError
 from oragent.evaluation.problem import Problem, find
 from oragent.search.config import Config, build
-from oragent.search.launch import MODEL_FREE
 from oragent.search.strategies import STRATEGIES
 from oragent.settings import dump
 
@@ -83,7 +82,7 @@ def planned(problems: Sequence[str], strategies: str, seeds: int, settings: Conf
     for name in names:
         if name not in STRATEGIES:
             raise ConfigError(f"unknown strategy {name!r}: --strategies takes some of {', '.join(STRATEGIES)}")
-        if name not in MODEL_FREE and settings.model is None:
+        if STRATEGIES[name].asks_model and settings.model is None:
             raise ConfigError(f"strategy {name!r} asks a model: name one with --model ('scripted' needs no server)")
     found = [find(name, root) for name in problems]
     for word, given in (("problem", [problem.name for problem in found]), ("strategy", names)):

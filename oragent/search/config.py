@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic.dataclasses import dataclass
 
 from oragent import settings
@@ -28,7 +28,7 @@ class ArchiveSettings:
     """The archive.
 
     Attributes:
-        islands: populations that evolve side by side; None: 4 with ``or_agent``, 2 with other strategies.
+        islands: populations that evolve side by side; None: as the strategy has it.
         population: size of an island where a problem has no features.
         migration_period: rounds after which each island's best goes to the next one; 0: never.
         reset_period: rounds after which the worse half of the islands starts anew; 0: never.
@@ -45,16 +45,21 @@ class StrategySettings:
     """The strategy.
 
     Attributes:
-        name: ``auto`` is ``or_agent`` with a model and ``gp`` without.
+        name: ``auto`` is ``or_agent`` with a model and ``gp`` without; a path that ends in ``.py`` is a strategy of
+            one's own.
+        file: such a file, as a run keeps it.
+        options: settings that a strategy of one's own takes.
         temperature: greed in choosing parents: share of the ranking over which the weight falls by a factor e.
-        window: rounds in flight at once; a round begins on the state left that many rounds ago. None: 2 with
-            ``or_agent``, whose rounds are long and do several things at once themselves, 4 with other strategies.
+        window: rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
+            has it.
         patience: rounds in a row without a new program to score, after which a run gives up.
         novelty: share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
     """
 
-    name: Literal["auto", "gp", "random", "funsearch", "eoh", "reevo", "mcts_ahd", "or_agent"] = "auto"
+    name: Annotated[str, MinLen(1)] = "auto"
+    file: str | None = None
+    options: dict[str, Any] = field(default_factory=dict)
     temperature: Annotated[float, Gt(0)] = 0.2
     window: Annotated[int, Ge(1)] | None = None
     patience: Annotated[int, Ge(1)] = 30
@@ -104,21 +109,6 @@ class Config:
         return "gp" if self.model is None else "or_agent"
 
     @property
-    def islands(self) -> int:
-        """The number of islands, by strategy where none is set."""
-        return self.archive.islands or (4 if self.strategy_name == "or_agent" else 2)
-
-    @property
-    def window(self) -> int:
-        """The number of rounds in flight, by strategy where none is set."""
-        return self.strategy.window or (2 if self.strategy_name == "or_agent" else 4)
-
-    def settled(self) -> "Config":
-        """The same with what depends on the strategy filled in, as a run's folder keeps it."""
-        archive, strategy = replace(self.archive, islands=self.islands), replace(self.strategy, window=self.window)
-        return replace(self, archive=archive, strategy=strategy)
-
-    @property
     def cores(self) -> int:
         """The number of workers with 0 resolved."""
         return self.workers or len(os.sched_getaffinity(0))
@@ -150,7 +140,7 @@ def tending(config: Config, direction: Direction) -> Tending:
     """How a run so configured keeps its archive."""
     return Tending(
         direction=direction,
-        islands=config.islands,
+        islands=config.archive.islands or 1,
         population=config.archive.population,
         migration_period=config.archive.migration_period,
         reset_period=config.archive.reset_period,

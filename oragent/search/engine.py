@@ -25,9 +25,10 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.folder import RunFolder
 from oragent.search.history import credit
-from oragent.search.run import Desk, Run, Strategy
+from oragent.search.run import Desk, Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
+from oragent.search.strategy import Round, Strategy
 
 __all__ = ["Engine", "Observer", "Outcome", "Progress"]
 
@@ -78,11 +79,10 @@ class Engine:
         folder: where the run lives; a database with rounds in it is resumed.
         store: its database.
         pool: evaluates.
-        strategy: one research round, as a coroutine.
+        strategy: how to search; a coroutine function alone is the round of one that looks back on every candidate.
         model: answers prompts; None where the strategy needs none.
         observer: told of every committed round.
         cast: models for single roles, where those are asked another one.
-        remembering: whether the strategy looks back on every candidate.
     """
 
     def __init__(
@@ -90,23 +90,26 @@ class Engine:
         folder: RunFolder,
         store: Store,
         pool: Pool,
-        strategy: Strategy,
+        strategy: Strategy | Round,
         model: Model | None = None,
         observer: Observer = lambda progress: None,
         cast: Mapping[str, Model] | None = None,
-        remembering: bool = True,
     ) -> None:
         config, about = folder.config, folder.problem.about
+        if not isinstance(strategy, Strategy):
+            strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
-        self._settings, self._budget, self._window = config.strategy, config.budget, config.window
+        self._settings, self._budget = config.strategy, config.budget
+        self._window = config.strategy.window or strategy.window
         self._tending = tending(config, about.direction)
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
-        scoring = Scoring(folder, store, pool, self._elapsed)
-        self._desk = Desk(folder, store, scoring, model, self._elapsed, cast or {})
-        self._remembering = remembering or isinstance(model, Ensemble)
+        scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed)
+        own = strategy.own(config)
+        self._desk = Desk(folder.problem, config, own, store, scoring, model, self._elapsed, cast or {})
+        self._remembering = strategy.remembers or isinstance(model, Ensemble)
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
         self._recorded_notes: dict[int, list[Note]] = {}  # by round
@@ -193,7 +196,7 @@ class Engine:
         if run.number in self._recorded:
             return self._replayed(run)
         try:
-            await self._strategy(run)
+            await self._strategy.round(run)
         except BudgetExhausted:
             pass  # what the round paid for before is committed
         except ModelError as problem:

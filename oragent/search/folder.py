@@ -4,9 +4,10 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -15,10 +16,12 @@ from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
+from oragent.search.strategies import settled
 from oragent.settings import dump
 
 __all__ = ["RunFolder", "begin", "reopen"]
 
+STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
 CHANGEABLE = ("budget", "workers", "zygote", "model", "models", "ensemble")
 
 
@@ -70,9 +73,11 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config) -> RunFol
     Raises:
         StoreError: if it cannot be made.
     """
+    config = settled(config)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name}"
     try:
-        run = RunFolder(_fresh(outputs / problem.name, stem), root.resolve(), problem, config.settled())
+        path = _fresh(outputs / problem.name, stem)
+        run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path))
         _describe(run)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
@@ -108,10 +113,20 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     if _fingerprint(problem) != fingerprint:
         changed = f"{problem.evaluator.name} or heuristic.py in {folder}"
         raise ProblemError(f"{changed} changed since this run began; begin a new run")
-    run = RunFolder(path, root, problem, config)
+    run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
         _describe(run)
     return run
+
+
+def _with_own_copy(config: Config, path: Path) -> Config:
+    """A configuration whose strategy, if it is somebody's file, is the copy that the run keeps."""
+    if not config.strategy.file:
+        return config
+    copy = path / STRATEGY_FILE
+    if not copy.is_file():
+        files.replace(copy, Path(config.strategy.file).read_text(encoding="utf-8"))
+    return replace(config, strategy=replace(config.strategy, file=str(copy)))
 
 
 def _fresh(parent: Path, stem: str) -> Path:
@@ -142,10 +157,18 @@ def _describe(run: RunFolder) -> None:
             "features": [asdict(feature) for feature in about.features],
             "published": about.published,
         },
-        "config": dump(run.config),
+        "config": _dumped(run.config),
     }
     text = yaml.safe_dump(tree, sort_keys=False, allow_unicode=True)
     files.replace(run.path / "config.yaml", text)
+
+
+def _dumped(config: Config) -> dict[str, Any]:
+    """The settings; the copy of a strategy by its name alone, as the folder may be moved."""
+    tree = dump(config)
+    if tree["strategy"]["file"]:
+        tree["strategy"]["file"] = STRATEGY_FILE
+    return tree
 
 
 def _fingerprint(problem: Problem) -> str:

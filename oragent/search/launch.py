@@ -22,12 +22,11 @@ from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
-from oragent.search.strategies import REMEMBERING, STRATEGIES
+from oragent.search.strategies import chosen
 
 __all__ = ["STOPPED", "launch"]
 
 STOPPED = "stopped by Ctrl-C"
-MODEL_FREE = ("gp",)
 
 
 def launch(
@@ -71,10 +70,8 @@ async def _search(
             with Store(folder.database) as store:
                 if replay:
                     store.replies.take_over(replay)
-                pool, name = Pool(config.cores, sandbox), config.strategy_name
-                engine = Engine(
-                    folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
-                )
+                pool = Pool(config.cores, sandbox)
+                engine = Engine(folder, store, pool, chosen(folder.config), model, observer, cast)
                 try:
                     return await _interruptible(engine)
                 finally:
@@ -109,7 +106,7 @@ async def _models(
 ) -> AsyncIterator[tuple[Model | None, dict[str, Model]]]:
     """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
     name, key = config.strategy_name, os.environ.get("OPENAI_API_KEY")  # the first client takes it away
-    if name in MODEL_FREE:
+    if not chosen(config).asks_model:
         yield None, {}
         return
     if replay:

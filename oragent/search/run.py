@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,11 @@ from oragent.llm.model import Message, Model
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
-from oragent.search.folder import RunFolder
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import Note, Store
 
-__all__ = ["Desk", "Run", "Strategy"]
+__all__ = ["Desk", "Run"]
 
-Strategy = Callable[["Run"], Awaitable[None]]
 T = TypeVar("T")
 
 
@@ -32,8 +30,10 @@ class Desk:
     """What all rounds of a run share.
 
     Attributes:
-        folder: the run's folder, with problem and configuration.
-        store: its database.
+        problem: what is searched.
+        settings: how the run was configured, with all that depends on the strategy filled in.
+        own: the strategy's own settings; None where it has none.
+        store: the run's database.
         scoring: scores programs.
         asked: answers prompts; None where the strategy needs no model.
         clock: the run's own time, in seconds.
@@ -43,7 +43,9 @@ class Desk:
         stopped: nothing new may begin.
     """
 
-    folder: RunFolder
+    problem: Problem
+    settings: Config
+    own: Any
     store: Store
     scoring: Scoring
     asked: Model | None
@@ -71,7 +73,7 @@ class Desk:
 
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
-        config = self.folder.config
+        config = self.settings
         return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
 
     def admit(self) -> None:
@@ -83,7 +85,7 @@ class Desk:
         """
         if self.stopped:
             raise Interrupted("the run is being stopped")
-        limit = self.folder.config.budget.seconds
+        limit = self.settings.budget.seconds
         if limit is not None and self.clock() >= limit:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
 
@@ -155,16 +157,26 @@ class Run:
     @property
     def problem(self) -> Problem:
         """What is searched."""
-        return self.desk.folder.problem
+        return self.desk.problem
 
     @property
     def settings(self) -> Config:
         """How the run was configured."""
-        return self.desk.folder.config
+        return self.desk.settings
+
+    @property
+    def own(self) -> Any:
+        """The strategy's own settings; None where it has none."""
+        return self.desk.own
+
+    @property
+    def window(self) -> int:
+        """Rounds in flight at once."""
+        return self.settings.strategy.window or 1
 
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
-        found: float | None = getattr(self.settings.or_agent.temperatures, role, None)
+        found: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
         return found
 
     @property

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.pool import Pool
@@ -13,7 +14,6 @@ from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
-from oragent.search.folder import RunFolder
 from oragent.search.novelty import too_near
 from oragent.search.store import Store
 
@@ -41,24 +41,21 @@ class Scoring:
     """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
 
     Args:
-        folder: the run's, with problem and configuration.
-        store: its database.
+        problem: what is searched.
+        root: project root, for data and checkpoints.
+        config: how.
+        store: the run's database.
         pool: where evaluations run.
         clock: the run's own time, in seconds.
     """
 
-    def __init__(self, folder: RunFolder, store: Store, pool: Pool, clock: Callable[[], float]) -> None:
-        self._folder, self._store, self._pool, self._clock = folder, store, pool, clock
-        self._limits = folder.problem.limits(folder.config.limits)
+    def __init__(
+        self, problem: Problem, root: Path, config: Config, store: Store, pool: Pool, clock: Callable[[], float]
+    ) -> None:
+        self._problem, self._root, self._config = problem, root, config
+        self._store, self._pool, self._clock = store, pool, clock
+        self._limits = problem.limits(config.limits)
         self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
-
-    @property
-    def _problem(self) -> Problem:
-        return self._folder.problem
-
-    @property
-    def _config(self) -> Config:
-        return self._folder.config
 
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""
@@ -114,7 +111,7 @@ class Scoring:
 
     async def _fly(self, name: str, source: str, seen: Seen, mode: str | None) -> Evaluation:
         size = self._config.problem_size
-        job = Job(self._problem.evaluator, source, self._folder.root, self._limits, mode, size)
+        job = Job(self._problem.evaluator, source, self._root, self._limits, mode, size)
         try:
             return self._kept(name, await self._pool.evaluate(job, seen.admit))
         finally:

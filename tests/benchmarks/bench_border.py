@@ -84,7 +84,7 @@ begun = []
 with Sandbox(2) as sandbox, Store(folder.database) as store:
     pool = Pool(2, sandbox)
     observer = lambda progress: begun or begun.append(time.monotonic())
-    engine = Engine(folder, store, pool, STRATEGIES["random"], instant, observer, remembering=False)
+    engine = Engine(folder, store, pool, STRATEGIES["random"], instant, observer)
     asyncio.run(engine.run())
     wall = time.monotonic() - begun[0]
     pool.close()

@@ -52,7 +52,6 @@ def test_a_configuration_survives_its_dump() -> None:
         ("zzz=1", "valid keys: seed, workers, "),
         ("budget.evaluations=0", "key 'budget.evaluations': input should be greater than or equal to 1, not 0"),
         ("budget.evaluations=many", "not 'many'"),
-        ("strategy.name=annealing", " or 'or_agent', not 'annealing'"),
         ("budget.evaluations", "write section.key=value"),
         ("seed={", "must be YAML"),
         ("budget=5", "key 'budget'"),

@@ -200,7 +200,7 @@ def test_a_stop_keeps_what_is_being_evaluated(begun) -> None:
         engines.append(Engine(folder, store, pool, climb, None, stop))
         outcome = asyncio.run(engines[0].run())
         pool.close()
-        evaluated = store._db.execute("SELECT COUNT(*) FROM evaluations").fetchone()[0]
+        evaluated = store._db.row("SELECT COUNT(*) AS number FROM evaluations")["number"]
     assert outcome.reason == "stopped by a test"
     assert not outcome.complete
     assert outcome.progress.spent.evaluations == evaluated

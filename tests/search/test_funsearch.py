@@ -27,9 +27,10 @@ def record(name: str, score: float, island: int = 0, source: str = "short") -> C
 
 
 def opened(begun, history: list[Committed], *settings: str) -> Run:
-    desk = Desk(begun(*settings), None, None, None, lambda: 0.0)
+    folder = begun(*settings)
+    desk = Desk(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
-    archive = Archive("minimize", desk.folder.config.islands)
+    archive = Archive("minimize", folder.config.archive.islands)
     rng, horizon = np.random.default_rng(1), len(history) - 1
     return Run.opened(desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0)
 

@@ -91,7 +91,8 @@ def test_a_descent_ends_at_depth_ten() -> None:
 
 
 def round_of(begun, history: list[Committed], notes: list[Note], spent: int, *overrides: str) -> Run:
-    desk = Desk(begun(*overrides), None, None, None, lambda: 0.0)
+    folder = begun(*overrides)
+    desk = Desk(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
     desk.history.extend([record] for record in history)
     archive, rng = Archive("minimize"), np.random.default_rng(0)
     return Run.opened(

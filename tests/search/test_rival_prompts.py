@@ -79,7 +79,9 @@ def play(folder: RunFolder, number: int) -> Writer:
     """One round on the small history."""
     model, pool = Writer(), Pool(1, scored)
     with Store(folder.database) as store:
-        desk = Desk(folder, store, Scoring(folder, store, pool, lambda: 0.0), model, lambda: 0.0)
+        strategy, clock = STRATEGIES[folder.config.strategy_name], lambda: 0.0
+        scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, clock)
+        desk = Desk(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
         desk.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
         allowance = Spent(50, 50, 10**6, 1.0)
@@ -94,7 +96,7 @@ def play(folder: RunFolder, number: int) -> Writer:
             memory=MEMORY,
         )
         try:
-            asyncio.run(STRATEGIES[folder.config.strategy_name](run))
+            asyncio.run(strategy.round(run))
         finally:
             pool.close()
     return model

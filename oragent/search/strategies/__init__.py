@@ -1,18 +1,100 @@
-"""Strategies: each is one round of search, a coroutine that reads like its paper."""
+"""Strategies: each is one round of search, a coroutine that reads like its paper.
 
-from oragent.search.run import Strategy
+Those that ship are here by name; one of your own is a Python file that exports ``STRATEGY``, or an entry point of the
+group ``oragent.strategies``. Such a file is your program: it runs in the engine, and not where candidates do.
+"""
+
+import difflib
+import importlib.metadata
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+from oragent.errors import ConfigError
+from oragent.search.config import Config
 from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
+from oragent.search.strategy import Strategy
 
-__all__ = ["REMEMBERING", "STRATEGIES"]
+__all__ = ["GROUP", "STRATEGIES", "chosen", "load", "settled"]
 
+GROUP = "oragent.strategies"  # of entry points
 STRATEGIES: dict[str, Strategy] = {
-    "eoh": eoh.round,
-    "funsearch": funsearch.round,
-    "gp": gp.round,
-    "mcts_ahd": mcts_ahd.round,
-    "or_agent": or_agent.round,
-    "random": random_search.round,
-    "reevo": reevo.round,
+    strategy.name: strategy
+    for strategy in (
+        eoh.STRATEGY,
+        funsearch.STRATEGY,
+        gp.STRATEGY,
+        mcts_ahd.STRATEGY,
+        or_agent.STRATEGY,
+        random_search.STRATEGY,
+        reevo.STRATEGY,
+    )
 }
-# Those that look back on every candidate; for the others the archive is enough, and memory does not grow.
-REMEMBERING = frozenset({"eoh", "funsearch", "mcts_ahd", "reevo"})
+
+
+def chosen(config: Config) -> Strategy:
+    """The strategy that a configuration names.
+
+    Raises:
+        ConfigError: if there is none of that name, naming the nearest; or its file or entry point is no strategy.
+    """
+    name = config.strategy_name
+    file = config.strategy.file or (name if name.endswith(".py") else None)
+    if file:
+        return load(Path(file))
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    others = {point.name: point for point in importlib.metadata.entry_points(group=GROUP)}
+    if name in others:
+        try:
+            found = others[name].load()
+        except Exception as problem:
+            raise ConfigError(f"the entry point {name!r} of {GROUP} cannot be loaded: {problem!r}") from None
+        return _strategy(found, f"the entry point {name!r} of {GROUP}")
+    known = [*STRATEGIES, *others]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+    raise ConfigError(f"unknown strategy {name!r}: {hint} One of your own is a Python file: --strategy my.py")
+
+
+def load(path: Path) -> Strategy:
+    """Read a strategy of one's own from a Python file, which is run for that.
+
+    Raises:
+        ConfigError: if there is no such file, it cannot be run, or it exports no ``STRATEGY``.
+    """
+    if not path.is_file():
+        raise ConfigError(f"no strategy at {path}: expected a Python file that exports STRATEGY")
+    spec = importlib.util.spec_from_file_location(f"oragent_strategy_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as problem:
+        raise ConfigError(f"{path}, line {problem.lineno}: {problem.msg}") from None
+    except Exception as problem:
+        raise ConfigError(f"{path} cannot be run: {type(problem).__name__}: {problem}") from None
+    return _strategy(getattr(module, "STRATEGY", None), str(path))
+
+
+def settled(config: Config) -> Config:
+    """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
+
+    Raises:
+        ConfigError: as for ``chosen``, or if the strategy's own settings are wrong.
+    """
+    strategy = chosen(config)
+    strategy.own(config)
+    archive = replace(config.archive, islands=config.archive.islands or strategy.islands)
+    settings = replace(config.strategy, window=config.strategy.window or strategy.window)
+    if config.strategy.name.endswith(".py"):
+        settings = replace(settings, name=strategy.name, file=str(Path(config.strategy.name).resolve()))
+    return replace(config, archive=archive, strategy=settings)
+
+
+def _strategy(found: object, where: str) -> Strategy:
+    if not isinstance(found, Strategy):
+        what = "nothing" if found is None else f"a {type(found).__name__}"
+        raise ConfigError(f"{where} exports {what} as STRATEGY, expected an oragent.Strategy")
+    return found

@@ -12,8 +12,9 @@ heuristic belongs to the first population. Parents of one offspring are all diff
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply
+from oragent.search.strategy import Strategy
 
-__all__ = ["round"]
+__all__ = ["STRATEGY", "round"]
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
 PARENTS = {"e1": 5, "e2": 5, "m1": 1, "m2": 1, "m3": 1}
@@ -28,3 +29,6 @@ async def round(run: Run) -> None:
     population = best(run.scored, run.fitness, size)
     operator = OPERATORS[(run.number - size - 1) % len(OPERATORS)]
     await apply(run, operator, by_rank(population, PARENTS[operator], run.rng))
+
+
+STRATEGY = Strategy(name="eoh", round=round, remembers=True)

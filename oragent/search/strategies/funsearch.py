@@ -23,8 +23,9 @@ from oragent.search.history import resetting
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program, fill
 from oragent.search.strategies.operators import show
+from oragent.search.strategy import Strategy
 
-__all__ = ["islands", "prompt", "round"]
+__all__ = ["STRATEGY", "islands", "prompt", "round"]
 
 SHOTS = 2  # programs in a prompt (the paper's k)
 TEMPERATURE = 0.1  # of the draw of clusters, on an empty island
@@ -101,3 +102,6 @@ def _reset(run: Run, living: list[dict[str, Committed]], rng: np.random.Generato
     for island, survivor in restarts([run.fitness(top) for top in tops], rng):
         founder = tops[survivor]
         living[island] = {founder.candidate.fingerprint: founder}
+
+
+STRATEGY = Strategy(name="funsearch", round=round, remembers=True)

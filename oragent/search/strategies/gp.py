@@ -6,8 +6,9 @@ Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead
 from oragent.search.genetics.variation import room, vary
 from oragent.search.run import Run
 from oragent.search.selection import parents
+from oragent.search.strategy import Strategy
 
-__all__ = ["round"]
+__all__ = ["STRATEGY", "round"]
 
 TRIES = 20  # draws of an offspring that nobody has tried yet, before the round is given up
 
@@ -24,3 +25,6 @@ async def round(run: Run) -> None:
             line = [parent.id, *(elite.id for elite in mates if "graft" in child.operator)]
             await run.evaluate(child.source, line, child.operator)
             return
+
+
+STRATEGY = Strategy(name="gp", round=round, asks_model=False)

@@ -25,8 +25,9 @@ from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.asking import fill
 from oragent.search.strategies.operators import apply, prose, remember, show
+from oragent.search.strategy import Strategy
 
-__all__ = ["Node", "backpropagate", "exploration", "round", "select", "take_turn", "tree"]
+__all__ = ["STRATEGY", "Node", "backpropagate", "exploration", "round", "select", "take_turn", "tree"]
 
 INITIAL = 4  # children of the root to begin with
 EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
@@ -84,7 +85,7 @@ async def round(run: Run) -> None:
     if run.number <= INITIAL:
         await _grow(run, root, root, "i1" if run.number == 1 else "e1")
         return
-    widened, leaf = take_turn(root, exploration(run), run.number % run.settings.window)
+    widened, leaf = take_turn(root, exploration(run), run.number % run.window)
     for node in widened:
         await _grow(run, root, node, "e2" if node.parent else "e1")
     for operator in EXPANSION:
@@ -190,3 +191,6 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committe
         return own
     others = [record for record in best(run.scored, run.fitness, ELITES + 1) if record not in own]
     return [*by_rank(others, 1, run.rng), *own] if others else own
+
+
+STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True)

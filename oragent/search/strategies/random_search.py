@@ -8,10 +8,14 @@ strategies do.
 
 from oragent.search.run import Run
 from oragent.search.strategies.operators import apply
+from oragent.search.strategy import Strategy
 
-__all__ = ["round"]
+__all__ = ["STRATEGY", "round"]
 
 
 async def round(run: Run) -> None:
     """Draw one sample."""
     await apply(run, "i1", [])
+
+
+STRATEGY = Strategy(name="random", round=round)

@@ -21,8 +21,9 @@ from oragent.search.run import Run
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_for_program, fill
 from oragent.search.strategies.operators import prose, show, write
+from oragent.search.strategy import Strategy
 
-__all__ = ["round"]
+__all__ = ["STRATEGY", "round"]
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
 GENERATION = PAIRS + 1  # rounds: a crossover each, then all mutations in one
@@ -114,3 +115,6 @@ def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Comm
     """All pairs of different scores, worse first."""
     ordered = sorted(members, key=run.fitness)
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
+
+
+STRATEGY = Strategy(name="reevo", round=round, remembers=True)

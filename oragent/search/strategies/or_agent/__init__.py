@@ -11,6 +11,11 @@ to it at the end needs no step of its own; constants are tuned by optuna; and th
 problem's own unless ``limits.timeout_s`` is set (the study: 300 s).
 """
 
+from oragent.search.agent_settings import AgentSettings
 from oragent.search.strategies.or_agent.round import round
+from oragent.search.strategy import Strategy
 
-__all__ = ["round"]
+__all__ = ["STRATEGY", "round"]
+
+# Its rounds are long and do several things at once themselves.
+STRATEGY = Strategy(name="or_agent", round=round, islands=4, window=2, settings=AgentSettings)

@@ -34,7 +34,7 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
 
 async def debug(run: Run, candidate: Candidate) -> Candidate:
     """Give a program that failed its error back, a few times at most; a reply without a program is no program."""
-    agent = run.settings.or_agent
+    agent = run.own
     for _ in range(agent.debugging):
         if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
             break

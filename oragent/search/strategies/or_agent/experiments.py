@@ -43,7 +43,7 @@ class Session:
 
 async def experiment(run: Run, session: Session) -> None:
     """Experiment on a solution until the model stops or the limit is reached, then have a report written."""
-    agent = run.settings.or_agent
+    agent = run.own
     for number in range(agent.experiments):
         action = await _chosen(run, session, agent.experiments - number)
         if isinstance(action, Stop):
@@ -58,7 +58,7 @@ async def experiment(run: Run, session: Session) -> None:
 
 async def _chosen(run: Run, session: Session, left: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
-    agent = run.settings.or_agent
+    agent = run.own
     offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
     asked = await ask_and_read(
         run,

@@ -87,7 +87,7 @@ def _reported(run: Run, tree: Mapping[str, Any], node: Mapping[str, Any]) -> str
 
 async def rewrite(run: Run, memory: Memory) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length."""
-    agent = run.settings.or_agent
+    agent = run.own
     left_out = len(memory.pending) - MOST_REPORTS
     shown = [f"({left_out} older reports are not shown)"] if left_out > 0 else []
     values = {"memory": memory.text or "(nothing yet)", "reports": "\n".join([*shown, *memory.pending[-MOST_REPORTS:]])}

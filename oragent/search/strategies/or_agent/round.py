@@ -41,7 +41,7 @@ class Start:
 
 async def round(run: Run) -> None:
     """Choose a root, grow a tree of ideas from it with the best leaf first, experiment on each, and learn."""
-    agent = run.settings.or_agent
+    agent = run.own
     start = choose_start(run)
     run.island = start.island
     tree = Tree(start.programs, run.archive.fitness, start.depth)
@@ -60,7 +60,7 @@ async def round(run: Run) -> None:
 
 def choose_start(run: Run) -> Start:
     """The elitist alone in the first round and every so many rounds; else parents drawn from the archive."""
-    agent, elitist = run.settings.or_agent, run.archive.best
+    agent, elitist = run.own, run.archive.best
     if elitist is not None and (run.number == 1 or run.number % agent.elitist_period == 0):
         opening = run.number == 1
         ideas = agent.initial_ideas if opening else agent.children * agent.elitist_enlargement
@@ -76,8 +76,8 @@ async def _learn(run: Run, elitist: bool) -> str:
 
     Of the rounds in flight at once, only one does so, or all of them would.
     """
-    memory, config = recalled(run), run.settings
-    full = len(memory.pending) >= config.or_agent.reflection_period and run.number % config.window == 0
+    memory = recalled(run)
+    full = len(memory.pending) >= run.own.reflection_period and run.number % run.window == 0
     return await rewrite(run, memory) if memory.pending and (elitist or full) else memory.text
 
 

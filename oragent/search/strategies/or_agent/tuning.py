@@ -33,7 +33,7 @@ async def tune(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Candi
     """
     optimiser = _Optimiser(ranges, run.archive.fitness(solution.score), seed=int(run.rng.integers(1 << 31)))
     tried: list[Candidate] = []
-    while (count := min(BATCH, run.settings.or_agent.tuning_evaluations - len(tried))) > 0:
+    while (count := min(BATCH, run.own.tuning_evaluations - len(tried))) > 0:
         asked = [optimiser.ask() for _ in range(count)]
         sources = [with_values(solution.source, run.problem.about.function, values) for _, values in asked]
         try:

@@ -1,0 +1,61 @@
+"""What a strategy is: one round of search, with the facts that an engine needs to know about it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from oragent import settings
+from oragent.errors import ConfigError
+from oragent.search.config import Config
+from oragent.search.run import Run
+
+__all__ = ["Round", "Strategy"]
+
+Round = Callable[[Run], Awaitable[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy:
+    """A strategy; a file that holds one exports it as ``STRATEGY``.
+
+    Attributes:
+        name: under which it is chosen and reported.
+        round: one round of it, a coroutine function.
+        asks_model: whether it asks a language model.
+        remembers: whether it looks back on every candidate (``run.history``); otherwise the archive must be enough for
+            it, and memory does not grow.
+        islands: populations that evolve side by side where ``archive.islands`` is not set.
+        window: rounds in flight at once where ``strategy.window`` is not set.
+        settings: a pydantic dataclass of settings of its own, which a configuration has under ``strategy.options``, or
+            under the strategy's name where that is a section; None: it has none.
+    """
+
+    name: str
+    round: Round
+    asks_model: bool = True
+    remembers: bool = False
+    islands: int = 2
+    window: int = 4
+    settings: type[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ConfigError(f"a strategy's name must be a plain word, not {self.name!r}")
+        if not callable(self.round):
+            raise ConfigError(f"strategy {self.name!r}: round must be a coroutine function, not {self.round!r}")
+        if self.islands < 1 or self.window < 1:
+            raise ConfigError(f"strategy {self.name!r}: islands and window must be positive")
+
+    def own(self, config: Config) -> Any:
+        """The strategy's own settings in a configuration; None where it has none.
+
+        Raises:
+            ConfigError: if they are wrong, or there are some though it takes none.
+        """
+        options = config.strategy.options
+        section = getattr(config, self.name, None)
+        if self.settings is None or isinstance(section, self.settings):
+            if options:
+                raise ConfigError(f"strategy {self.name!r} takes no strategy.options, but got {', '.join(options)}")
+            return section if self.settings else None
+        return settings.build(self.settings, dict(options), [], f"strategy.options of {self.name}")

@@ -1,0 +1,114 @@
+"""A strategy of one's own is a Python file anywhere: it runs, is resumed, compared and reported like those that ship."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError
+from oragent.report import load
+from oragent.search.config import build
+from oragent.search.strategies import STRATEGIES, chosen, settled
+from tests.cli.test_cli import complaint, oragent
+
+HILL = '''"""Climb: change one number of the best program so far."""
+
+import re
+
+from pydantic.dataclasses import dataclass
+
+from oragent.search.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Settings:
+    step: float = 0.3
+
+
+async def round(run):
+    best = run.archive.best
+    scale = 1 + run.own.step * run.rng.normal()
+    child = re.sub(r"[0-9.]+", lambda number: repr(float(number[0]) * scale), best.source, count=1)
+    await run.evaluate(child, [best.id], "step")
+
+
+STRATEGY = Strategy(name="hill", round=round, asks_model=False, islands=1, window=2, settings=Settings)
+'''
+
+
+@pytest.fixture
+def hill(tmp_path: Path) -> Path:
+    path = tmp_path / "elsewhere" / "climb.py"
+    path.parent.mkdir()
+    path.write_text(HILL)
+    return path
+
+
+def test_it_runs_resumes_from_its_own_copy_and_is_reported(toy: Path, tmp_path: Path, hill: Path) -> None:
+    done = oragent("run", "toy", "--strategy", hill, "--evaluations", 8, "strategy.options.step=0.5", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (run,) = (tmp_path / "outputs" / "toy").glob("*-hill")
+    assert (run / "strategy.py").read_text() == HILL
+    hill.unlink()
+    moved = run.rename(tmp_path / "moved")
+    assert oragent("resume", moved, "budget.evaluations=12", cwd=tmp_path).returncode == 0
+    data = load(moved)
+    assert (data.about.strategy, data.about.islands, data.spend.evaluations) == ("hill", 1, 12)
+    assert data.best.score < data.seed.score
+    assert "hill" in (moved / "report.html").read_text()
+    with sqlite3.connect(moved / "run.db") as db:
+        assert db.execute("SELECT DISTINCT origin FROM candidates WHERE round > 0").fetchall() == [("step",)]
+
+
+def test_it_is_compared(toy: Path, tmp_path: Path, hill: Path) -> None:
+    words = ("compare", "toy", "--strategies", f"gp,{hill}", "--seeds", 1, "--evaluations", 4)
+    done = oragent(*words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "outputs" / "comparison" / "report.html").read_text()
+    assert "toy by hill, seed 0" in page
+    again = oragent("compare", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert again.stdout.count("complete before") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("def round(run): pass", "exports nothing as STRATEGY, expected an oragent.Strategy"),
+        ("STRATEGY = 7", "exports a int as STRATEGY"),
+        ("def f(:", "line 1"),
+        ("import no_such_module", "cannot be run: ModuleNotFoundError"),
+        (HILL.replace('name="hill"', 'name="my hill"'), "a strategy's name must be a plain word, not 'my hill'"),
+        (HILL.replace("window=2", "window=0"), "islands and window must be positive"),
+    ],
+)
+def test_a_file_that_is_no_strategy_is_told_in_one_line(
+    toy: Path, tmp_path: Path, hill: Path, text: str, words: str
+) -> None:
+    hill.write_text(text)
+    assert words in complaint(oragent("run", "toy", "--strategy", hill, cwd=tmp_path))
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown strategy 'funsaerch': did you mean 'funsearch'"):
+        chosen(build({}, ["strategy.name=funsaerch"], "test"))
+    with pytest.raises(ConfigError, match="unknown strategy .annealing.: there are eoh, .*, or_agent, random, reevo. One of"):
+        chosen(build({}, ["strategy.name=annealing"], "test"))
+    with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
+        chosen(build({}, ["strategy.name=gone.py"], "test"))
+
+
+def test_options_are_checked_by_the_strategy(hill: Path) -> None:
+    named = f"strategy.name={hill}"
+    with pytest.raises(ConfigError, match=r"strategy\.options of hill: key 'step'"):
+        settled(build({}, [named, "strategy.options.step=far"], "test"))
+    with pytest.raises(ConfigError, match="'gp' takes no strategy.options, but got step"):
+        settled(build({}, ["strategy.name=gp", "strategy.options.step=1"], "test"))
+
+
+def test_every_shipped_strategy_says_under_its_own_name_what_an_engine_needs() -> None:
+    assert list(STRATEGIES) == sorted(STRATEGIES)
+    for name, strategy in STRATEGIES.items():
+        assert strategy.name == name
+    assert [name for name, one in STRATEGIES.items() if not one.asks_model] == ["gp"]
