@@ -72,6 +72,7 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
         "spent": spending,
         "ended": outcome.reason,
+        **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.path / "best.py",
         "report": page,
         "go on": " ".join(["oragent resume", shlex.quote(str(folder.path)), *_more(folder.config.budget, spent)]),

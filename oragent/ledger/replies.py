@@ -123,6 +123,11 @@ class Replies:
         row = self._database.row(query, request.key, request.digest)
         return None if row is None else _reply(row)
 
+    def called(self, key: str, role: str) -> RecordedReply | None:
+        """The reply to a call in a role, whatever its prompt was."""
+        row = self._database.row(f"SELECT * FROM {self._table} WHERE key = ? AND role = ?", key, role)
+        return None if row is None else _reply(row)
+
     def keep(self, reply: RecordedReply, digest: str) -> None:
         """Write a reply as soon as it has come; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])

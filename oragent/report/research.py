@@ -1,19 +1,17 @@
 """What a run with research rounds wrote down: its long-term memory and its trees of ideas."""
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from oragent.errors import StoreError
 from oragent.pages import format as in_words
 from oragent.search.store import Note
+from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
 
 __all__ = ["Branch", "Research", "Tree", "research"]
 
 LATEST = 10  # rounds whose trees are shown
 MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
-UNTRIED = "untried"  # the budget did not reach
 
 
 @dataclass(frozen=True)
@@ -81,44 +79,41 @@ def research(notes: Sequence[Note]) -> Research | None:
     Raises:
         StoreError: if a note is not what such a strategy writes.
     """
-    found = [note for note in notes if note.kind == "tree"]
+    found = [note for note in notes if note.kind == TREE]
     if not found:
         return None
     try:
-        raw = [json.loads(note.text) for note in found]
-        memories = [str(json.loads(note.text)["text"]) for note in notes if note.kind == "memory"]
-        trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], raw[-LATEST:], strict=True))
-        verdicts = [
-            MARKS.get(node["state"], "") for tree in raw for node in tree["nodes"][1:] if node["state"] != UNTRIED
-        ]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as problem:
+        every = [TreeNote.load(note.text) for note in found]
+        memories = [MemoryNote.load(note.text).text for note in notes if note.kind == MEMORY]
+    except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
+    trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], every[-LATEST:], strict=True))
+    verdicts = [MARKS.get(node.state, "") for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
     left_out = len(found) - len(trees)
     return Research((memories or [""])[-1], trees[::-1], left_out, len(verdicts), verdicts.count("better"))
 
 
-def _tree(number: int, tree: Mapping[str, Any]) -> Tree:
-    start = f"{'the elitist' if tree['elitist'] else 'parents'} {' and '.join(tree['start'])}"
-    return Tree(number, start, tuple(_branches(tree["nodes"], 0, 1)))
+def _tree(number: int, tree: TreeNote) -> Tree:
+    start = f"{'the elitist' if tree.elitist else 'parents'} {' and '.join(tree.start)}"
+    return Tree(number, start, tuple(_branches(tree.nodes, 0, 1)))
 
 
-def _branches(nodes: Sequence[Mapping[str, Any]], parent: int, depth: int) -> Iterator[Branch]:
+def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Branch]:
     for node in nodes:
-        if node["parent"] == parent and node["state"] != UNTRIED:
-            scored = node["score"] is not None
+        if node.parent == parent and node.state != UNTRIED:
             yield Branch(
                 depth=depth,
-                title=node["title"],
-                idea=node["idea"],
-                candidate=node["candidate"] or "",
-                outcome=in_words.score(node["score"]) if scored else node["failure"],
-                verdict=MARKS.get(node["state"], ""),
-                report=node["report"],
-                steps=tuple(_step(step) for step in node["steps"]),
+                title=node.title,
+                idea=node.idea,
+                candidate=node.candidate or "",
+                outcome=node.failure if node.score is None else in_words.score(node.score),
+                verdict=MARKS.get(node.state, ""),
+                report=node.report,
+                steps=tuple(map(_step, node.steps)),
             )
-            yield from _branches(nodes, node["number"], depth + 1)
+            yield from _branches(nodes, node.number, depth + 1)
 
 
-def _step(step: Mapping[str, Any]) -> str:
-    verdict = "" if step["kind"] == "probe" else ", kept" if step["better"] else ", taken back"
-    return f"{step['kind']}: {step['change']} → {step['outcome']}{verdict}. {step['lesson']}".rstrip()
+def _step(step: Step) -> str:
+    verdict = "" if step.kind == "probe" else ", kept" if step.better else ", taken back"
+    return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

@@ -58,11 +58,13 @@ class Outcome:
         reason: one line.
         complete: whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
         progress: where it stood then.
+        remark: what a person should know beside; empty for nothing.
     """
 
     reason: str
     complete: bool
     progress: Progress
+    remark: str = ""
 
 
 class Observer(Protocol):

@@ -5,17 +5,18 @@ import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Sandbox
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
+from oragent.ledger import Replaying
 from oragent.llm.client import Client
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Model, ModelSettings
 from oragent.llm.prices import Prices
-from oragent.llm.recorded import silent
 from oragent.llm.scripted import Scripted
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
@@ -68,14 +69,24 @@ async def _search(
         async with _models(config, root, replay) as (model, cast):
             folder = open_folder()
             with Store(folder.database) as store:
+                recorded = Replaying(store.replies)
                 if replay:
                     store.replies.take_over(replay)
+                    model = recorded
                 pool = Pool(config.cores, sandbox)
                 engine = Engine(folder, store, pool, chosen(folder.config), model, observer, cast)
                 try:
-                    return await _interruptible(engine)
+                    outcome = await _interruptible(engine)
                 finally:
                     pool.close()
+                return replace(outcome, remark=_reworded(recorded.reworded))
+
+
+def _reworded(count: int) -> str:
+    if not count:
+        return ""
+    prompts = "1 prompt reads" if count == 1 else f"{count:,} prompts read"
+    return f"{prompts} otherwise than when the run was recorded, as another version wrote it; the replies were the same"
 
 
 async def _interruptible(engine: Engine) -> Outcome:
@@ -110,7 +121,7 @@ async def _models(
         yield None, {}
         return
     if replay:
-        yield silent, {}
+        yield None, {}  # its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")

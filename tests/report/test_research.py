@@ -54,7 +54,9 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
         node(3, 1, "worse", 6.55, candidate="3.4"),
         node(4, 0, "untried", None),
     )
-    folder = noted(tmp_path, Note(99, "tree", tree(*nodes)), Note(99, "memory", json.dumps({"text": "Use 1/d**2."})))
+    folder = noted(
+        tmp_path, Note(99, "tree", tree(*nodes)), Note(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 3}))
+    )
     found = load(folder).research
     assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
     branches = found.trees[0].branches
@@ -88,7 +90,9 @@ def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) 
 
 def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
     hostile = node(1, 0, "open", 6.0, title=ATTACK, idea=ATTACK, report=ATTACK, candidate=ATTACK, steps=STEPS)
-    folder = noted(tmp_path, Note(99, "tree", tree(hostile)), Note(99, "memory", json.dumps({"text": ATTACK})))
+    folder = noted(
+        tmp_path, Note(99, "tree", tree(hostile)), Note(99, "memory", json.dumps({"text": ATTACK, "horizon": 3}))
+    )
     page = Page(write(folder).read_text())
     assert "script" not in [name for name, _ in page.tags]
     assert "\x1b[31m" not in printed(folder, 100)

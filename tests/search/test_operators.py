@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.search.candidate import Elite
-from oragent.search.strategies.asking import fill
+from oragent.search.prompting import fill
 from oragent.search.strategies.operators import LONGEST, prose, thought, write
 from tests.search.test_funsearch import opened, record
 

@@ -101,7 +101,7 @@ def test_a_tree_ends_and_its_open_leaves_are_better_than_all_above_them(opened, 
 
 def test_a_dumped_tree_is_json_with_the_names_of_its_candidates() -> None:
     tree = grown({0: [2, None]})
-    dumped = json.loads(tree.dump(True, {"e2": "4.1"}))
+    dumped = json.loads(tree.note(True, {"e2": "4.1"}).dump())
     assert dumped["start"] == ["e0"]
     assert [node["candidate"] for node in dumped["nodes"]] == ["e0", "4.1", None]
     assert [node["score"] for node in dumped["nodes"]] == [0, 2, None]

@@ -93,7 +93,9 @@ def test_a_file_that_is_no_strategy_is_told_in_one_line(
 def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown strategy 'funsaerch': did you mean 'funsearch'"):
         chosen(build({}, ["strategy.name=funsaerch"], "test"))
-    with pytest.raises(ConfigError, match="unknown strategy .annealing.: there are eoh, .*, or_agent, random, reevo. One of"):
+    with pytest.raises(
+        ConfigError, match=r"unknown strategy .annealing.: there are eoh, .*, or_agent, random, reevo\. One of"
+    ):
         chosen(build({}, ["strategy.name=annealing"], "test"))
     with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
         chosen(build({}, ["strategy.name=gone.py"], "test"))
@@ -103,7 +105,7 @@ def test_options_are_checked_by_the_strategy(hill: Path) -> None:
     named = f"strategy.name={hill}"
     with pytest.raises(ConfigError, match=r"strategy\.options of hill: key 'step'"):
         settled(build({}, [named, "strategy.options.step=far"], "test"))
-    with pytest.raises(ConfigError, match="'gp' takes no strategy.options, but got step"):
+    with pytest.raises(ConfigError, match=r"'gp' takes no strategy\.options, but got step"):
         settled(build({}, ["strategy.name=gp", "strategy.options.step=1"], "test"))
 
 

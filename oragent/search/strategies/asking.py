@@ -2,34 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
-from string import Template
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-from oragent.errors import CandidateError, ReplyError
+from oragent.errors import ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
-from oragent.programs import syntax
+from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code
-from oragent.search.candidate import Candidate
+from oragent.search.candidate import Candidate, Parent
+from oragent.search.prompting import fill
 from oragent.search.run import Run
 
-__all__ = ["Asked", "Parent", "ask_and_read", "ask_for_program", "fill", "program"]
+__all__ = ["Asked", "ask_and_read", "ask_for_program", "program"]
 
 T = TypeVar("T")
-
-
-class Parent(Protocol):
-    """A program that a prompt shows: an elite, or a candidate of the same round by its fingerprint."""
-
-    @property
-    def id(self) -> str:
-        """Its name in a line of descent."""
-
-    @property
-    def source(self) -> str:
-        """Its text."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +33,6 @@ class Asked(Generic[T]):
     problem: str = ""
 
 
-def fill(template: str, **values: object) -> str:
-    """Fill a prompt template of ``search/prompts``."""
-    return _template(template).substitute({name: str(value) for name, value in values.items()}).strip()
-
-
-@lru_cache
-def _template(name: str) -> Template:
-    return Template((files("oragent.search") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
-
-
 async def ask_and_read(
     run: Run,
     role: str,
@@ -71,19 +47,19 @@ async def ask_and_read(
         run: the round.
         role: of the model, for accounts.
         messages: the prompt.
-        read: takes what is wanted out of a reply; raises ``ReplyError`` or ``CandidateError`` where it is not there.
+        read: takes what is wanted out of a reply; raises ``ReplyError`` where it is not there.
         complain: turns that error into the prompt for the repair.
         temperature: of the model; None: its own.
     """
     reply = await run.ask(role, messages, temperature)
     try:
         return Asked(read(reply.text), reply)
-    except (ReplyError, CandidateError) as problem:
+    except ReplyError as problem:
         again = [*messages, Message("assistant", reply.text), Message("user", complain(str(problem)))]
     reply = await run.ask("repair", again, temperature)
     try:
         return Asked(read(reply.text), reply)
-    except (ReplyError, CandidateError) as problem:
+    except ReplyError as problem:
         return Asked(None, reply, str(problem))
 
 
@@ -127,9 +103,10 @@ def program(run: Run, text: str, base: str | None) -> str:
         base: what edits apply to.
 
     Raises:
-        ReplyError: there is none.
-        CandidateError: it has another signature, or cannot be compiled.
+        ReplyError: there is none, it has another signature, or cannot be compiled.
     """
     source = extract_code(text, run.problem.about.function, base)
-    syntax.check(source, run.problem.signature)
+    found = inspect(source, run.problem.signature)
+    if found.problem:
+        raise ReplyError(found.problem)
     return source

@@ -20,9 +20,9 @@ from oragent.llm.model import Message
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.history import resetting
+from oragent.search.prompting import fill, show
 from oragent.search.run import Run
-from oragent.search.strategies.asking import ask_for_program, fill
-from oragent.search.strategies.operators import show
+from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "islands", "prompt", "round"]

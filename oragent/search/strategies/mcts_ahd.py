@@ -21,10 +21,10 @@ from dataclasses import dataclass, field
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
+from oragent.search.prompting import fill, show
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
-from oragent.search.strategies.asking import fill
-from oragent.search.strategies.operators import apply, prose, remember, show
+from oragent.search.strategies.operators import apply, prose, remember
 from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "Node", "backpropagate", "exploration", "round", "select", "take_turn", "tree"]

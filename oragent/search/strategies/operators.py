@@ -13,10 +13,11 @@ from oragent.llm.model import Message
 from oragent.programs import syntax
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.prompting import fill, show
 from oragent.search.run import Run
-from oragent.search.strategies.asking import ask_for_program, fill
+from oragent.search.strategies.asking import ask_for_program
 
-__all__ = ["apply", "prose", "remember", "show", "thought", "thoughts", "write"]
+__all__ = ["apply", "prose", "remember", "thought", "thoughts", "write"]
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
@@ -52,7 +53,7 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         ideas: thoughts behind programs, by id.
     """
     about, known = run.problem.about, ideas or {}
-    programs = [show(f"Program {place}", one, known.get(one.id, "")) for place, one in enumerate(shown, 1)]
+    programs = [show(f"Program {place}", one, idea=known.get(one.id, "")) for place, one in enumerate(shown, 1)]
     heading = (
         f"Here are programs that were tried, with their scores. A {about.direction.comparative} score is better.\n\n"
         if shown
@@ -73,13 +74,6 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         [Part("what is known about the problem", [run.problem.knowledge.strip()]), Part("programs", programs, keep=1)],
         run.room,
     )
-
-
-def show(label: str, one: Elite, idea: str = "") -> str:
-    """Show a model a program with its score, its figures and the idea behind it."""
-    figures = ", ".join(f"{name}: {value}" for name, value in one.metrics.items() if not name.endswith("seconds"))
-    thinking = f"Idea: {idea}\n" if idea else ""
-    return f"{label}, score {one.score:.6g} ({figures}):\n{thinking}```python\n{one.source.strip()}\n```"
 
 
 def thought(reply: str) -> str:

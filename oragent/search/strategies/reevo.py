@@ -17,10 +17,11 @@ from itertools import combinations
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
+from oragent.search.prompting import fill, show
 from oragent.search.run import Run
 from oragent.search.selection import best
-from oragent.search.strategies.asking import ask_for_program, fill
-from oragent.search.strategies.operators import prose, show, write
+from oragent.search.strategies.asking import ask_for_program
+from oragent.search.strategies.operators import prose, write
 from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "round"]

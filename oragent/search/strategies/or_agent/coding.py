@@ -5,8 +5,9 @@ from dataclasses import replace
 
 from oragent.llm.model import Message
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.prompting import fill
 from oragent.search.run import Run
-from oragent.search.strategies.asking import ask_for_program, fill
+from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea
 

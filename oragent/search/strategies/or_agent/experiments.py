@@ -5,14 +5,16 @@ from dataclasses import dataclass, field
 
 from oragent.llm.model import Message
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.prompting import fill
 from oragent.search.run import Run
-from oragent.search.strategies.asking import ask_and_read, fill
+from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action
 from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
+from oragent.search.strategies.or_agent.notes import Step
 from oragent.search.strategies.or_agent.reflection import gradient, report
-from oragent.search.strategies.or_agent.tree import Idea, Step
+from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune
 
 __all__ = ["Session", "experiment"]

@@ -8,8 +8,9 @@ from oragent.errors import ReplyError
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
+from oragent.search.prompting import fill
 from oragent.search.run import Run
-from oragent.search.strategies.asking import ask_and_read, fill
+from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 

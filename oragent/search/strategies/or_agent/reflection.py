@@ -4,18 +4,17 @@ After an experiment: what changed, what happened and why (the verbal gradient). 
 the lead rewrites (momentum). Beyond a length it is compressed (weight decay). As in Liu et al. 2026 (arXiv:2602.13769).
 """
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.prompting import figures, fill
 from oragent.search.run import Run
-from oragent.search.strategies.asking import fill
 from oragent.search.strategies.or_agent import telling
-from oragent.search.strategies.or_agent.tree import Idea, Step
+from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
+from oragent.search.strategies.or_agent.tree import Idea
 
 __all__ = ["Memory", "gradient", "recalled", "report", "rewrite"]
 
@@ -41,7 +40,8 @@ async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
     after = telling.scored(candidate)
     result = telling.trouble(candidate.evaluation)
     if after is not None:
-        result = f"{telling.verdict(run, before.score, after.score)}, {telling.figures(run, after, before)}"
+        told = figures(after, bins=telling.bins(run), beside=before)
+        result = f"{telling.verdict(run, before.score, after.score)}, {told}"
     values = {
         "change": telling.change(before.source, candidate.source),
         "result": result,
@@ -69,20 +69,21 @@ def recalled(run: Run) -> Memory:
     Rounds overlap, so the memory of one does not know the reports of the other: it says up to which round it does.
     """
     text, horizon = run.problem.knowledge.strip(), 0
-    for note in run.recall("memory")[-1:]:
-        latest = json.loads(note.text)
-        text, horizon = latest["text"], latest["horizon"]
-    trees = (json.loads(note.text) for note in run.recall("tree") if note.round > horizon)
-    pending = tuple(
-        _reported(run, tree, node) for tree in trees for node in tree["nodes"][1:] if node["state"] != "untried"
-    )
+    for note in run.recall(MEMORY)[-1:]:
+        latest = MemoryNote.load(note.text)
+        text, horizon = latest.text, latest.horizon
+    trees = (TreeNote.load(note.text) for note in run.recall(TREE) if note.round > horizon)
+    pending = tuple(_reported(run, tree, node) for tree in trees for node in tree.nodes[1:] if node.state != UNTRIED)
     return Memory(text, pending)
 
 
-def _reported(run: Run, tree: Mapping[str, Any], node: Mapping[str, Any]) -> str:
-    start, end = tree["nodes"][node["parent"]]["score"], node["score"]
-    result = node["failure"] if end is None else f"score {end:.6g}, {telling.verdict(run, start, end)}"
-    return f"- {node['title']}: from score {start:.6g} to {result}. {node['report'] or node['idea']}"
+def _reported(run: Run, tree: TreeNote, node: NodeNote) -> str:
+    start = tree.nodes[node.parent or 0].score
+    assert start is not None  # only what has a solution gets children
+    result = node.failure
+    if node.score is not None:
+        result = f"score {node.score:.6g}, {telling.verdict(run, start, node.score)}"
+    return f"- {node.title}: from score {start:.6g} to {result}. {node.report or node.idea}"
 
 
 async def rewrite(run: Run, memory: Memory) -> str:
@@ -96,7 +97,7 @@ async def rewrite(run: Run, memory: Memory) -> str:
     if len(text.split()) > agent.memory_words:
         prompt = fill("or_agent_compress", memory=text, words=agent.memory_words)
         text = _cut(await _prose(run, "reflect", prompt, 4 * agent.memory_words) or text, agent.memory_words)
-    run.note("memory", json.dumps({"text": text, "horizon": run.horizon}))
+    run.note(MEMORY, MemoryNote(text, run.horizon).dump())
     return text
 
 

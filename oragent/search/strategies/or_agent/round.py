@@ -12,6 +12,7 @@ from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.coding import implement
 from oragent.search.strategies.or_agent.experiments import Session, experiment
 from oragent.search.strategies.or_agent.ideas import propose
+from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import recalled, rewrite
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 
@@ -55,7 +56,7 @@ async def round(run: Run) -> None:
             works = [partial(explore, idea=idea, leaf=leaf, start=tree.programs(leaf)) for idea in ideas]
             tree.grow(leaf, await run.fork(works, islands))
     finally:
-        run.note("tree", tree.dump(start.elitist, _names(run)))
+        run.note(TREE, tree.note(start.elitist, _names(run)).dump())
 
 
 def choose_start(run: Run) -> Start:
@@ -100,7 +101,7 @@ async def _explored(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite], ex
         if experiments:
             await experiment(run, session)
     except BudgetExhausted:
-        node.state = "open" if session else "untried"  # at least not to its end, which is no fault of the idea
+        node.state = "open" if session else UNTRIED  # at least not to its end, which is no fault of the idea
     if session:
         node.solution, node.steps, node.report = session.best, session.steps, session.report
     return node

@@ -2,23 +2,22 @@
 
 import ast
 import difflib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from oragent.evaluation import Evaluation
 from oragent.programs.syntax import parse
 from oragent.search.candidate import Candidate, Elite
+from oragent.search.prompting import fill, show
 from oragent.search.run import Run
-from oragent.search.strategies.asking import fill
-from oragent.search.strategies.or_agent.tree import Node, Step, Tree
+from oragent.search.strategies.or_agent.notes import Step
+from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
+    "bins",
     "change",
     "contract",
-    "figures",
     "outcome",
     "program",
-    "said",
     "scored",
     "steps",
     "task",
@@ -53,9 +52,14 @@ def scored(candidate: Candidate) -> Elite | None:
     return None if candidate.score is None else Elite.of(candidate)
 
 
-def program(run: Run, label: str, elite: Elite, beside: Elite | None = None) -> str:
+def bins(run: Run) -> list[str]:
+    """The features whose bins prompts tell."""
+    return [feature.name for feature in run.problem.about.features]
+
+
+def program(run: Run, label: str, elite: Elite) -> str:
     """A program with its score, figures and cell."""
-    return f"{label}, {figures(run, elite, beside)}:\n```python\n{elite.source.strip()}\n```"
+    return show(label, elite, bins=bins(run))
 
 
 def undocumented(source: str) -> str:
@@ -70,34 +74,10 @@ def undocumented(source: str) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def figures(run: Run, elite: Elite, beside: Elite | None = None) -> str:
-    """Score, metrics and features; those of another program in brackets behind each."""
-    other = dict(_rows(run, beside)) if beside else {}
-    past = {name: f" (before: {value})" for name, value in other.items()}
-    return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _rows(run, elite))
-
-
 def verdict(run: Run, before: float, after: float) -> str:
     """Whether a score is better than another, in words: models mistake which way is up."""
     gain = run.archive.fitness(after) - run.archive.fitness(before)
     return "better" if gain > 0 else "worse" if gain < 0 else "neither better nor worse"
-
-
-def _rows(run: Run, elite: Elite) -> list[tuple[str, str]]:
-    rows = [("score", f"{elite.score:.6g}")]
-    rows += [(name, said(value)) for name, value in _timeless(elite.metrics).items()]
-    names = [feature.name for feature in run.problem.about.features]
-    return rows + [(f"{name} bin", str(value)) for name, value in zip(names, elite.features or (), strict=False)]
-
-
-def _timeless(metrics: Mapping[str, Any]) -> dict[str, Any]:
-    """Metrics without times, which differ from run to run: a prompt must not."""
-    return {name: value for name, value in metrics.items() if not name.endswith("seconds")}
-
-
-def said(value: Any) -> str:
-    """A figure with six digits that count; anything else as it is, at most 80 characters."""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
 
 
 def outcome(candidate: Candidate) -> str:

@@ -1,14 +1,13 @@
 """The tree of ideas of one round: what was tried from where, what came of it, and which leaf is opened next."""
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from oragent.search.candidate import Elite
+from oragent.search.strategies.or_agent.notes import UNTRIED, NodeNote, Step, TreeNote
 
-__all__ = ["Idea", "Node", "Step", "Tree"]
+__all__ = ["Idea", "Node", "Tree"]
 
 
 @dataclass(frozen=True)
@@ -22,25 +21,6 @@ class Idea:
 
     title: str
     text: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """An experiment on a solution.
-
-    Attributes:
-        kind: ``edit``, ``tune`` or ``probe``.
-        change: what was done, in words.
-        outcome: the score, or how it failed.
-        better: whether it became the solution; otherwise it was taken back.
-        lesson: what was learned from it; empty where nobody was asked.
-    """
-
-    kind: str
-    change: str
-    outcome: str
-    better: bool
-    lesson: str = ""
 
 
 @dataclass
@@ -125,7 +105,7 @@ class Tree:
         for child in children:
             child.number = len(self.nodes)
             self.nodes.append(child)
-            if child.state == "untried":
+            if child.state == UNTRIED:
                 continue
             if child.solution is None:
                 child.state = "failed"
@@ -138,10 +118,10 @@ class Tree:
         for node in self._line(leaf):
             node.visits += 1
 
-    def dump(self, elitist: bool, names: Mapping[str, str]) -> str:
-        """The tree as JSON, for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
-        start = [elite.id for elite in self.start]
-        return json.dumps({"elitist": elitist, "start": start, "nodes": [_plain(node, names) for node in self.nodes]})
+    def note(self, elitist: bool, names: Mapping[str, str]) -> TreeNote:
+        """The tree for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
+        start = tuple(elite.id for elite in self.start)
+        return TreeNote(elitist, start, tuple(_noted(node, names) for node in self.nodes))
 
     def _value(self, node: Node) -> float:
         return -math.inf if node.solution is None else self._fitness(node.solution.score)
@@ -169,17 +149,17 @@ class Tree:
             yield node
 
 
-def _plain(node: Node, names: Mapping[str, str]) -> dict[str, Any]:
+def _noted(node: Node, names: Mapping[str, str]) -> NodeNote:
     solution = node.solution
-    return {
-        "number": node.number,
-        "parent": node.parent,
-        "title": node.idea.title if node.idea else "",
-        "idea": node.idea.text if node.idea else "",
-        "state": node.state,
-        "candidate": solution and names.get(solution.id, solution.id),
-        "score": solution and solution.score,
-        "failure": node.failure,
-        "steps": [vars(step) for step in node.steps],
-        "report": node.report,
-    }
+    return NodeNote(
+        number=node.number,
+        parent=node.parent,
+        title=node.idea.title if node.idea else "",
+        idea=node.idea.text if node.idea else "",
+        state=node.state,
+        candidate=names.get(solution.id, solution.id) if solution else None,
+        score=solution.score if solution else None,
+        failure=node.failure,
+        steps=tuple(node.steps),
+        report=node.report,
+    )

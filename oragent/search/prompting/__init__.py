@@ -1,0 +1,6 @@
+"""What prompts are written with, whoever asks: templates, and programs with their figures."""
+
+from oragent.search.prompting.programs import figures, said, show
+from oragent.search.prompting.templates import fill
+
+__all__ = ["figures", "fill", "said", "show"]

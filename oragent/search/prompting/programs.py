@@ -1,0 +1,41 @@
+"""A program as a model is shown it: its label, score and figures, the idea behind it, its text."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from oragent.search.candidate import Elite
+
+__all__ = ["figures", "said", "show"]
+
+
+def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), beside: Elite | None = None) -> str:
+    """Show a program.
+
+    Args:
+        label: what the prompt calls it.
+        one: the program.
+        idea: the thought behind it; empty where none is known.
+        bins: names of the features whose bins are told; without names none are.
+        beside: another program, whose figures stand in brackets behind its own.
+    """
+    thinking = f"Idea: {idea}\n" if idea else ""
+    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}```python\n{one.source.strip()}\n```"
+
+
+def figures(one: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
+    """Score, metrics and bins on one line; those of another program in brackets behind each."""
+    other = dict(_rows(beside, bins)) if beside else {}
+    past = {name: f" (before: {value})" for name, value in other.items()}
+    return ", ".join(f"{name} {value}{past.get(name, '')}" for name, value in _rows(one, bins))
+
+
+def said(value: Any) -> str:
+    """A figure with six digits that count; anything else as it is, at most 80 characters."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)[:80]
+
+
+def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
+    # Times differ from run to run: a prompt must not.
+    timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
+    cell = [(f"{name} bin", str(value)) for name, value in zip(bins, one.features or (), strict=False)]
+    return [("score", f"{one.score:.6g}"), *timeless, *cell]

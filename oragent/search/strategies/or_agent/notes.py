@@ -1,0 +1,144 @@
+"""What research rounds write down for later rounds and for reports: trees of ideas, and the long-term memory.
+
+The one schema of these notes, each JSON in the store.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+__all__ = ["MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "Step", "TreeNote"]
+
+TREE, MEMORY = "tree", "memory"  # kinds of notes
+UNTRIED = "untried"  # state of an idea that the budget did not reach
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Step:
+    """An experiment on a solution.
+
+    Attributes:
+        kind: ``edit``, ``tune`` or ``probe``.
+        change: what was done, in words.
+        outcome: the score, or how it failed.
+        better: whether it became the solution; otherwise it was taken back.
+        lesson: what was learned from it; empty where nobody was asked.
+    """
+
+    kind: str
+    change: str
+    outcome: str
+    better: bool
+    lesson: str = ""
+
+
+@dataclass(frozen=True)
+class NodeNote:
+    """An idea of a tree, and what came of it.
+
+    Attributes:
+        number: in the order of the round; the root is 0.
+        parent: number of the node that it is for; None for the root.
+        title: a few words; empty for the root.
+        idea: how it was to be done.
+        state: as in ``tree.Node``.
+        candidate: id of its solution; None without one.
+        score: of that.
+        failure: why there is none.
+        steps: the experiments on it.
+        report: what came of them, in words.
+    """
+
+    number: int
+    parent: int | None
+    title: str
+    idea: str
+    state: str
+    candidate: str | None
+    score: float | None
+    failure: str
+    steps: tuple[Step, ...]
+    report: str
+
+
+@dataclass(frozen=True)
+class TreeNote:
+    """A round's tree.
+
+    Attributes:
+        elitist: whether it began at the best program ever, alone.
+        start: ids of the programs at its root.
+        nodes: the root and all ideas, in the order of their numbers.
+    """
+
+    elitist: bool
+    start: tuple[str, ...]
+    nodes: tuple[NodeNote, ...]
+
+    def dump(self) -> str:
+        """The note's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> "TreeNote":
+        """Read a note.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        tree = _object(text, cls)
+        nodes = [_made(NodeNote, node) for node in _list(tree["nodes"])]
+        known = [
+            NodeNote(**{**vars(node), "steps": tuple(_made(Step, step) for step in _list(node.steps))})
+            for node in nodes
+        ]
+        return cls(bool(tree["elitist"]), tuple(map(str, _list(tree["start"]))), tuple(known))
+
+
+@dataclass(frozen=True)
+class MemoryNote:
+    """The long-term memory, as a round left it.
+
+    Attributes:
+        text: what is known, in words.
+        horizon: the last round whose reports it has taken in.
+    """
+
+    text: str
+    horizon: int
+
+    def dump(self) -> str:
+        """The note's text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def load(cls, text: str) -> "MemoryNote":
+        """Read a note.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        return _made(cls, _object(text, cls))
+
+
+def _object(text: str, kind: type[Any]) -> dict[str, Any]:
+    found = json.loads(text)
+    missing = [field.name for field in fields(kind) if not isinstance(found, dict) or field.name not in found]
+    if missing:
+        raise ValueError(f"a note lacks {', '.join(missing)}")
+    return dict(found)
+
+
+def _made(kind: type[T], values: Any) -> T:
+    try:
+        return kind(**values)
+    except TypeError as problem:
+        raise ValueError(f"a note is broken: {problem}") from None
+
+
+def _list(value: Any) -> Sequence[Any]:
+    if not isinstance(value, list | tuple):
+        raise ValueError(f"a note has {type(value).__name__} where a list was expected")
+    return value
