@@ -1,5 +1,7 @@
-"""The border: start an evaluation, bound it, end it, read its result."""
+"""The border: whatever runs, start it, bound it, end it, and say how it ended."""
 
-from oragent.sandbox.limits import Limits
+from oragent.sandbox.border import Sandbox
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import FOLDER, PYTHON, Command, Ended, Limits
 
-__all__ = ["Limits"]
+__all__ = ["FOLDER", "PYTHON", "Command", "End", "Ended", "Limits", "Sandbox"]

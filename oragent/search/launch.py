@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from oragent.errors import ConfigError
-from oragent.evaluation import Job, Sandbox
+from oragent.evaluation import Job, Runner
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.llm.client import Client
@@ -63,15 +63,15 @@ async def _search(
     observer: Observer,
     replay: Path | None,
 ) -> Outcome:
-    with Sandbox(config.cores, warm=config.zygote) as sandbox:
+    with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
-        sandbox.host(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay) as (model, cast):
             folder = open_folder()
             with Store(folder.database) as store:
                 if replay:
                     store.copy_replies(replay)
-                pool, name = Pool(config.cores, sandbox), config.strategy_name
+                pool, name = Pool(config.cores, runner), config.strategy_name
                 engine = Engine(
                     folder, store, pool, STRATEGIES[name], model, observer, cast, remembering=name in REMEMBERING
                 )
