@@ -3,13 +3,14 @@
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from oragent.protocol import Status
-from oragent.sandbox import FOLDER, PYTHON, Command, Limits
+from oragent.protocol import Failure, Result, Status
+from oragent.sandbox import FOLDER, PYTHON, Command, Ended, Limits
 
 __all__ = ["USAGE", "Evaluation", "Job"]
 
+LOG_CHARACTERS = 4000  # kept of what it printed
 USAGE = "usage:"  # how argparse begins when it refuses arguments
 
 
@@ -84,6 +85,22 @@ class Evaluation:
     wall_s: float = 0.0
     cpu_s: float = 0.0
     peak_mb: float = 0.0
+
+    @classmethod
+    def of(cls, found: Result | Failure, ended: Ended) -> Self:
+        """Put together what an evaluator found and how its process ended."""
+        told: dict[str, Any] = {
+            "log": ended.stderr[-LOG_CHARACTERS:],
+            "output": ended.stdout[-LOG_CHARACTERS:],
+            "end": ended.end,
+            "queued_s": round(ended.queued_s, 4),
+            "wall_s": round(ended.wall_s, 4),
+            "cpu_s": round(ended.cpu_s, 4),
+            "peak_mb": round(ended.peak_mb, 1),
+        }
+        if isinstance(found, Failure):
+            return cls(found.status, message=found.message, traceback=found.traceback, **told)
+        return cls(Status.OK, found.score, found.features, found.metrics, **told)
 
     @property
     def ran(self) -> bool:

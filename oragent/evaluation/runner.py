@@ -3,7 +3,7 @@
 from typing import Self
 
 from oragent.evaluation.job import Evaluation, Job
-from oragent.evaluation.verdict import judge
+from oragent.evaluation.verdict import verdict
 from oragent.sandbox import Sandbox
 
 __all__ = ["Runner", "evaluate"]
@@ -35,7 +35,8 @@ class Runner:
             OSError: if the machine does: no room, no process to be had.
         """
         warm_up = job.evaluator if job.is_python else None
-        return judge(self._sandbox(job.command(), root_dir=job.root_dir, warm_up=warm_up), job.limits)
+        ended = self._sandbox(job.command(), root_dir=job.root_dir, warm_up=warm_up)
+        return Evaluation.of(verdict(ended, job.limits), ended)
 
     def start(self, job: Job) -> None:
         """Start the server of a job's problem, and do not wait until it is warm."""

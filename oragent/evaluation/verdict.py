@@ -1,41 +1,22 @@
 """What the end of an evaluator's process means: a status, and a score if and only if that is ``ok``."""
 
 import signal
-from typing import Any
 
-from oragent.evaluation.job import USAGE, Evaluation
+from oragent.evaluation.job import USAGE
 from oragent.protocol import Failure, Result, Status, parse
 from oragent.sandbox import End, Ended, Limits
 from oragent.sandbox.border import LIVES
 
-__all__ = ["judge"]
-
-LOG_CHARACTERS = 4000
+__all__ = ["verdict"]
 
 
-def judge(ended: Ended, limits: Limits) -> Evaluation:
-    """Read an evaluation off the end of its evaluator's process.
+def verdict(ended: Ended, limits: Limits) -> Result | Failure:
+    """Read off the end of an evaluator's process what it found.
 
     Args:
-        ended: how that ended.
+        ended: how the process ended.
         limits: which it had to keep.
     """
-    verdict = _verdict(ended, limits)
-    told: dict[str, Any] = {
-        "log": ended.stderr[-LOG_CHARACTERS:],
-        "output": ended.stdout[-LOG_CHARACTERS:],
-        "end": ended.end,
-        "queued_s": round(ended.queued_s, 4),
-        "wall_s": round(ended.wall_s, 4),
-        "cpu_s": round(ended.cpu_s, 4),
-        "peak_mb": round(ended.peak_mb, 1),
-    }
-    if isinstance(verdict, Failure):
-        return Evaluation(verdict.status, message=verdict.message, traceback=verdict.traceback, **told)
-    return Evaluation(Status.OK, verdict.score, verdict.features, verdict.metrics, **told)
-
-
-def _verdict(ended: Ended, limits: Limits) -> Result | Failure:
     code = ended.code
     if ended.end is End.LOST:
         return Failure(Status.CRASHED, f"the process that watches over it was killed, {LIVES} times")

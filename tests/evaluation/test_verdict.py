@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation import Job
-from oragent.evaluation.verdict import judge
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.verdict import verdict
 from oragent.protocol import Result, Status, format_result
 from oragent.sandbox import FOLDER, PYTHON, End, Ended, Limits
 
@@ -14,10 +14,12 @@ BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 LIMITS = Limits(wall_s=7)
 
 
+def judge(ended: Ended) -> Evaluation:
+    return Evaluation.of(verdict(ended, LIMITS), ended)
+
+
 def test_a_result_that_was_printed_is_the_score() -> None:
-    found = judge(
-        Ended(End.EXITED, 0, BLOCK, "log", wall_s=1.23456, cpu_s=0.98765, peak_mb=12.34, queued_s=0.5), LIMITS
-    )
+    found = judge(Ended(End.EXITED, 0, BLOCK, "log", wall_s=1.23456, cpu_s=0.98765, peak_mb=12.34, queued_s=0.5))
     assert (found.status, found.score, found.features, found.metrics) == (Status.OK, 3.5, (1, 2), {"a": 1.5})
     assert (found.end, found.wall_s, found.cpu_s, found.peak_mb) == ("exited", 1.2346, 0.9877, 12.3)
     assert (found.output, found.log, found.queued_s) == (BLOCK, "log", 0.5)
@@ -43,7 +45,7 @@ def test_a_result_that_was_printed_is_the_score() -> None:
     ],
 )
 def test_no_other_end_has_a_score(ended: Ended, status: str, words: str) -> None:
-    found = judge(ended, LIMITS)
+    found = judge(ended)
     assert (found.status, found.score) == (status, None)
     assert words in found.message
 
