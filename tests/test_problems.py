@@ -41,7 +41,7 @@ def _installed(folder: Path) -> None:
 def complaints(folder: Path, quick: bool) -> list[Finding]:
     return [
         finding
-        for finding in check(folder, ROOT, quick=quick)
+        for finding in check(folder, ROOT, child_of_seed, quick=quick)
         if finding.level is Level.FAILURE
         or (finding.level is Level.WARNING and (folder.name, finding.title) not in ALLOWED)
     ]

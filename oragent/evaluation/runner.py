@@ -4,7 +4,7 @@ from typing import Self
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.verdict import verdict
-from oragent.sandbox import Sandbox
+from oragent.sandbox.border import Sandbox
 
 __all__ = ["Runner", "evaluate"]
 

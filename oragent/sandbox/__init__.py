@@ -1,7 +1,9 @@
-"""The border: whatever runs, start it, bound it, end it, and say how it ended."""
+"""The border: whatever runs, start it, bound it, end it, and say how it ended; ``border.Sandbox`` does.
 
-from oragent.sandbox.border import Sandbox
+What is imported here a server imports too, and every process that it forks has to carry: values, and no machinery.
+"""
+
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, Ended, Limits
 
-__all__ = ["FOLDER", "PYTHON", "Command", "End", "Ended", "Limits", "Sandbox"]
+__all__ = ["FOLDER", "PYTHON", "Command", "End", "Ended", "Limits"]

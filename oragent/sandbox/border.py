@@ -59,6 +59,8 @@ class Sandbox:
     def __call__(self, command: Command, *, root_dir: Path | None = None, warm_up: Path | None = None) -> Ended:
         """Run a command from its start to its end, whatever that is; may be called from several threads.
 
+        A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
+
         Args:
             command: what to run. Commands with the same lasting folder run one after the other.
             root_dir: folder that must stay readable to it, such as a project's.

@@ -14,6 +14,7 @@ __all__ = ["FOLDER", "PYTHON", "Command", "Ended", "Limits", "sound_name"]
 
 PYTHON = sys.executable
 FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
+NO_NAMES = frozenset(("", ".", ".."))
 NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
 
 
@@ -82,7 +83,7 @@ class Command:
                 raise SandboxError(
                     f"{name!r} cannot name a file of a command: give a path below its folder, without .."
                 )
-            if any(str(above) in self.files for above in PurePosixPath(name).parents):
+            if "/" in name and any(str(above) in self.files for above in PurePosixPath(name).parents):
                 raise SandboxError(f"{name!r} cannot name a file of a command: a folder above it is a file, too")
         for pattern in self.bring:
             if not sound_name(pattern):
@@ -177,7 +178,7 @@ class Ended:
 def sound_name(name: str) -> bool:
     """Whether a name is one of a file below a folder, and can be shown as it is."""
     parts = name.split("/")
-    return name.isprintable() and not any(part in ("", ".", "..") or len(part) > NAME_CHARACTERS for part in parts)
+    return name.isprintable() and NO_NAMES.isdisjoint(parts) and max(map(len, parts)) <= NAME_CHARACTERS
 
 
 def _as_plain(content: bytes) -> dict[str, str]:

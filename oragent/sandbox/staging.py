@@ -6,7 +6,6 @@ is touched for the first time has to be copied.
 
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -76,7 +75,7 @@ class Launch:
         needed: What must stay readable, beside Python.
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
-        place: Descriptor of its folder, good for as long as anything is to be done there.
+        place: Descriptor of its folder, which stays open where anything is to be brought from there.
     """
 
     folder: Path
@@ -103,7 +102,7 @@ def placed(command: Command, setting: Setting, after: ExitStack) -> Iterator[Lau
     Args:
         command: to be launched.
         setting: of the server.
-        after: to be closed once the command has ended and what it leaves has been read.
+        after: to be closed once the command has ended and what is to be brought has been read.
 
     Raises:
         Unplaced: in one line, if it cannot be made.
@@ -119,20 +118,24 @@ def placed(command: Command, setting: Setting, after: ExitStack) -> Iterator[Lau
 def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
-    apart, own = Means.NAMESPACES in setting.means, [scratch, folder]
+    apart, own = Means.NAMESPACES in setting.means, [scratch]
     forked = setting.warm and command.script is not None
     if apart:
         stack.enter_context(namespaces.child_apart(scratch, limits.file_mb))
         if command.folder:
-            namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch, setting.kernels))
-        if not forked and setting.kernels.is_dir():
+            namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
+        elif not forked and setting.kernels.is_dir():
             namespaces.shadow(setting.kernels, KERNELS_MB)
             own.append(setting.kernels)
     else:
         scratch.mkdir(mode=0o777)
         scratch.chmod(0o777)  # whatever the umask: the command may be somebody else than us
-    needed = (*setting.needed, folder.parent) if command.folder else setting.needed
-    place = _furnish(command, setting, needed, after)
+    needed = setting.needed
+    if command.folder:
+        own.append(folder)
+        needed = (*needed, folder.parent)
+    # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
+    place = _furnish(command, setting, needed, after if command.bring else stack)
     argv = [str(folder / word) if word in command.files else word.replace(FOLDER, str(folder)) for word in command.argv]
     _tell(scratch, limits)
     return Launch(
@@ -150,12 +153,12 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
     )
 
 
-def _furnish(command: Command, setting: Setting, needed: tuple[Path, ...], after: ExitStack) -> int:
+def _furnish(command: Command, setting: Setting, needed: tuple[Path, ...], stack: ExitStack) -> int:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of this process.
     """
-    place = after.enter_context(folders.opened(command.folder or setting.scratch))
+    place = stack.enter_context(folders.opened(command.folder or setting.scratch))
     folders.write(place, command.files, folder_mode=0o755 if command.folder else 0o777)
     if command.folder and Means.IDENTITY in setting.means and becomes_nobody(needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
@@ -177,10 +180,12 @@ def _stdin(text: str, scratch: Path, stack: ExitStack) -> int:
     """A file without a name, so that nobody has to feed a pipe."""
     if not text:
         return -1
-    file = stack.enter_context(tempfile.TemporaryFile(dir=scratch))  # noqa: SIM115
-    file.write(text.encode())
-    file.seek(0)
-    return file.fileno()
+    path = scratch / "\x01"  # no file of a command can have this name
+    path.write_text(text, encoding="utf-8")
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    path.unlink()
+    stack.callback(os.close, descriptor)
+    return descriptor
 
 
 def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack) -> int:
@@ -188,7 +193,7 @@ def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack
         return -1
     read = [Path("/")]
     if command.folder:  # what others keep in such folders is not for it to read
-        program = shutil.which(command.argv[0])
+        program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
         read = [
             *setting.needed,
             *SYSTEM,

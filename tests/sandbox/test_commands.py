@@ -13,7 +13,8 @@ import pytest
 from oragent.errors import SandboxError
 from oragent.isolation import Means, probe
 from oragent.isolation.means import FORBID
-from oragent.sandbox import FOLDER, PYTHON, Command, End, Limits, Sandbox
+from oragent.sandbox import FOLDER, PYTHON, Command, End, Limits
+from oragent.sandbox.border import Sandbox
 from tests.processes import bearing
 
 WORKING = {offer.means for offer in probe() if offer.works}
