@@ -8,7 +8,7 @@ import pytest
 
 from oragent.authoring import Finding, Level, check
 from oragent.authoring.bench import Bench
-from oragent.evaluation import Sandbox
+from oragent.evaluation import Runner
 from oragent.evaluation.problem import load
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
@@ -41,7 +41,7 @@ def _installed(folder: Path) -> None:
 def complaints(folder: Path, quick: bool) -> list[Finding]:
     return [
         finding
-        for finding in check(folder, ROOT, quick=quick)
+        for finding in check(folder, ROOT, child_of_seed, quick=quick)
         if finding.level is Level.FAILURE
         or (finding.level is Level.WARNING and (folder.name, finding.title) not in ALLOWED)
     ]
@@ -78,8 +78,8 @@ WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*ar
 @pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path) -> None:
     problem = load(folder)
-    with Sandbox() as sandbox:
-        bench = Bench(problem, ROOT, problem.about.timeout_s, child_of_seed, sandbox)
+    with Runner() as runner:
+        bench = Bench(problem, ROOT, problem.about.timeout_s, child_of_seed, runner)
         for what, body in HOSTILE.items():
             source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
             ended = bench.run(source, mode="train")

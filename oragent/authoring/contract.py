@@ -13,7 +13,7 @@ from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
-from oragent.evaluation import Evaluation, Job, Sandbox, evaluate
+from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load
 
 __all__ = ["check"]
@@ -42,7 +42,7 @@ def check(
         return
     yield Finding(Level.OK, "folder", f"problem.yaml, {problem.about.evaluator} and heuristic.py can be read")
     yield _docstring(problem)
-    with Sandbox() as forked:
+    with Runner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s

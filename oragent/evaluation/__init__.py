@@ -1,5 +1,6 @@
 """Evaluations: what is to be scored, how it ended, and what that means."""
 
-from oragent.evaluation.runner import Evaluation, Job, Sandbox, evaluate
+from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.runner import Runner, evaluate
 
-__all__ = ["Evaluation", "Job", "Sandbox", "evaluate"]
+__all__ = ["Evaluation", "Job", "Runner", "evaluate"]

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from oragent.evaluation.runner import Evaluation, Job, evaluate
+from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.runner import evaluate
 
 __all__ = ["Pool"]
 
@@ -14,7 +15,7 @@ class Pool:
 
     Args:
         workers: how many evaluations run at once; each uses one core.
-        run: how one is run, such as a ``Sandbox`` for as many workers.
+        run: how one is run, such as a ``Runner`` for as many workers.
     """
 
     def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
@@ -36,5 +37,5 @@ class Pool:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
 
     def close(self) -> None:
-        """Start nothing more; what runs goes on until its sandbox is closed."""
+        """Start nothing more; what runs goes on until its runner is closed."""
         self._threads.shutdown(wait=False, cancel_futures=True)

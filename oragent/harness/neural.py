@@ -1,8 +1,9 @@
 """What evaluators of neural solvers share: PyTorch or one clear line, their options, the device, the checked bias.
 
-Import it before anything that imports torch.
+Call ``need_torch`` before anything is imported that imports torch.
 """
 
+import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -14,18 +15,11 @@ from oragent.harness.arguments import Arguments
 from oragent.harness.figures import matrix
 from oragent.protocol import Failure, Status, format_failure
 
-try:
-    import safetensors  # noqa: F401
-    import torch
-except ModuleNotFoundError as problem:
-    told = f"{problem.name} is not installed: pip install 'oragent[neural]'"
-    print(format_failure(Failure(Status.CRASHED, told)), flush=True)
-    sys.exit(1)
-
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
 
-__all__ = ["CHOICES", "FLAGS", "LEHD_FLAGS", "bias", "device"]
+__all__ = ["CHOICES", "FLAGS", "LEHD_FLAGS", "bias", "device", "need_torch"]
 
 FLAGS = {
     "augment": "take the best over the eight symmetries of the square (not the score that a search sees)",
@@ -38,12 +32,29 @@ CHOICES = {"device": ("auto", "cpu", "cuda")}
 LIMIT = 1e30  # of a bias: sums stay finite in single precision
 
 
+def need_torch() -> None:
+    """Say in one line how to get PyTorch, as the result of this evaluation, where it is missing.
+
+    Raises:
+        SystemExit: 1, if it is.
+    """
+    try:
+        for name in ("safetensors", "torch"):
+            importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        told = f"{problem.name} is not installed: pip install 'oragent[neural]'"
+        print(format_failure(Failure(Status.CRASHED, told)), flush=True)
+        sys.exit(1)
+
+
 def device(arguments: Arguments) -> "torch.device":
     """Where the network computes; the candidate always gets tensors in main memory.
 
     Raises:
         ConfigError: if CUDA was asked for and is not there.
     """
+    import torch  # heavy, and optional
+
     asked = arguments.choices["device"]
     if asked == "cuda" and not torch.cuda.is_available():
         raise ConfigError("--device cuda: this PyTorch sees no CUDA device; use --device cpu")
@@ -63,4 +74,6 @@ def bias(value: ArrayLike, size: int) -> "Tensor":
     Raises:
         CandidateError: ``invalid``, saying what came and what was expected.
     """
+    import torch  # heavy, and optional
+
     return torch.from_numpy(np.clip(matrix(value, (size, size)), -LIMIT, LIMIT)).float()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["become_nobody", "interpreter_paths", "readable_by_all"]
+__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "readable_by_all"]
 
 NOBODY = 65534
 PACKAGE = Path(__file__).parents[1]

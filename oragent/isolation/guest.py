@@ -9,7 +9,7 @@ from pathlib import Path
 from oragent.isolation import credentials, kernel, landlock, seccomp
 from oragent.isolation.means import Means, allowed
 
-__all__ = ["DEVICES", "confine", "prepare", "surrender"]
+__all__ = ["DEVICES", "becomes_nobody", "confine", "prepare", "surrender"]
 
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
 
@@ -69,6 +69,11 @@ def surrender(needed: tuple[Path, ...] = ()) -> None:
             credentials.become_nobody(*kept)
         else:
             kernel.keep_capabilities(*filter(kernel.has_capability, kept))
+
+
+def becomes_nobody(needed: tuple[Path, ...]) -> bool:
+    """Whether a process like this one is nobody in particular, and no owner of our files, after ``surrender``."""
+    return os.geteuid() == 0 and _rights(needed)[0]
 
 
 @cache

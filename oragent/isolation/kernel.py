@@ -10,12 +10,14 @@ from pathlib import Path
 
 __all__ = [
     "adopt_orphans",
+    "bind",
     "die_with_parent",
     "has_capability",
     "hide_memory",
     "keep_capabilities",
     "lower_limits",
     "make_read_only",
+    "make_writable",
     "mount",
     "no_new_privileges",
     "prctl",
@@ -29,13 +31,14 @@ libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 2, 4, 8, 16384, 1 << 18
+MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
 CAPABILITY_VERSION_3 = 0x20080522
 SYS_MOUNT_SETATTR = 442  # one number on every architecture, as for all calls since Linux 5.1
-AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = -100, 0x8000, 1
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
 
 
 def syscall(number: int, *args: object) -> int:
@@ -122,18 +125,44 @@ def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> 
     _checked("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
 
 
-class _MountAttributes(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
-
-
-def make_read_only(root: Path) -> None:
-    """Make a mount and all below it read-only, in this mount namespace (Linux 5.12).
+def bind(source: Path, target: Path) -> None:
+    """Show at another place what lies at one, with all that is mounted below it.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    attributes = _MountAttributes(set=MOUNT_ATTR_RDONLY)
-    arguments = (ctypes.c_uint(AT_RECURSIVE), ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    flags = ctypes.c_ulong(MS_BIND | MS_REC)
+    _checked("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
+
+
+def make_read_only(root: Path, *, below: bool = True) -> None:
+    """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12).
+
+    Args:
+        root: where it is mounted.
+        below: whether those below it are meant, too.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY))
+
+
+def make_writable(root: Path) -> None:
+    """Let a mount be written, in this mount namespace; nothing on it is a device or gives rights (Linux 5.12).
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _set_mount(root, 0, _MountAttributes(set=MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, clear=MOUNT_ATTR_RDONLY))
+
+
+def _set_mount(root: Path, flags: int, attributes: _MountAttributes) -> None:
+    arguments = (ctypes.c_uint(flags), ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
     syscall(SYS_MOUNT_SETATTR, ctypes.c_int(AT_FDCWD), ctypes.c_char_p(os.fsencode(root)), *arguments)
 
 

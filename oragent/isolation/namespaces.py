@@ -6,13 +6,14 @@ warm process has to be forked.
 
 import os
 import shutil
-from collections.abc import Iterator
+import stat
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["child_apart", "enter", "own_processes", "read_only", "shadow"]
+__all__ = ["alone", "child_apart", "enter", "own_processes", "read_only", "shadow"]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
 HOME = "pid", "mnt", "ipc"
@@ -96,3 +97,39 @@ def shadow(folder: Path, size_mb: int) -> None:
         folder.chmod(0o777)
     finally:
         os.close(covered)
+
+
+def alone(folder: Path, needed: Iterable[Path]) -> None:
+    """Let a folder be written, and hide what lies beside it, now and later; the caller is in a mount namespace.
+
+    Args:
+        folder: an existing folder, without links in its path and not directly below the root of all files.
+        needed: what must still be seen where it lies beside the folder; as writable as it is.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    beside = folder.parent
+    seen = {folder, *(path for path in needed if beside in path.parents and path.exists())}
+    doors = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in seen if not seen.intersection(path.parents)}
+    try:
+        kernel.mount("tmpfs", beside, SCRATCH_FLAGS, "size=1m,mode=0755")
+        for path, door in doors.items():
+            _place_for(path, beside, like=door)
+            kernel.bind(Path(f"/proc/self/fd/{door}"), path)
+    finally:
+        for door in doors.values():
+            os.close(door)
+    kernel.make_writable(folder)
+    kernel.make_read_only(beside, below=False)
+
+
+def _place_for(path: Path, beside: Path, like: int) -> None:
+    """Make an empty folder or file over which another can be shown."""
+    for above in reversed(path.parents):
+        if beside in above.parents:
+            above.mkdir(mode=0o755, exist_ok=True)
+    if stat.S_ISDIR(os.fstat(like).st_mode):
+        path.mkdir()
+    else:
+        path.touch()

@@ -1,5 +1,9 @@
-"""The border: start an evaluation, bound it, end it, read its result."""
+"""The border: whatever runs, start it, bound it, end it, and say how it ended; ``border.Sandbox`` does.
 
-from oragent.sandbox.limits import Limits
+What is imported here a server imports too, and every process that it forks has to carry: values, and no machinery.
+"""
 
-__all__ = ["Limits"]
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import FOLDER, PYTHON, Command, Ended, Limits
+
+__all__ = ["FOLDER", "PYTHON", "Command", "End", "Ended", "Limits"]

@@ -1,4 +1,4 @@
-"""The evaluation's own process: confine itself, then become the evaluator."""
+"""The command's own process: confine itself, then become the program."""
 
 import os
 from contextlib import suppress
@@ -9,50 +9,52 @@ from oragent.isolation.guest import surrender
 from oragent.isolation.means import Means
 from oragent.sandbox import script
 from oragent.sandbox.limits import restrict
-from oragent.sandbox.staging import Order, Setting
+from oragent.sandbox.staging import Launch, Setting
 
 __all__ = ["live"]
 
 TROUBLE, RULES = 3, 4  # descriptors, after the standard streams
 
 
-def live(order: Order, setting: Setting, streams: tuple[int, int], trouble: int) -> NoReturn:
-    """Never returns: ends as the evaluator does, or with a word in ``trouble`` if it cannot be confined."""
+def live(launch: Launch, setting: Setting, streams: tuple[int, int], trouble: int) -> NoReturn:
+    """Never returns: ends as the program does, or with a word in ``trouble`` if it cannot be confined."""
     try:
         setting.group.join()
-        _wire_up(order, streams, trouble)
-        _confine(order, setting)
+        _wire_up(launch, streams, trouble)
+        _confine(launch, setting)
     except BaseException as problem:
         os.write(TROUBLE, f"{type(problem).__name__}: {problem}".encode())
         os._exit(70)
     os.close(TROUBLE)
-    if setting.warm:
-        script.run(order.command[1], order.command[2:], order.program)
+    if launch.environment:
+        os.environ |= launch.environment
+    if launch.forked:
+        script.run(launch.argv[1], launch.argv[2:], launch.program)
     with suppress(OSError):
-        os.execv(order.command[0], order.command)
+        os.execvp(launch.argv[0], launch.argv)
     os._exit(127)
 
 
-def _wire_up(order: Order, streams: tuple[int, int], trouble: int) -> None:
+def _wire_up(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
     """Keep the standard streams, the line for trouble and the rules, and close everything else."""
     os.setsid()
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    kept = (nothing, *streams, trouble) if order.rules < 0 else (nothing, *streams, trouble, order.rules)
+    source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
+    kept = (source, *streams, trouble) if launch.rules < 0 else (source, *streams, trouble, launch.rules)
     high = [os.dup(descriptor) for descriptor in kept]
     for number, descriptor in enumerate(high):
         os.dup2(descriptor, number, inheritable=number < TROUBLE)
     os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
 
 
-def _confine(order: Order, setting: Setting) -> None:
-    """Give up everything but the evaluation's folder."""
+def _confine(launch: Launch, setting: Setting) -> None:
+    """Give up everything but the command's folders."""
     if Means.NAMESPACES in setting.means:
         namespaces.own_processes()
-    os.chdir(order.folder)
-    restrict(order.limits, setting.others)
+    os.chdir(launch.folder)
+    restrict(launch.limits, setting.others)
     kernel.no_new_privileges()
     if Means.IDENTITY in setting.means:
-        surrender((setting.root_dir,))
-    kernel.die_with_parent(order.parent)
-    if order.rules >= 0:
+        surrender(launch.needed)
+    kernel.die_with_parent(launch.parent)
+    if launch.rules >= 0:
         landlock.enforce(RULES)

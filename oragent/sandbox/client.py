@@ -1,4 +1,4 @@
-"""The engine's side of the evaluation servers: start them, put evaluations to them, replace what dies."""
+"""The engine's side of the evaluation servers: start them, put commands to them, replace what dies."""
 
 import contextlib
 import os
@@ -12,49 +12,52 @@ import tempfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from oragent.errors import SandboxError
-from oragent.sandbox.limits import Limits, environment
+from oragent.sandbox.limits import environment
+from oragent.sandbox.messages import Command, Ended, Limits
 from oragent.sandbox.wire import Closed, receive, send
 
-__all__ = ["Host", "Worker"]
+__all__ = ["Client", "Worker"]
 
 GRACE_S = 5.0  # a worker that is silent so long after the deadline is dead
 START_S = 300.0  # the first import on a machine compiles kernels
-RECYCLE = 500  # evaluations after which a worker is forked anew
+RECYCLE = 500  # commands after which a worker is forked anew
 STARTS = 2  # attempts at a start before we give up
 
 
 @dataclass
 class Worker:
-    """The connection to a process that runs one evaluation at a time.
+    """The connection to a process that runs one command at a time.
 
     Attributes:
-        connection: to it.
-        handle: descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
-        done: evaluations so far.
+        connection: Socket to it.
+        handle: Descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
+        done: Commands so far.
     """
 
     connection: socket.socket
     handle: int
     done: int = 0
 
-    def run(self, job: dict[str, Any]) -> dict[str, Any]:
-        """Have an evaluation run, and wait for its end.
+    def run(self, command: Command) -> Ended:
+        """Have a command run, and wait for its end.
 
         Raises:
             Closed: if the worker dies under it, or does not answer any more.
+            SandboxError: if it cannot be confined.
         """
-        self.connection.settimeout(job["limits"]["wall_s"] + GRACE_S)
+        self.connection.settimeout(command.limits.wall_s + GRACE_S)
         try:
-            send(self.connection, job)
-            outcome, _ = receive(self.connection)
+            send(self.connection, command.to_plain())
+            answer, _ = receive(self.connection)
         except TimeoutError:
             self.kill()
             raise Closed("no answer") from None
         self.done += 1
-        return outcome
+        if "trouble" in answer:
+            raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
+        return Ended.from_plain(answer)
 
     def kill(self) -> None:
         """End it, and what it runs, at once."""
@@ -71,20 +74,19 @@ class Worker:
             self.handle = -1
 
 
-class Host:
-    """An evaluation server: started at once, ready when its evaluator's imports are done.
+class Client:
+    """An evaluation server: started at once, ready when it has imported what it is to keep warm.
 
     Args:
-        evaluator: the problem's ``eval.py``.
-        root_dir: project root.
-        limits: of each evaluation; the control groups are made for them.
-        workers: how many evaluations may run at once.
-        warm: whether evaluations are forked from an interpreter that has imported what they need.
+        warm_up: the Python script whose imports it keeps warm; None: every command starts a program of its own.
+        root_dir: folder that must stay readable; None for none.
+        limits: of each command; the control groups are made for them.
+        workers: how many commands may run at once.
     """
 
-    def __init__(self, evaluator: Path, root_dir: Path, limits: Limits, workers: int, *, warm: bool) -> None:
-        self._evaluator, self._root_dir, self._limits, self._workers = evaluator, root_dir, limits, workers
-        self._warm = warm and evaluator.suffix == ".py"
+    def __init__(self, warm_up: Path | None, root_dir: Path | None, limits: Limits, workers: int) -> None:
+        self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers
+        self._name = str(warm_up or root_dir or "commands without a project")
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
         for slot in range(workers):
@@ -141,7 +143,7 @@ class Host:
                     theirs.close()
                     self._end()
                     self._start()
-        raise SandboxError(f"the evaluation server of {self._evaluator} ends whenever it is started{self._complaint()}")
+        raise SandboxError(f"the evaluation server of {self._name} ends whenever it is started{self._complaint()}")
 
     def _await_ready(self) -> None:
         if not self._ready:
@@ -149,20 +151,20 @@ class Host:
             hello, _ = receive(self._control)
             self._ready = True
             if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
-                self._warm = False
-                raise Closed("what the evaluator imports starts threads")
+                self._warm_up = None
+                raise Closed("what is imported starts threads")
 
     def _start(self) -> None:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
-        self._scratch.chmod(0o711)  # an evaluation that is nobody in particular goes through
+        self._scratch.chmod(0o711)  # a command that is nobody in particular goes through
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair()
         command = [
             sys.executable, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
-            f"--evaluator={self._evaluator}", f"--root-dir={self._root_dir}", f"--scratch={self._scratch}",
+            *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
+            *([f"--root-dir={self._root_dir}"] if self._root_dir else []), f"--scratch={self._scratch}",
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
-            *(["--warm"] if self._warm else []),
         ]  # fmt: skip
         with theirs:
             self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""The life of an evaluation, stage by stage."""
+"""The life of a command, stage by stage."""
 
 import time
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ __all__ = ["End", "Life", "Stage"]
 
 
 class Stage(StrEnum):
-    """Where an evaluation is in its life."""
+    """Where a command is in its life."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -24,18 +24,18 @@ class End(StrEnum):
     LOST = "lost"
 
 
-# An evaluation whose server died under it is queued again.
+# A command whose server died under it is queued again.
 NEXT = {Stage.QUEUED: {Stage.RUNNING}, Stage.RUNNING: {Stage.ENDED, Stage.QUEUED}, Stage.ENDED: set[Stage]()}
 
 
 @dataclass
 class Life:
-    """One evaluation's stages, with the time at which each was entered.
+    """One command's stages, with the time at which each was entered.
 
     Attributes:
-        stage: the present one.
-        entered: monotonic seconds at which each stage was last entered; for the queue, first.
-        lost: how often its server died under it.
+        stage: Present stage.
+        entered: Monotonic seconds at which each stage was last entered; for the queue, first.
+        lost: How often its server died under it.
     """
 
     stage: Stage = Stage.QUEUED
@@ -49,7 +49,7 @@ class Life:
             ValueError: if it does not follow the present one.
         """
         if stage not in NEXT[self.stage]:
-            raise ValueError(f"an evaluation that is {self.stage} cannot become {stage}")
+            raise ValueError(f"a command that is {self.stage} cannot become {stage}")
         self.stage = stage
         if stage is Stage.QUEUED:
             self.lost += 1  # and goes on waiting since it was first put there

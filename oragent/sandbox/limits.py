@@ -1,43 +1,19 @@
-"""What an evaluation may use, and the environment that it sees."""
+"""The bounds of a command set in its process, and the environment that it sees."""
 
 import os
 import resource
-from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.isolation.kernel import lower_limits
 from oragent.isolation.means import FORBID
+from oragent.sandbox.messages import Limits
 
-__all__ = ["Limits", "environment", "kernel_cache", "restrict", "tasks"]
+__all__ = ["environment", "kernel_cache", "restrict", "tasks"]
 
 # Everything else stays outside, above all keys and tokens.
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bounds of one evaluation.
-
-    Attributes:
-        wall_s: seconds by the clock, from its start; at the end of them all its processes are killed.
-        memory_mb: address space of each of its processes, in MiB.
-        file_mb: size of any file that it writes, and of all of them where its folder lies in memory, in MiB.
-        processes: how many processes and threads it may have.
-        output_kb: bytes kept of standard output and of standard error, in KiB; the rest is read and dropped.
-    """
-
-    wall_s: float = 60.0
-    memory_mb: int = 2048
-    file_mb: int = 64
-    processes: int = 64
-    output_kb: int = 1024
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if value <= 0:
-                raise ValueError(f"{name} must be positive, not {value}")
 
 
 def environment() -> dict[str, str]:
@@ -69,7 +45,7 @@ def kernel_cache() -> Path:
 
 
 def _kernel_cache() -> dict[str, str]:
-    """Name that place to an evaluation, whose own home is gone after it."""
+    """Name that place to a command, whose own home is gone after it."""
     cache = kernel_cache()
     return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
@@ -78,7 +54,7 @@ def restrict(limits: Limits, others: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
     Args:
-        limits: of the evaluation.
+        limits: of the command.
         others: tasks that its user has already, as the kernel counts those too.
     """
     lower_limits(

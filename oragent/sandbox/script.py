@@ -1,4 +1,4 @@
-"""Run an evaluator in a process that has been forked for it, as if Python had been started with it."""
+"""Run a Python script in a process that has been forked for it, as if Python had been started with it."""
 
 import atexit
 import os
@@ -18,7 +18,7 @@ __all__ = ["compiled", "run"]
 
 @lru_cache(1)
 def compiled(script: str, text: str) -> CodeType | None:
-    """Compile an evaluator once for many evaluations; None where its own process has to say what is wrong with it."""
+    """Compile a script once for many commands; None where its own process has to say what is wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:

@@ -1,10 +1,10 @@
-"""The evaluation server of one problem: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
+"""The evaluation server: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
 
 Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
-over. The second enters namespaces of its own. The third, the zygote, imports what the evaluator imports, which compiles
-or loads its kernels. Its children, one a worker, run an evaluation at a time, each in a fork of that warm interpreter:
-milliseconds in place of seconds. None of these has ever held a key of the user's; no candidate runs in any of them;
-each ends when the one before it ends, the first when the engine does.
+over. The second enters namespaces of its own. The third, the zygote, imports what a script that is run again and again
+imports, which compiles or loads its kernels. Its children, one a worker, run a command at a time, that script in a fork
+of the warm interpreter: milliseconds in place of seconds. None of these has ever held a key of the user's; no command
+runs in any of them; each ends when the one before it ends, the first when the engine does.
 """
 
 import argparse
@@ -26,7 +26,8 @@ from oragent.isolation.cgroups import Group
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.staging import Setting
+from oragent.sandbox.messages import Command
+from oragent.sandbox.staging import Setting, Unplaced
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
@@ -36,16 +37,15 @@ SHARE = 3  # scorer, guest and witness may each use their memory
 
 
 def main() -> None:
-    """Serve evaluations until the engine is gone."""
+    """Run commands until the engine is gone."""
     arguments = _arguments()
     engine = socket.socket(fileno=arguments.socket)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     kernel.hide_memory()
     means = frozenset(offer.means for offer in probe() if offer.works)
     groups = _groups(arguments, means)
-    setting = Setting(
-        means, arguments.scratch, Group(), arguments.root_dir, arguments.warm, kernel_cache(), _others(means)
-    )
+    warm = arguments.warm_up is not None
+    setting = Setting(means, arguments.scratch, Group(), arguments.root_dir, warm, kernel_cache(), _others(means))
     first = os.getpid()
     warden = os.fork()
     if warden == 0:
@@ -71,7 +71,7 @@ def _be_warden(
         parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _be_zygote(engine, setting, groups, arguments.evaluator, parent)
+            _be_zygote(engine, setting, groups, arguments.warm_up, parent)
         engine.close()
         os.waitpid(zygote, 0)
     finally:
@@ -81,13 +81,12 @@ def _be_warden(
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--evaluator", type=Path, required=True)
-    parser.add_argument("--root-dir", type=Path, required=True)
+    parser.add_argument("--warm-up", type=Path)
+    parser.add_argument("--root-dir", type=Path)
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
     parser.add_argument("--tasks", type=int, required=True)
-    parser.add_argument("--warm", action="store_true")
     return parser.parse_args()
 
 
@@ -105,15 +104,17 @@ def _others(means: frozenset[Means]) -> int:
     return 0 if fresh else tasks()
 
 
-def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], evaluator: Path, parent: int) -> NoReturn:
+def _be_zygote(
+    engine: socket.socket, setting: Setting, groups: list[Group], script: Path | None, parent: int
+) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
         kernel.die_with_parent(parent)
-        if setting.warm:
-            warm_up(evaluator)
+        if script is not None:
+            warm_up(script)
         if Means.NAMESPACES in setting.means:
             namespaces.read_only()
-        prepare((setting.root_dir,))
+        prepare(setting.needed)
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
@@ -134,7 +135,7 @@ def _be_zygote(engine: socket.socket, setting: Setting, groups: list[Group], eva
 
 
 def _be_worker(engine: socket.socket, setting: Setting, zygote: int) -> NoReturn:
-    """Run one evaluation at a time."""
+    """Run one command at a time."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
@@ -143,17 +144,21 @@ def _be_worker(engine: socket.socket, setting: Setting, zygote: int) -> NoReturn
         send(engine, {"ready": True}, () if handle is None else (handle,))
         with contextlib.suppress(Closed, Abandoned):
             while True:
-                job, _ = receive(engine)
+                plain, _ = receive(engine)
+                command = Command.from_plain(plain)
                 with _folder(setting):
-                    outcome = watch(job, setting, engine)
-                send(engine, outcome)
+                    try:
+                        answer = watch(command, setting, engine).to_plain()
+                    except Unplaced as problem:
+                        answer = {"trouble": str(problem)}
+                send(engine, answer)
     finally:
         os._exit(0)
 
 
 @contextlib.contextmanager
 def _folder(setting: Setting) -> Iterator[None]:
-    """Where mounts are not to be had, the evaluation's folder is one on disk, and goes when it ends."""
+    """Where mounts are not to be had, the command's empty folder is one on disk, and goes when it ends."""
     try:
         yield
     finally:
@@ -161,10 +166,10 @@ def _folder(setting: Setting) -> Iterator[None]:
             shutil.rmtree(setting.scratch, ignore_errors=True)
 
 
-def warm_up(evaluator: Path) -> None:
-    """Import what an evaluator imports at its top; what cannot be imported it will say itself."""
+def warm_up(script: Path) -> None:
+    """Import what a script imports at its top; what cannot be imported it will say itself."""
     with contextlib.suppress(OSError, SyntaxError, ValueError):
-        for name in imported(ast.parse(evaluator.read_bytes())):
+        for name in imported(ast.parse(script.read_bytes())):
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
 

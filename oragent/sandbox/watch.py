@@ -1,4 +1,4 @@
-"""Watch over one evaluation from its start to its end: output, deadline, verdict of the kernel."""
+"""Watch over one command from its start to its end: output, deadline, verdict of the kernel."""
 
 import os
 import select
@@ -6,14 +6,15 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any
 
 from oragent.isolation.means import Means
 from oragent.output import Capped
 from oragent.sandbox.child import live
+from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Command, Ended
 from oragent.sandbox.staging import Setting, Unplaced, placed
 
 __all__ = ["Abandoned", "watch"]
@@ -24,43 +25,37 @@ STRAYS_S = 5.0  # after that, processes that multiply faster than they can be ki
 
 
 class Abandoned(Exception):
-    """Nobody waits for this evaluation any more."""
+    """Nobody waits for this command any more."""
 
 
-def watch(job: dict[str, Any], setting: Setting, connection: socket.socket) -> dict[str, Any]:
-    """Run an evaluation, and leave no process of it.
-
-    Returns:
-        How it ended, with its output and what it used.
+def watch(command: Command, setting: Setting, connection: socket.socket) -> Ended:
+    """Run a command, and leave no process of it.
 
     Raises:
-        Abandoned: if the engine has gone; the evaluation is ended then too.
+        Abandoned: if the engine has gone; the command is ended then too.
+        Unplaced: if it cannot be confined as the server found that it can.
     """
-    try:
-        child = _Child(job, setting)
-    except Unplaced as problem:
-        return {"trouble": str(problem)}
-    with child:
-        child.wait(connection)
-    return child.outcome
+    with ExitStack() as after:
+        with _Child(command, setting, after) as child:
+            child.wait(connection)
+        return child.ended()
 
 
 class _Child:
-    def __init__(self, job: dict[str, Any], setting: Setting) -> None:
+    def __init__(self, command: Command, setting: Setting, after: ExitStack) -> None:
         self.begun = time.monotonic()
-        self.deadline = self.begun + job["limits"]["wall_s"]
+        self.deadline = self.begun + command.limits.wall_s
         self.timed_out = False
-        self.outcome: dict[str, Any] = {}
-        self._apart = Means.NAMESPACES in setting.means
-        self._scratch = setting.scratch
-        with placed(job, setting) as order:
+        self._command, self._setting = command, setting
+        with placed(command, setting, after) as launch:
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(order, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
+                live(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
+        self._place = launch.place
         for _, writer in pipes:
             os.close(writer)
-        self._streams = {reader: Capped(job["limits"]["output_kb"] << 10) for reader, _ in pipes}
+        self._streams = {reader: Capped(command.limits.output_kb << 10) for reader, _ in pipes}
         for reader in self._streams:
             os.set_blocking(reader, False)
         self._end = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
@@ -89,27 +84,44 @@ class _Child:
         for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
-        _, status, usage = os.wait4(self._pid, 0)
-        wall_s = time.monotonic() - self.begun
-        if not self._apart:
+        _, status, self._usage = os.wait4(self._pid, 0)
+        self._wall_s = time.monotonic() - self.begun
+        if Means.NAMESPACES not in self._setting.means:
             end_strays()
         for reader in self._streams:
             self._read(reader)
             os.close(reader)
         if self._end >= 0:
             os.close(self._end)
-        code = os.waitstatus_to_exitcode(status)
+        self._code = os.waitstatus_to_exitcode(status)
+
+    def ended(self) -> Ended:
+        """How it ended, and what it leaves."""
         out, err, trouble = (self._named(stream.text()) for stream in self._streams.values())
-        end = End.DEADLINE if self.timed_out else End.EXITED if code >= 0 else End.SIGNALLED
-        kilobytes = usage.ru_maxrss if sys.platform == "linux" else usage.ru_maxrss / 1024
-        self.outcome = {
-            "end": end, "code": code, "stdout": out, "stderr": err, "trouble": trouble, "wall_s": wall_s,
-            "cpu_s": usage.ru_utime + usage.ru_stime, "peak_mb": kilobytes / 1024,
-        }  # fmt: skip
+        if trouble:
+            raise Unplaced(trouble)
+        files: dict[str, bytes] = {}
+        left_out: dict[str, str] = {}
+        if self._command.bring:
+            files, left_out = bring(self._place, self._command.bring, self._command.limits.file_mb << 20)
+        kilobytes = self._usage.ru_maxrss if sys.platform == "linux" else self._usage.ru_maxrss / 1024
+        return Ended(
+            End.DEADLINE if self.timed_out else End.EXITED if self._code >= 0 else End.SIGNALLED,
+            self._code,
+            stdout=out,
+            stderr=err,
+            files=files,
+            left_out=left_out,
+            wall_s=self._wall_s,
+            cpu_s=self._usage.ru_utime + self._usage.ru_stime,
+            peak_mb=kilobytes / 1024,
+        )
 
     def _named(self, text: str) -> str:
-        """Call files of the evaluation by their names: where they lie is new each time, and prompts may quote it."""
-        return text.replace(f"{self._scratch}{os.sep}", "").replace(str(self._scratch), ".")
+        """Call files of the command by their names: where they lie may be new each time, and prompts may quote it."""
+        for folder in filter(None, (self._command.folder, self._setting.scratch)):
+            text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
+        return text
 
     def _dead(self) -> bool:
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
@@ -127,7 +139,7 @@ class _Child:
 
 
 def end_strays() -> None:
-    """Kill what an evaluation left behind: whoever lost its parent has become a child of ours."""
+    """Kill what a command left behind: whoever lost its parent has become a child of ours."""
     give_up = time.monotonic() + STRAYS_S
     while time.monotonic() < give_up:
         try:

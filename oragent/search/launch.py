@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from oragent.errors import ConfigError
-from oragent.evaluation import Job, Sandbox
+from oragent.evaluation import Job, Runner
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
@@ -63,9 +63,9 @@ async def _search(
     observer: Observer,
     replay: Path | None,
 ) -> Outcome:
-    with Sandbox(config.cores, warm=config.zygote) as sandbox:
+    with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
-        sandbox.host(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay) as (model, cast):
             folder = open_folder()
             with Store(folder.database) as store:
@@ -73,7 +73,7 @@ async def _search(
                 if replay:
                     store.replies.take_over(replay)
                     model = recorded
-                pool = Pool(config.cores, sandbox)
+                pool = Pool(config.cores, runner)
                 engine = Engine(folder, store, pool, chosen(folder.config), model, observer, cast)
                 try:
                     outcome = await _interruptible(engine)

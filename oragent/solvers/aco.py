@@ -15,7 +15,7 @@ a running row: arrays with one row an ant), so that the loop itself knows of nod
     deposit(problem, pheromone, path, cost)               what one ant adds to the pheromone, in place
 
 ``draw`` is uniform in [0, 1). `make_colony` binds rules to the loop; a problem's entry point is an ordinary
-``@njit(cache=True)`` function around the bound loop, since numba keeps no closure on disk. ``aco_tsp.py`` shows it.
+``@kernel(...)`` function around the bound loop, since numba keeps no closure on disk. ``aco_tsp.py`` shows it.
 
 Source: Dorigo, Maniezzo and Colorni 1996, Ant System, DOI 10.1109/3477.484436; with the settings of Ye et al. 2024,
 ReEvo, arXiv:2402.01145.

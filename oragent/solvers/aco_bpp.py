@@ -7,6 +7,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import draw_uniforms, inlined, make_colony
+from oragent.solvers.kernels import kernel
 
 __all__ = ["Packing", "bounded_promise", "solve_bpp"]
 
@@ -123,7 +124,7 @@ _MATRIX, _DRAWS = (
 )
 
 
-@njit([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32)], cache=True)
+@kernel([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32)])
 def _colony(sizes, fitting, heuristics, draws, decay):  # type: ignore[no-untyped-def]
     ants = draws.shape[1]
     rows = np.empty((ants, sizes.size), np.float32)

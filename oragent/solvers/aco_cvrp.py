@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_cvrp"]
 
@@ -58,7 +59,7 @@ _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) fo
 _DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@njit([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64)], cache=True)
+@kernel([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64)])
 def _colony(distances, demands, capacity, heuristics, draws, decay):  # type: ignore[no-untyped-def]
     problem = Problem(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
     return _run(problem, np.arange(demands.size), heuristics, draws, decay)

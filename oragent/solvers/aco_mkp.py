@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_mkp"]
 
@@ -64,7 +65,7 @@ _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 
 
-@njit([(_VECTOR, _MATRIX, _VECTOR, _DRAWS, types.float64)], cache=True)
+@kernel([(_VECTOR, _MATRIX, _VECTOR, _DRAWS, types.float64)])
 def _colony(prizes, weights, heuristics, draws, decay):  # type: ignore[no-untyped-def]
     total = prizes.sum()
     quantum = 1.0 / total if total > 0.0 else 0.0  # all items worthless: nothing to learn

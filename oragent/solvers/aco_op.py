@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_op"]
 
@@ -60,7 +61,7 @@ _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
 
 
-@njit([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64)], cache=True)
+@kernel([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64)])
 def _colony(prizes, distances, maxlen, heuristics, draws, decay):  # type: ignore[no-untyped-def]
     home = distances[:, 0].copy()
     problem = Problem(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))

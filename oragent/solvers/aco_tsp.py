@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_tsp"]
 
@@ -55,7 +56,7 @@ _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) fo
 
 
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
-@njit([(_MATRIX, _MATRIX, _DRAWS, types.float64)], cache=True)
+@kernel([(_MATRIX, _MATRIX, _DRAWS, types.float64)])
 def _colony(distances, heuristics, draws, decay):  # type: ignore[no-untyped-def]
     return _run(Problem(distances), np.arange(distances.shape[0]), heuristics, draws, decay)
 

@@ -14,6 +14,8 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import ArrayLike, NDArray
 
+from oragent.solvers.kernels import kernel
+
 __all__ = ["with_shunts"]
 
 _LANES = 72  # 201 frequencies in three blocks; measured at 8 to 201
@@ -67,7 +69,7 @@ def _divide(real, imag, over_real, over_imag, i):  # type: ignore[no-untyped-def
             over_imag[i, k, lane] = (value_imag * pivot_real - value_real * pivot_imag) / square
 
 
-@njit([types.complex128[:, ::1](_MATRICES, types.int64, _VECTOR, _ROWS)], cache=True, error_model="numpy")
+@kernel([types.complex128[:, ::1](_MATRICES, types.int64, _VECTOR, _ROWS)], error_model="numpy")
 def _with_shunts(impedance, port, shunts, choices):  # type: ignore[no-untyped-def]
     count, size = choices.shape
     seen, ports = np.empty((count, shunts.size), np.complex128), np.empty(size + 1, np.int64)

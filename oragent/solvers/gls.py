@@ -18,6 +18,7 @@ from numba import njit, types
 from numpy.typing import NDArray
 
 from oragent.solvers.aco import inlined
+from oragent.solvers.kernels import kernel
 from oragent.solvers.local_search import (
     LEAST_GAIN,
     SLACK,
@@ -195,7 +196,7 @@ _NEAR = types.Array(types.uint16, 2, "C", readonly=True)
 
 
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
-@njit([(_MATRIX, _MATRIX, _NEAR, types.float32, types.int64, types.int64)], cache=True)
+@kernel([(_MATRIX, _MATRIX, _NEAR, types.float32, types.int64, types.int64)])
 def _guide(lengths, badness, near, slack, moves, iterations):  # type: ignore[no-untyped-def]
     size = lengths.shape[0]
     penalties, tour = np.zeros_like(lengths), nearest_neighbour_tour(lengths)

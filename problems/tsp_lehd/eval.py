@@ -1,15 +1,17 @@
 """Score attention biases for LEHD: greedy tours of up to ten times as many cities as the network was trained on."""
 
 from oragent.harness import run
-from oragent.harness.neural import CHOICES, LEHD_FLAGS
+from oragent.harness.neural import CHOICES, LEHD_FLAGS, need_torch
+
+need_torch()
 
 # isort: split
 # The harness pins numerical libraries to one thread, and says what is missing, so it comes before them.
 
-from functools import partial
+from functools import partial  # noqa: E402
 
-from oragent.attention_bias.kinds import TOURS
-from oragent.attention_bias.scoring import SIZES, evaluate
+from oragent.attention_bias.kinds import TOURS  # noqa: E402
+from oragent.attention_bias.scoring import SIZES, evaluate  # noqa: E402
 
 COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 

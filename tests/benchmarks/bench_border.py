@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.evaluation import Job, Sandbox  # noqa: E402
+from oragent.evaluation import Job, Runner  # noqa: E402
 from oragent.sandbox import Limits  # noqa: E402
 from tests.llm.chat_server import ChatServer, ok  # noqa: E402
 
@@ -65,12 +65,12 @@ ENGINE = """
 import asyncio, itertools, resource, sys, time
 from pathlib import Path
 from oragent.llm.model import Reply
-from oragent.evaluation import Sandbox
+from oragent.evaluation import Runner
 from oragent.evaluation.pool import Pool
+from oragent.evaluation.problem import load
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import begin
-from oragent.evaluation.problem import load
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 root, evaluations = Path(sys.argv[1]), int(sys.argv[2])
@@ -81,7 +81,7 @@ async def instant(request):
     code = f"{{A product.}}\\n```python\\ndef guess(x):\\n    return x * {next(numbers)}\\n```"
     return Reply(code, model="instant", tokens_in=100, tokens_out=30, money=0.0, seconds=0.0)
 begun = []
-with Sandbox(2) as sandbox, Store(folder.database) as store:
+with Runner(2) as sandbox, Store(folder.database) as store:
     pool = Pool(2, sandbox)
     observer = lambda progress: begun or begun.append(time.monotonic())
     engine = Engine(folder, store, pool, STRATEGIES["random"], instant, observer)
@@ -163,7 +163,7 @@ def forked_or_fresh(name: str) -> None:
     job = Job(folder / "eval.py", "def nothing(): pass\n", ROOT, Limits(wall_s=120, memory_mb=8192), mode="train")
     figures = []
     for warm in (True, False):
-        with Sandbox(warm=warm) as sandbox:
+        with Runner(warm=warm) as sandbox:
             sandbox(job)
             ended = [sandbox(job) for _ in range(5 if warm else 3)]
         figures += [statistics.median(1000 * getattr(one, key) for one in ended) for key in ("wall_s", "cpu_s")]
@@ -204,7 +204,7 @@ def main() -> None:
     print(" one with the harness (the candidate in a guest of its own):")
     for count in (100, 1000, 5000) if "--long" in sys.argv else (100, 500):
         engine(GUARDED, count)
-    with tempfile.TemporaryDirectory() as name, Sandbox() as sandbox:
+    with tempfile.TemporaryDirectory() as name, Runner() as sandbox:
         folder = toy(Path(name), "import os; os._exit(0)")
         job = Job(folder / "eval.py", "", Path(name), Limits(wall_s=60))
         sandbox(job)

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.evaluation import Evaluation, Job, Sandbox  # noqa: E402
+from oragent.evaluation import Evaluation, Job, Runner  # noqa: E402
 from oragent.evaluation.problem import load  # noqa: E402
 from oragent.search import launch  # noqa: E402
 from oragent.search.config import build  # noqa: E402
@@ -41,8 +41,8 @@ primitives: [matrix, np.sqrt(matrix), matrix.mean(axis=0)]
 SEED = "import numpy as np\n\n\ndef heuristics(matrix):\n    return np.abs(matrix - 0.3)\n"
 
 
-class Faulty(Sandbox):
-    """A sandbox that puts a misbehaving candidate in the place of every fifth."""
+class Faulty(Runner):
+    """A runner that puts a misbehaving candidate in the place of every fifth."""
 
     def __init__(self, *args: object, **options: object) -> None:
         super().__init__(*args, **options)
@@ -114,7 +114,7 @@ def main() -> int:
         problem = load(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
-        launch.Sandbox = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
+        launch.Runner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
         samples: list[Sample] = []
         end, seen = threading.Event(), threading.Event()
 

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.evaluation import Evaluation, Job, Sandbox
+from oragent.evaluation import Evaluation, Job, Runner
 from oragent.isolation import not_held, probe
 from oragent.protocol import Result, format_result
 from oragent.sandbox import Limits
@@ -101,11 +101,11 @@ def processes(root: Path, port: int) -> list[int]:
     return bearing(f"--root-dir={root}\0") + bearing(f"sleep\x0061.{port}\0")
 
 
-def put(sandbox: Sandbox, root: Path, port: int, fault: Fault) -> Evaluation:
+def put(run: Runner, root: Path, port: int, fault: Fault) -> Evaluation:
     """Evaluate a candidate, as often as it wants."""
     source = fault.program(root, port)
     for _ in range(fault.runs):
-        found = sandbox(Job(HERE / "eval.py", source, root, fault.limits))
+        found = run(Job(HERE / "eval.py", source, root, fault.limits))
     return found
 
 
@@ -116,9 +116,9 @@ def main() -> None:
         root.chmod(0o777)
         make_root(root)
         whole, port, begun = state(root), listen(), time.monotonic()
-        with Sandbox(WORKERS) as sandbox, ThreadPoolExecutor(WORKERS) as threads:
-            ended = list(threads.map(lambda fault: put(sandbox, root, port, fault), FAULTS))
-            honest = put(sandbox, root, port, Fault(HERE / "candidates" / "is_honest.py"))
+        with Runner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
+            ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
+            honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))
         seconds = time.monotonic() - begun
         deadline = time.monotonic() + 20
         while processes(root, port) and time.monotonic() < deadline:

@@ -109,6 +109,41 @@ def test_in_its_namespaces_a_process_sees_only_its_own_and_changes_nothing(tmp_p
     assert os.listdir(tmp_path) == ["file"]
 
 
+@needs(Means.NAMESPACES)
+def test_a_folder_that_is_alone_can_be_written_and_what_lies_beside_it_is_gone(tmp_path: Path) -> None:
+    for name in ("spaces/own", "spaces/other", "spaces/needed/deep", "scratch"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "file").write_text("x")
+    own, needed = tmp_path / "spaces" / "own", tmp_path / "spaces" / "needed" / "deep"
+
+    def evaluation() -> None:
+        assert sorted(os.listdir(own.parent)) == ["needed", "own"]
+        assert (needed / "file").read_text() == "x"
+        refused(lambda: (needed / "file").write_text("y"))
+        refused((own.parent / "new").mkdir)
+        refused((tmp_path / "new").mkdir)
+        (own / "file").write_text("y")
+
+    def server() -> None:
+        namespaces.read_only()
+        with namespaces.child_apart(tmp_path / "scratch", 1):
+            namespaces.alone(own, [needed, needed / "file", tmp_path, tmp_path / "spaces" / "missing"])
+            problem = tried(evaluation)
+        if problem:
+            raise OSError(problem)
+        assert sorted(os.listdir(own.parent)) == ["needed", "other", "own"]
+
+    def outside() -> None:
+        namespaces.enter()
+        problem = tried(server)
+        if problem:
+            raise OSError(problem)
+
+    assert tried(outside) == ""
+    assert (own / "file").read_text() == "y"
+    assert not (own.parent / "new").exists()
+
+
 @needs(Means.CGROUPS)
 def test_a_control_group_bounds_the_processes_in_it() -> None:
     group = Group.make(f"oragent-test-{os.getpid()}", 256, 3)

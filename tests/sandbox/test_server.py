@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from oragent.errors import SandboxError
-from oragent.evaluation import Evaluation, Job, Sandbox, host
+from oragent.evaluation import Evaluation, Job, Runner
 from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import Limits
+from oragent.sandbox import Limits, client
 from oragent.sandbox.lifecycle import End, Life, Stage
 from tests.processes import bearing, lineage
 
@@ -73,12 +73,12 @@ def gone(folder: Path) -> bool:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
-    with Sandbox() as made:
+def sandbox() -> Iterator[Runner]:
+    with Runner() as made:
         yield made
 
 
-def meanwhile(sandbox: Sandbox, job: Job, act: Callable[[], None]) -> Evaluation:
+def meanwhile(sandbox: Runner, job: Job, act: Callable[[], None]) -> Evaluation:
     """Evaluate, and do something once the evaluation is under way."""
     found: list[Evaluation] = []
     thread = threading.Thread(target=lambda: found.append(sandbox(job)))
@@ -89,13 +89,13 @@ def meanwhile(sandbox: Sandbox, job: Job, act: Callable[[], None]) -> Evaluation
 
 
 @pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
-def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Sandbox, number: int) -> None:
+def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Runner, number: int) -> None:
     found = meanwhile(sandbox, job(tmp_path, waiting(tmp_path)), lambda: strike(tmp_path, number, signal.SIGKILL))
     assert (found.status, found.score) == (Status.OK, 3.5)
     assert sandbox(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
 
 
-def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox: Runner) -> None:
     found = meanwhile(
         sandbox, job(tmp_path, "import time; time.sleep(20)"), lambda: os.kill(generation(tmp_path, 0), signal.SIGKILL)
     )
@@ -103,7 +103,7 @@ def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox
     assert found.wall_s < 10
 
 
-def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: Path, sandbox: Runner) -> None:
     def kill_twice() -> None:
         first = generation(tmp_path, 1)
         os.kill(first, signal.SIGKILL)
@@ -117,9 +117,9 @@ def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: 
 
 
 def test_a_server_that_stands_still_is_replaced(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, sandbox: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "GRACE_S", 0.5)
+    monkeypatch.setattr(client, "GRACE_S", 0.5)
     slow = job(tmp_path, waiting(tmp_path), wall_s=2)
     assert meanwhile(sandbox, slow, lambda: strike(tmp_path, 1, signal.SIGSTOP)).score == 3.5
 
@@ -128,10 +128,10 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("import time; time.sleep(60)")
     engine = textwrap.dedent(f"""
         from pathlib import Path
-        from oragent.evaluation import Job, Sandbox
-        from oragent.sandbox import Limits
+        from oragent.evaluation import Job, Runner
+        from oragent.sandbox import Limits, client
         folder = Path({str(tmp_path)!r})
-        Sandbox()(Job(folder / "eval.py", "", folder, Limits(wall_s=60)))
+        Runner()(Job(folder / "eval.py", "", folder, Limits(wall_s=60)))
     """)
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", engine], env=environment)
@@ -143,7 +143,7 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
 
 
 def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
-    sandbox, problems = Sandbox(), []
+    sandbox, problems = Runner(), []
 
     def evaluate() -> None:
         try:
@@ -178,7 +178,7 @@ def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
 def test_a_forked_interpreter_does_what_a_fresh_one_does(tmp_path: Path, body: str) -> None:
     ends = []
     for warm in (True, False):
-        with Sandbox(warm=warm) as sandbox:
+        with Runner(warm=warm) as sandbox:
             found = sandbox(job(tmp_path, f"print('begin')\n{body}"))
             ends.append((found.status, found.message, found.output, found.log))
     assert ends[0] == ends[1]
@@ -188,7 +188,7 @@ def test_a_problem_scores_the_same_either_way() -> None:
     folder = PROJECT / "problems" / "tsp_constructive"
     scores = []
     for warm in (True, False):
-        with Sandbox(warm=warm) as sandbox:
+        with Runner(warm=warm) as sandbox:
             source = (folder / "heuristic.py").read_text()
             scores.append(sandbox(Job(folder / "eval.py", source, PROJECT, Limits(), mode="train")).score)
     assert scores[0] == scores[1] is not None
@@ -200,15 +200,15 @@ def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: 
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     script = f"import busy_import, threading\nprint(threading.active_count())\nprint('''{BLOCK}''')"
-    with Sandbox() as sandbox:
+    with Runner() as sandbox:
         found = sandbox(job(tmp_path, script))
     assert (found.score, found.output.split()[0]) == (3.5, "2")
 
 
 def test_workers_are_forked_anew_after_a_while(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, sandbox: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(host, "RECYCLE", 2)
+    monkeypatch.setattr(client, "RECYCLE", 2)
     workers = set()
     for _ in range(5):
         sandbox(job(tmp_path, f"print('''{BLOCK}''')"))
@@ -229,7 +229,7 @@ def test_a_life_goes_through_its_stages_in_order() -> None:
 
 
 def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) -> None:
-    with Sandbox() as sandbox:
+    with Runner() as sandbox:
         found: list[Evaluation] = []
         one = job(tmp_path, f"import time; time.sleep(0.5)\nprint('''{BLOCK}''')")
         threads = [threading.Thread(target=lambda: found.append(sandbox(one))) for _ in range(2)]

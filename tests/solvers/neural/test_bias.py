@@ -12,6 +12,7 @@ from oragent.harness import Guest
 from oragent.errors import CandidateError
 from oragent.harness.frames import HEAD, FrameError, decode, encode
 from oragent.harness.neural import bias
+from oragent.protocol import Failure, Status, parse
 from oragent.solvers.neural.reshaping import reach, strength
 
 ROOT = Path(__file__).parents[3]
@@ -89,12 +90,22 @@ def test_a_candidate_that_returns_such_a_thing_gets_a_status(tmp_path: Path, bod
     assert caught.value.status == status
 
 
-def test_without_pytorch_an_evaluator_says_in_one_line_what_to_install() -> None:
-    code = "import sys; sys.modules['torch'] = None; import oragent.harness.neural"
+@pytest.mark.parametrize("name", ["tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd"])
+@pytest.mark.parametrize("missing", ["torch", "safetensors"])
+def test_without_pytorch_an_evaluator_says_in_one_line_what_to_install(name: str, missing: str) -> None:
+    script = ROOT / "problems" / name / "eval.py"
+    code = f"import runpy, sys; sys.modules[{missing!r}] = None; runpy.run_path({str(script)!r}, run_name='__main__')"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.returncode == 1
-    assert "torch is not installed: pip install 'oragent[neural]'" in ended.stdout
-    assert "Traceback" not in ended.stderr
+    told = f"{missing} is not installed: pip install 'oragent[neural]'"
+    assert parse(ended.stdout) == Failure(Status.CRASHED, told)
+    assert ended.stderr == ""
+
+
+def test_the_shared_part_of_neural_evaluators_is_imported_without_pytorch() -> None:
+    code = "import sys; sys.modules['torch'] = None; import oragent.harness.neural; print('imported')"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert ended.stdout == "imported\n", ended.stderr
 
 
 def test_reach_counts_what_lies_beyond_the_nearest() -> None:

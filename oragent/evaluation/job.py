@@ -1,0 +1,113 @@
+"""What is to be evaluated, and how an evaluation ended."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from oragent.protocol import Failure, Result, Status
+from oragent.sandbox import FOLDER, PYTHON, Command, Ended, Limits
+
+__all__ = ["USAGE", "Evaluation", "Job"]
+
+LOG_CHARACTERS = 4000  # kept of what it printed
+USAGE = "usage:"  # how argparse begins when it refuses arguments
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be evaluated.
+
+    Attributes:
+        evaluator: the problem's ``eval.py``; it is copied beside the candidate.
+        source: the candidate's text.
+        root_dir: project root, for data and checkpoints.
+        limits: what the evaluation may use.
+        mode: passed on where given; otherwise the evaluator's own default holds.
+        problem_size: likewise.
+        arguments: more for the evaluator, such as options of its own.
+    """
+
+    evaluator: Path
+    source: str
+    root_dir: Path
+    limits: Limits
+    mode: str | None = None
+    problem_size: int | None = None
+    arguments: tuple[str, ...] = ()
+
+    def command(self) -> Command:
+        """The evaluator with the candidate beside it, told where the project and its own folder lie."""
+        optional = {"mode": self.mode, "problem_size": self.problem_size}
+        given = [f"--{name}={value}" for name, value in optional.items() if value is not None]
+        name = self.evaluator.name
+        program = (PYTHON, name) if self.is_python else (name,)
+        places = f"--root_dir={self.root_dir.resolve()}", f"--file_output_prefix={FOLDER}{os.sep}"
+        files = {name: self.evaluator.read_text(encoding="utf-8"), "heuristic.py": self.source}
+        return Command((*program, *places, *given, *self.arguments), files, limits=self.limits)
+
+    @property
+    def is_python(self) -> bool:
+        """Whether the evaluator is a Python script; any program that prints the result block will do."""
+        return self.evaluator.suffix == ".py"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How an evaluation ended; a failure is data like a success.
+
+    Attributes:
+        status: ``ok`` if and only if there is a score.
+        score: in the problem's natural units.
+        features: the archive cell; None for a ranked population, or without a score.
+        metrics: the problem's own figures.
+        message: why there is no score, one line.
+        traceback: the candidate's own.
+        log: the end of standard error.
+        output: the end of standard output.
+        end: how its process ended, a value of ``End``; empty if none was started.
+        queued_s: seconds for which it waited for a free worker.
+        wall_s: seconds by the clock from its start to its end.
+        cpu_s: user and system seconds of all its processes that ended in time to be counted.
+        peak_mb: resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
+    """
+
+    status: Status
+    score: float | None = None
+    features: tuple[int, ...] | None = None
+    metrics: dict[str, Any] = field(default_factory=dict)
+    message: str = ""
+    traceback: str = ""
+    log: str = ""
+    output: str = ""
+    end: str = ""
+    queued_s: float = 0.0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+
+    @classmethod
+    def of(cls, found: Result | Failure, ended: Ended) -> Self:
+        """Put together what an evaluator found and how its process ended."""
+        told: dict[str, Any] = {
+            "log": ended.stderr[-LOG_CHARACTERS:],
+            "output": ended.stdout[-LOG_CHARACTERS:],
+            "end": ended.end,
+            "queued_s": round(ended.queued_s, 4),
+            "wall_s": round(ended.wall_s, 4),
+            "cpu_s": round(ended.cpu_s, 4),
+            "peak_mb": round(ended.peak_mb, 1),
+        }
+        if isinstance(found, Failure):
+            return cls(found.status, message=found.message, traceback=found.traceback, **told)
+        return cls(Status.OK, found.score, found.features, found.metrics, **told)
+
+    @property
+    def ran(self) -> bool:
+        """Whether a process was started for it; a program of the wrong form is rejected without one."""
+        return self.wall_s > 0
+
+    @property
+    def detail(self) -> str:
+        """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
+        return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()

@@ -1,0 +1,137 @@
+"""The face of the border: a command goes in, how it ended comes out."""
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Condition, Lock
+from typing import Self
+
+from oragent.errors import SandboxError
+from oragent.sandbox.client import Client
+from oragent.sandbox.folders import hand_over, opened
+from oragent.sandbox.lifecycle import End, Life, Stage
+from oragent.sandbox.messages import Command, Ended, Limits
+from oragent.sandbox.wire import Closed
+
+__all__ = ["LIVES", "Sandbox"]
+
+LIVES = 2  # attempts at a command under which its server dies
+
+
+class Sandbox:
+    """Runs commands, several at once, each in a process of its own; it knows nothing of what they are for.
+
+    What holds a command depends on the machine; ``oragent doctor`` tells what there is of it.
+
+    - Everywhere: limits, an allow-listed environment, no process of it left after its end.
+    - With namespaces: all files but its own folders are read-only, there is no network, and no other process is seen.
+      Of the folder that holds its lasting one it sees that one alone.
+    - With Landlock: it writes only in its own folders; one with a lasting folder reads, beside these, only Python,
+      the system's programs and libraries, and ``root_dir``. One without may read every file that its user may.
+    - Where root may become nobody, a lasting folder belongs to nobody in particular while a command runs in it.
+    - With limits alone: all of this works, and nothing keeps a command from the files of its user, those in the
+      lasting folders of others among them.
+
+    Args:
+        workers: how many run at once.
+        warm: whether Python scripts are forked from an interpreter that has imported what they need; otherwise each
+            starts a fresh one, as by hand.
+    """
+
+    def __init__(self, workers: int = 1, *, warm: bool = True) -> None:
+        if workers < 1:
+            raise ValueError(f"workers must be positive, not {workers}")
+        self._workers, self._warm = workers, warm
+        self._clients: dict[tuple[Path | None, Path | None, int], Client] = {}
+        self._lock = Lock()
+        self._occupied: set[Path] = set()
+        self._left = Condition()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def __call__(self, command: Command, *, root_dir: Path | None = None, warm_up: Path | None = None) -> Ended:
+        """Run a command from its start to its end, whatever that is; may be called from several threads.
+
+        A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
+
+        Args:
+            command: what to run. Commands with the same lasting folder run one after the other.
+            root_dir: folder that must stay readable to it, such as a project's.
+            warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
+                from an interpreter that has done them.
+
+        Raises:
+            SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
+                folder.
+            OSError: if the machine does: no room, no process to be had.
+        """
+        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up), Life()
+        with self._occupying(command) as command:
+            while life.lost < LIVES:
+                slot, worker = client.take()
+                life.enter(Stage.RUNNING)
+                try:
+                    ended = worker.run(command)
+                except Closed:
+                    worker.close()
+                    client.give_back(slot, None)
+                    life.enter(Stage.QUEUED)
+                    continue
+                except BaseException:
+                    worker.kill()
+                    client.give_back(slot, None)
+                    raise
+                life.enter(Stage.ENDED)
+                client.give_back(slot, worker)
+                return replace(ended, queued_s=life.queued_s)
+        wall_s = time.monotonic() - life.entered[Stage.RUNNING]
+        return Ended(End.LOST, -signal.SIGKILL, queued_s=life.queued_s, wall_s=wall_s)
+
+    def start(self, limits: Limits, *, root_dir: Path | None = None, warm_up: Path | None = None) -> Client:
+        """The server for such commands; the first call starts it, and does not wait until it is warm."""
+        key = warm_up.resolve() if warm_up and self._warm else None, root_dir and root_dir.resolve(), limits.memory_mb
+        with self._lock:
+            if key not in self._clients:
+                self._clients[key] = Client(*key[:2], limits, self._workers)
+            return self._clients[key]
+
+    def close(self) -> None:
+        """End all servers, and what runs under them."""
+        with self._lock:
+            for client in self._clients.values():
+                client.close()
+            self._clients.clear()
+
+    @contextmanager
+    def _occupying(self, command: Command) -> Iterator[Command]:
+        """Wait until nobody else works in the command's lasting folder."""
+        if command.folder is None:
+            yield command
+            return
+        folder = command.folder.resolve()
+        if not folder.is_dir():
+            raise SandboxError(f"the folder of a command must exist, and {command.folder} is none: make it first")
+        if folder.parent == folder.parent.parent:
+            raise SandboxError(
+                f"the folder of a command cannot lie directly below the root of all files, as {folder} does"
+            )
+        with self._left:
+            self._left.wait_for(lambda: folder not in self._occupied)
+            self._occupied.add(folder)
+        owner = folder.stat()
+        try:
+            yield replace(command, folder=folder)
+        finally:
+            if folder.is_dir() and folder.stat().st_uid != owner.st_uid:
+                with opened(folder) as place:
+                    hand_over(place, owner.st_uid, owner.st_gid)
+            with self._left:
+                self._occupied.discard(folder)
+                self._left.notify_all()

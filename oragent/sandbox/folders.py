@@ -1,0 +1,196 @@
+"""A folder in which a stranger's program has worked: written, read and handed over without following what it left.
+
+Every step goes from an open folder to what lies directly in it, and through no link: whatever a name leads to by now,
+nothing outside the folder is touched.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from oragent.sandbox.messages import sound_name
+
+__all__ = ["bring", "hand_over", "opened", "write"]
+
+DEEP = 32  # folders within folders that are looked into
+MANY = 50_000  # files and folders that are looked at
+BROUGHT = 1000  # files that are brought back
+CHUNK = 1 << 20
+WITHIN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    """Hold a folder open; it can be read even when what is mounted there is gone from its path."""
+    descriptor = os.open(folder, WITHIN)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def write(folder: int, files: Mapping[str, str], folder_mode: int) -> None:
+    """Put files into a folder, in place of what has their names; each may be executed.
+
+    Args:
+        folder: descriptor of the folder.
+        files: sound names, and texts.
+        folder_mode: of the folders that have to be made for them.
+
+    Raises:
+        OSError: if that cannot be done, such as where a folder has a file's name.
+        ValueError: if a text cannot be written as UTF-8.
+    """
+    for name, text in files.items():
+        *above, last = name.split("/")
+        inner = _within(folder, above, folder_mode)
+        try:
+            with suppress(FileNotFoundError):
+                os.unlink(last, dir_fd=inner)
+            made = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o755, dir_fd=inner)
+            with open(made, "wb") as file:
+                os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
+                file.write(text.encode())
+        finally:
+            os.close(inner)
+
+
+def _within(folder: int, names: Sequence[str], mode: int) -> int:
+    """Open a folder some levels further down, and make what is missing of the way."""
+    inner = os.dup(folder)
+    for name in names:
+        outer = inner
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(name, dir_fd=outer)
+                os.chmod(name, mode, dir_fd=outer)
+            inner = os.open(name, WITHIN, dir_fd=outer)
+        finally:
+            os.close(outer)
+    return inner
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """Something in a folder.
+
+    Attributes:
+        name: path below the folder that was asked for.
+        within: descriptor of the folder that it lies in; open as long as the walk stays there.
+        last: its name there.
+        status: of itself, and not of what it leads to.
+    """
+
+    name: str
+    within: int
+    last: str
+    status: os.stat_result
+
+
+def _walk(folder: int, above: str = "", depth: int = DEEP) -> Iterator[_Entry]:
+    """All that lies below a folder, in order of names, as deep as we go; what cannot be read is passed over."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    for name in names:
+        with suppress(OSError):
+            entry = _Entry(above + name, folder, name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+            yield entry
+            if depth and stat.S_ISDIR(entry.status.st_mode):
+                inner = os.open(name, WITHIN, dir_fd=folder)
+                try:
+                    yield from _walk(inner, f"{entry.name}/", depth - 1)
+                finally:
+                    os.close(inner)
+
+
+def hand_over(folder: int, user: int, group: int) -> None:
+    """Make somebody the owner of a folder and of what is in it, except files that have a name elsewhere as well.
+
+    Args:
+        folder: descriptor of the folder.
+        user: number of the new owner.
+        group: likewise.
+
+    Raises:
+        OSError: if this process may not do that.
+    """
+    os.fchown(folder, user, group)
+    for entry in _walk(folder):
+        if stat.S_ISDIR(entry.status.st_mode) or entry.status.st_nlink == 1:
+            os.chown(entry.last, user, group, dir_fd=entry.within, follow_symlinks=False)
+
+
+def bring(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Read the files that match any pattern.
+
+    Args:
+        folder: descriptor of the folder; nothing in it changes any more.
+        patterns: as a ``Command`` has them.
+        bytes_in_all: that may be brought.
+
+    Returns:
+        Names and contents; names and reasons of what matched and was left out.
+    """
+    found: dict[str, bytes] = {}
+    left_out: dict[str, str] = {}
+    ways = [pattern.split("/") for pattern in patterns]
+    for number, entry in enumerate(_walk(folder)):
+        if number >= MANY or len(found) + len(left_out) >= BROUGHT:
+            left_out["..."] = f"more than {BROUGHT} files that match, or {MANY} to be looked at"
+            break
+        if stat.S_ISDIR(entry.status.st_mode) or not any(_matches(entry.name.split("/"), way) for way in ways):
+            continue
+        if reason := _unfit(entry, bytes_in_all):
+            left_out[ascii(entry.name)[1:-1] if not sound_name(entry.name) else entry.name] = reason
+        else:
+            try:
+                found[entry.name] = _read(entry, bytes_in_all)
+            except OSError as problem:
+                left_out[entry.name] = f"it cannot be read: {problem.strerror}"
+            else:
+                bytes_in_all -= len(found[entry.name])
+    return found, left_out
+
+
+def _matches(names: Sequence[str], way: Sequence[str]) -> bool:
+    """Whether a path matches a pattern, part by part; ``**`` is any number of folders."""
+    reached = _onward({0}, way)  # parts of the pattern that the names so far may have used up
+    for name in names:
+        staying = {at for at in reached if way[at : at + 1] == ["**"]}
+        going = {at + 1 for at in reached - staying if at < len(way) and fnmatchcase(name, way[at])}
+        reached = _onward(staying | going, way)
+    return len(way) in reached
+
+
+def _onward(reached: set[int], way: Sequence[str]) -> set[int]:
+    for at, part in enumerate(way):
+        if at in reached and part == "**":
+            reached = reached | {at + 1}
+    return reached
+
+
+def _unfit(entry: _Entry, room: int) -> str:
+    """Why something is not brought; empty for what can be."""
+    if not sound_name(entry.name):
+        return "its name has characters that cannot be shown"
+    if stat.S_ISLNK(entry.status.st_mode) or entry.status.st_nlink > 1:
+        return "it is a link"
+    if not stat.S_ISREG(entry.status.st_mode):
+        return "it is no plain file"
+    if entry.status.st_size > room:
+        return f"it has {entry.status.st_size} bytes, and {room} are left of those that may be brought"
+    return ""
+
+
+def _read(entry: _Entry, room: int) -> bytes:
+    descriptor = os.open(entry.last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=entry.within)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(0, "it is no plain file any more")
+        return file.read(min(room, entry.status.st_size))

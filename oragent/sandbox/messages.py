@@ -1,0 +1,192 @@
+"""What crosses the border: a command that is to be run, and how it ended; plain data, whatever runs."""
+
+import base64
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any, Self
+
+from oragent.errors import SandboxError
+from oragent.sandbox.lifecycle import End
+
+__all__ = ["FOLDER", "PYTHON", "Command", "Ended", "Limits", "sound_name"]
+
+PYTHON = sys.executable
+FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
+NO_NAMES = frozenset(("", ".", ".."))
+NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of one command.
+
+    Attributes:
+        wall_s: seconds by the clock, from its start; at the end of them all its processes are killed.
+        memory_mb: address space of each of its processes, in MiB.
+        file_mb: size of any file that it writes, of all of them where its folder lies in memory, and of all that is
+            brought back, in MiB. What it leaves in a folder that lasts is bounded file by file alone.
+        processes: how many processes and threads it may have.
+        output_kb: bytes kept of standard output and of standard error, in KiB; the rest is read and dropped.
+    """
+
+    wall_s: float = 60.0
+    memory_mb: int = 2048
+    file_mb: int = 64
+    processes: int = 64
+    output_kb: int = 1024
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if value <= 0:
+                raise ValueError(f"{name} must be positive, not {value}")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program to be run, with all that it may use.
+
+    Attributes:
+        argv: program first. A word that names one of ``files`` becomes the path at which that lies; ``PYTHON`` is the
+            interpreter that runs us; any other program is looked for on the path. In other words ``FOLDER`` stands
+            for the folder's path.
+        files: name to text of what lies in the folder when it begins; a name may have folders in it, and every file
+            may be executed. In a folder that lasts they take the place of what had their names.
+        stdin: text on its standard input.
+        environment: variables added to those on the allow-list. A script that is forked from a warm interpreter sees
+            them too, but what Python reads when it starts (such as ``PYTHONPATH``) has no effect on it.
+        limits: what it may use.
+        folder: an existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and
+            in place of a home and of a folder for temporary files, it has an empty one that goes with it.
+            None: it works in that empty one.
+        bring: patterns of the files to bring back once it has ended: names below the folder, where ``*`` and ``?``
+            stand for characters of a name, and ``**`` for any number of folders.
+
+    Raises:
+        SandboxError: in one line, if it cannot be a command.
+    """
+
+    argv: tuple[str, ...]
+    files: Mapping[str, str] = field(default_factory=dict)
+    stdin: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    folder: Path | None = None
+    bring: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.argv or not self.argv[0]:
+            raise SandboxError("a command needs a program: argv is empty")
+        for name in self.files:
+            if not sound_name(name):
+                raise SandboxError(
+                    f"{name!r} cannot name a file of a command: give a path below its folder, without .."
+                )
+            if "/" in name and any(str(above) in self.files for above in PurePosixPath(name).parents):
+                raise SandboxError(f"{name!r} cannot name a file of a command: a folder above it is a file, too")
+        for pattern in self.bring:
+            if not sound_name(pattern):
+                raise SandboxError(
+                    f"{pattern!r} is no pattern of files to bring: give one below the folder, without .."
+                )
+        for name in self.environment:
+            if not name or "=" in name or "\0" in name:
+                raise SandboxError(f"{name!r} cannot name a variable of the environment")
+        if self.folder is not None and not self.folder.is_absolute():
+            raise SandboxError(f"the folder of a command is given by its whole path, not as {str(self.folder)!r}")
+
+    @property
+    def script(self) -> str | None:
+        """The Python program among its files that it runs, which can be forked from a warm interpreter."""
+        return self.argv[1] if self.argv[0] == PYTHON and len(self.argv) > 1 and self.argv[1] in self.files else None
+
+    def to_plain(self) -> dict[str, Any]:
+        """The command as JSON has it."""
+        return {
+            "argv": self.argv, "files": dict(self.files), "stdin": self.stdin, "environment": dict(self.environment),
+            "limits": vars(self.limits), "folder": self.folder and str(self.folder), "bring": self.bring,
+        }  # fmt: skip
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Read a command back.
+
+        Raises:
+            SandboxError: if it is none, or its contents cannot be a command's.
+        """
+        try:
+            limits, folder = Limits(**plain["limits"]), plain["folder"]
+            return cls(
+                tuple(plain["argv"]), plain["files"], plain["stdin"], plain["environment"], limits,
+                None if folder is None else Path(folder), tuple(plain["bring"]),
+            )  # fmt: skip
+        except (KeyError, TypeError, ValueError) as problem:
+            raise SandboxError(f"this is no command: {type(problem).__name__}: {problem}") from None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what is left of it; a failure is data like a success.
+
+    Attributes:
+        end: why it ended.
+        code: exit code, or minus the number of the signal; 127 if there was no such program to start.
+        stdout: standard output, head and tail of it; its folders' paths are cut off the names of files.
+        stderr: standard error, likewise.
+        files: what was brought back, by name.
+        left_out: what should have been brought and was not, name and reason: links, devices, odd names, what is
+            beyond the limits.
+        wall_s: seconds by the clock, from its start to its end.
+        cpu_s: user and system seconds of all its processes that ended in time to be counted.
+        peak_mb: resident memory of its largest process, in MiB, with what it shares with the server it came from.
+        queued_s: seconds for which it waited for a free worker.
+    """
+
+    end: End
+    code: int
+    stdout: str = ""
+    stderr: str = ""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    queued_s: float = 0.0
+
+    def to_plain(self) -> dict[str, Any]:
+        """The end as JSON has it: files that are UTF-8 as text, others in base64."""
+        return vars(self) | {
+            "files": {name: _as_plain(content) for name, content in self.files.items()},
+            "left_out": dict(self.left_out),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Self:
+        """Read an end back.
+
+        Raises:
+            SandboxError: if it is none.
+        """
+        try:
+            files = {name: _as_bytes(content) for name, content in plain["files"].items()}
+            return cls(**{**plain, "end": End(plain["end"]), "files": files})
+        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+            raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
+
+
+def sound_name(name: str) -> bool:
+    """Whether a name is one of a file below a folder, and can be shown as it is."""
+    parts = name.split("/")
+    return name.isprintable() and NO_NAMES.isdisjoint(parts) and max(map(len, parts)) <= NAME_CHARACTERS
+
+
+def _as_plain(content: bytes) -> dict[str, str]:
+    try:
+        return {"text": content.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(content).decode()}
+
+
+def _as_bytes(plain: Mapping[str, str]) -> bytes:
+    return plain["text"].encode() if "text" in plain else base64.b64decode(plain["base64"], validate=True)

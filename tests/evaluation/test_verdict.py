@@ -1,0 +1,61 @@
+"""A status is read off how a process ended, and a score off what it printed; without a process."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.verdict import verdict
+from oragent.protocol import Result, Status, format_result
+from oragent.sandbox import FOLDER, PYTHON, End, Ended, Limits
+
+BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
+LIMITS = Limits(wall_s=7)
+
+
+def judge(ended: Ended) -> Evaluation:
+    return Evaluation.of(verdict(ended, LIMITS), ended)
+
+
+def test_a_result_that_was_printed_is_the_score() -> None:
+    found = judge(Ended(End.EXITED, 0, BLOCK, "log", wall_s=1.23456, cpu_s=0.98765, peak_mb=12.34, queued_s=0.5))
+    assert (found.status, found.score, found.features, found.metrics) == (Status.OK, 3.5, (1, 2), {"a": 1.5})
+    assert (found.end, found.wall_s, found.cpu_s, found.peak_mb) == ("exited", 1.2346, 0.9877, 12.3)
+    assert (found.output, found.log, found.queued_s) == (BLOCK, "log", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("ended", "status", "words"),
+    [
+        (Ended(End.LOST, -9), "crashed", "the process that watches over it was killed, 2 times"),
+        (Ended(End.DEADLINE, -9, BLOCK), "timeout", "no result within 7 s"),
+        (Ended(End.SIGNALLED, -signal.SIGXCPU, cpu_s=7.5), "timeout", "more than 8 CPU seconds"),
+        (
+            Ended(End.SIGNALLED, -signal.SIGKILL, cpu_s=1),
+            "crashed",
+            "ended by SIGKILL; the kernel does that when memory",
+        ),
+        (Ended(End.SIGNALLED, -signal.SIGSEGV, BLOCK), "crashed", "ended by SIGSEGV"),
+        (Ended(End.EXITED, 0), "crashed", "no result block"),
+        (Ended(End.EXITED, 3, BLOCK), "crashed", "printed a result, then exited with code 3"),
+        (Ended(End.EXITED, 2, "", "usage: eval.py\neval.py: error: no such size"), "error", "arguments: no such size"),
+        (Ended(End.EXITED, 1, "", "Traceback\nMemoryError: all of it"), "memory", "MemoryError: all of it"),
+        (Ended(End.EXITED, 127), "error", "exited with code 127: and printed no reason"),
+    ],
+)
+def test_no_other_end_has_a_score(ended: Ended, status: str, words: str) -> None:
+    found = judge(ended)
+    assert (found.status, found.score) == (status, None)
+    assert words in found.message
+
+
+def test_a_job_becomes_a_command_that_knows_nothing_of_scores(tmp_path: Path) -> None:
+    (tmp_path / "eval.py").write_text("score")
+    (tmp_path / "eval.sh").write_text("score")
+    places = (f"--root_dir={tmp_path}", f"--file_output_prefix={FOLDER}/")
+    command = Job(tmp_path / "eval.py", "program", tmp_path, LIMITS, "val", 50, ("--more",)).command()
+    assert command.argv == (PYTHON, "eval.py", *places, "--mode=val", "--problem_size=50", "--more")
+    assert command.files == {"eval.py": "score", "heuristic.py": "program"}
+    assert (command.script, command.folder, command.limits) == ("eval.py", None, LIMITS)
+    assert Job(tmp_path / "eval.sh", "program", tmp_path, LIMITS).command().argv == ("eval.sh", *places)
