@@ -14,6 +14,8 @@ from oragent.pages.text import one_line, plain
 
 __all__ = ["Board", "rich_table"]
 
+WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
+
 
 class Board:
     """A progress bar over the cells of a plan, and a line for every cell that was seen to."""
@@ -39,7 +41,7 @@ class Board:
         reason = done.end.reason
         how = f"unfinished: {reason}" if reason else "complete" if done.fresh else "complete before"
         remark = f"; {done.remark}" if done.remark else ""
-        self._bar.write(plain(f"{self._count:3d} of {self._total}  {done.cell}: {how}{remark}"))
+        self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{done.cell}: {how}{remark}', WIDTH)}")
 
 
 def rich_table(table: Table) -> RichTable:

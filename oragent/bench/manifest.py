@@ -131,7 +131,7 @@ def _named(found: Any) -> dict[str, Any]:
 
 def _listed(named: Mapping[str, Any]) -> list[str] | dict[str, Any]:
     """A list where nothing stands under the names."""
-    return dict(named) if any(named.values()) else list(named)
+    return list(named) if all(value in (None, {}) for value in named.values()) else dict(named)
 
 
 def _whole(seeds: Any) -> tuple[int, ...]:

@@ -226,6 +226,38 @@ def test_more_seeds_and_another_number_of_workers_are_the_same_comparison(toy: P
         MANIFEST.keep(planned(["toy"], ["gp"], 2, read(None), tmp_path), tmp_path / "c")
 
 
+EARLIER = """
+oragent: 0.1.0
+root: ROOT
+problems: {toy: ROOT/problems/toy}
+strategies: [gp, random]
+seeds: [0, 1]
+settings:
+  seed: 0
+  workers: 0
+  budget: {evaluations: 8, seconds: null}
+  strategy: {name: auto, window: null}
+  model: {name: scripted}
+"""
+
+
+def test_a_comparison_of_an_earlier_version_goes_on(
+    compared: tuple[Path, subprocess.CompletedProcess], tmp_path: Path
+) -> None:
+    """Its file has the same keys; settings that it does not know have their defaults."""
+    folder, root = tmp_path / "copy", compared[0].parent
+    shutil.copytree(compared[0], folder)
+    (folder / "comparison.yaml").write_text(EARLIER.replace("ROOT", str(root)))
+    before = {database: evaluated(database) for database in databases(folder)}
+    done = oragent("compare", "--outputs", folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("complete before") == 4
+    assert {database: evaluated(database) for database in databases(folder)} == before
+    written, begun = (yaml.safe_load((one / "comparison.yaml").read_text()) for one in (folder, compared[0]))
+    assert list(written) == ["oragent", "root", "problems", "strategies", "seeds", "settings"]
+    assert written == begun
+
+
 def test_on_the_command_line_too_it_is_one_line(toy: Path, tmp_path: Path) -> None:
     line = complaint(oragent("compare", "toyy", "--strategies", "gp", cwd=tmp_path))
     assert "unknown problem 'toyy': did you mean toy?" in line

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from oragent.bench import tables
-from oragent.bench.charts import best_so_far
+from oragent.bench.charts import best_so_far, draw
 from oragent.bench.plan import Cell, Plan
 from oragent.bench.result import Result, Score
 from oragent.bench.summary import SubjectSummary, Summary
@@ -167,6 +167,41 @@ def test_over_all_problems_counts_who_has_a_score_on_each(tmp_path: Path) -> Non
 def test_the_curve_of_a_run_stays_where_it_ended(tmp_path: Path) -> None:
     made = [a_run(tmp_path, "gp", 0, [None, 9.0]), a_run(tmp_path, "gp", 1, [8.0, 8.5, 7.0])]
     assert best_so_far(made, 5).tolist() == [[10, 10, 9, 9, 9], [10, 8, 8, 7, 7]]
+
+
+def test_a_strategy_that_nobody_knows_has_its_place_in_every_figure(tmp_path: Path) -> None:
+    names = ("gp", "random", "hill_climber")
+    drawings = draw(summarise([a_run(tmp_path, name, 0, [9.0, 8.0], 9.0) for name in names]))
+    for drawing in drawings.values():
+        assert all(f">{name}</text>" in drawing.svg for name in names)
+
+
+def test_tokens_and_money_are_those_of_the_rounds_until_a_candidate(tmp_path: Path) -> None:
+    """Held against a sum over the replies for each step."""
+    made = a_run(tmp_path, "gp", 0, [9.5, None, 9.0, 9.5, 9.2, 8.0])
+    with Store(made.folder / "run.db") as store:
+        runs.reply(store, 3, 1, cost=None)
+        runs.reply(store, 5, 1, tokens_in=7, cost=0.5)
+        records, replies = store.records(), store.replies()
+    found = read(made.cell, made.folder).curve
+    assert len(found) == 6
+    for step in found:
+        first = next(one for one in records if one.trial.evaluation.score == step.score)
+        paid = [one for one in replies if one.round <= int(first.id.partition(".")[0])]
+        assert step.paid.tokens == sum(one.tokens_in + one.tokens_out for one in paid)
+        assert step.paid.money == sum(one.cost or 0.0 for one in paid)
+        assert step.paid.unpriced == sum(one.cost is None for one in paid)
+
+
+@pytest.mark.parametrize(
+    "text", ["seed: {}\n", "seed: 3\n", "[", "seed: {score: high}\nbest: {score: 1}\n", "seed: {score: null}\n"]
+)
+def test_a_held_out_file_that_says_no_score_is_one_line(tmp_path: Path, text: str) -> None:
+    result = a_run(tmp_path, "gp", 0, [9.0])
+    (result.folder / "test.yaml").write_text(text)
+    with pytest.raises(StoreError, match=r"cannot read .*test\.yaml: .*; remove it to have it made anew") as caught:
+        read(result.cell, result.folder)
+    assert "\n" not in str(caught.value)
 
 
 def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Path) -> None:
