@@ -31,7 +31,7 @@ ALLOWED = {
     "training": {"errors", "files", "domains", "solvers"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger"},
     "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
-    "compare": VALUES | {"evaluation", "pages", "bench", "search", "report"},
+    "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}

@@ -1,17 +1,31 @@
-"""What few numbers can tell: bootstrap intervals and an exact paired test."""
+"""What few numbers can tell: bootstrap intervals and exact paired tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from math import ceil, log2
 
 import numpy as np
-from scipy.stats import permutation_test
+from scipy.stats import binomtest, permutation_test
 
-__all__ = ["ALPHA", "Interval", "bootstrap", "holm", "least_p", "pairs_needed", "sign_flip"]
+__all__ = ["ALPHA", "Alternative", "Interval", "bootstrap", "holm", "least_p", "mcnemar", "pairs_needed", "sign_flip"]
 
 ALPHA = 0.05
 RESAMPLES = 10_000
 EXACT = 13  # pairs up to which all sign patterns are fewer than RESAMPLES, so that none is left to chance
+
+
+class Alternative(StrEnum):
+    """What a test holds against "it makes no difference"; chosen before the figures are seen."""
+
+    TWO_SIDED = "two-sided"
+    GREATER = "greater"
+    LESS = "less"
+
+    @property
+    def sides(self) -> int:
+        """Number of ends of a distribution that count as evidence."""
+        return 2 if self is Alternative.TWO_SIDED else 1
 
 
 @dataclass(frozen=True)
@@ -35,14 +49,18 @@ def bootstrap(values: Sequence[float]) -> Interval:
     return Interval(float(sample.mean()), float(low), float(high))
 
 
-def sign_flip(differences: Sequence[float]) -> float | None:
+def sign_flip(differences: Sequence[float], alternative: Alternative = Alternative.TWO_SIDED) -> float | None:
     """Test whether paired differences lie evenly around zero: the sign-flip permutation test of their mean.
 
     Fisher 1935, "The Design of Experiments", section 21: if it made no difference, each sign could as well be the
     other one. All patterns of signs are counted for up to ``EXACT`` pairs, drawn with a fixed seed beyond.
 
+    Args:
+        differences: One a pair, first minus second.
+        alternative: ``GREATER``: that the mean is above zero.
+
     Returns:
-        The two-sided p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n)``.
+        The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
     """
     sample = np.asarray(differences, dtype=float)
     if len(sample) < 2:
@@ -51,19 +69,45 @@ def sign_flip(differences: Sequence[float]) -> float | None:
         return 1.0
     found = permutation_test(
         (sample,), np.mean, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True,
-        random_state=np.random.default_rng(0),
+        alternative=str(alternative), random_state=np.random.default_rng(0),
     )  # fmt: skip
     return float(min(1.0, found.pvalue))
 
 
-def least_p(pairs: int) -> float:
-    """The smallest two-sided p-value that the sign-flip test can give for so many pairs, all counted."""
-    return float(2.0 ** (1 - pairs))
+def mcnemar(
+    first: Sequence[bool], second: Sequence[bool], alternative: Alternative = Alternative.TWO_SIDED
+) -> float | None:
+    """Test whether two contestants succeed equally often on the same cases: McNemar's test, exact.
+
+    McNemar 1947, doi:10.1007/BF02295996: cases on which both succeed or both fail say nothing. Of the others, each
+    would as well have gone the other way: their counts are binomial with one half.
+
+    Args:
+        first: Whether one contestant succeeded, case by case.
+        second: Whether the other one did, on the same cases in the same order.
+        alternative: ``GREATER``: that the first succeeds more often.
+
+    Returns:
+        The p-value; None without a case, 1 where no case tells the two apart.
+
+    Raises:
+        ValueError: The two have different numbers of cases.
+    """
+    pairs = [(bool(one), bool(other)) for one, other in zip(first, second, strict=True)]
+    if not pairs:
+        return None
+    won, lost = pairs.count((True, False)), pairs.count((False, True))
+    return float(binomtest(won, won + lost, alternative=str(alternative)).pvalue) if won + lost else 1.0
 
 
-def pairs_needed(alpha: float = ALPHA) -> int:
-    """How many pairs it takes for the sign-flip test to be able to fall below ``alpha``."""
-    return ceil(1 - log2(alpha))
+def least_p(pairs: int, alternative: Alternative = Alternative.TWO_SIDED) -> float:
+    """The smallest p-value that the sign-flip test can give for so many pairs, all counted."""
+    return float(alternative.sides / 2.0**pairs)
+
+
+def pairs_needed(alpha: float = ALPHA, alternative: Alternative = Alternative.TWO_SIDED) -> int:
+    """How many pairs it takes for the sign-flip test to be able to come down to ``alpha``."""
+    return ceil(log2(alternative.sides / alpha))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -31,7 +31,7 @@ from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.launch import STOPPED, launch
 from oragent.search.strategies import STRATEGIES
 from oragent.training import command as training
-from oragent.training.request import PROBLEMS, Order
+from oragent.training.request import PROBLEMS, TrainRequest
 
 __all__ = ["app", "main"]
 
@@ -141,8 +141,8 @@ def compare_strategies(
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     base = _root(root)
     folder = outputs or base / "outputs" / "comparison"
-    order = compare.Order(words or [], strategies, seeds, overrides, config, folder)
-    raise typer.Exit(compare.run(order, base, console))
+    request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder)
+    raise typer.Exit(compare.run(request, base, console))
 
 
 @app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -215,11 +215,11 @@ def train(
     """Train a network, go on with a training (it may be killed at any time), or export its weights."""
     base = _root(root)
     home = base / "outputs" / "training"
-    order = Order(
+    request = TrainRequest(
         problem, folder or home / problem, labels or home / "labels", seed, steps, minutes, decay, imitate, device,
         precise,
     )  # fmt: skip
-    for line in training.run(order, base, export=export):
+    for line in training.run(request, base, export=export):
         console.print(line, highlight=False, soft_wrap=True)
 
 

@@ -3,9 +3,9 @@
 from importlib import import_module
 from typing import Any
 
-from oragent.compare.request import Order
+from oragent.compare.request import CompareRequest
 
-__all__ = ["Order", "run"]
+__all__ = ["CompareRequest", "run"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.compare.execute import folder_of, is_complete
-from oragent.compare.plan import Cell, Plan
-from oragent.compare.result import Result, read
-from oragent.compare.summary import Summary, summarise
+from oragent.bench.execute import Runner, gather
+from oragent.bench.plan import Cell, Plan
+from oragent.bench.summary import Summary, summarise
 from oragent.errors import StoreError
 
 __all__ = ["Comparison", "load"]
@@ -17,10 +16,10 @@ class Comparison:
     """A comparison, as far as its runs are complete.
 
     Attributes:
-        plan: what is compared.
-        folder: where it lives.
-        summary: what the complete runs come to.
-        unfinished: the runs that are left out, as they have not used up their budget.
+        plan: What is compared.
+        folder: Where it lives.
+        summary: What the complete runs come to.
+        unfinished: The runs that are left out, as they have not used up their budget.
     """
 
     plan: Plan
@@ -29,14 +28,9 @@ class Comparison:
     unfinished: tuple[Cell, ...]
 
     @property
-    def results(self) -> list[Result]:
-        """The complete runs."""
-        return self.summary.results
-
-    @property
     def budget(self) -> str:
         """What each run may spend, in words."""
-        bounds = {name: bound for name, bound in vars(self.plan.settings.budget).items() if bound is not None}
+        bounds = {name: bound for name, bound in self.plan.settings["budget"].items() if bound is not None}
         words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
         return ", ".join(words).replace("_", " ") or "no bound"
 
@@ -44,24 +38,17 @@ class Comparison:
     def model(self) -> str:
         """Who was asked by strategies that ask."""
         settings = self.plan.settings
-        return ", ".join(model.name for model in (settings.model, *settings.ensemble) if model) or "none"
+        return ", ".join(model["name"] for model in (settings["model"], *settings["ensemble"]) if model) or "none"
 
 
-def load(plan: Plan, folder: Path) -> Comparison:
+def load(plan: Plan, runner: Runner, folder: Path) -> Comparison:
     """Read the complete runs of a comparison.
 
     Raises:
-        StoreError: if there is none, or one cannot be read.
-        ConfigError: if a run's configuration cannot be read.
+        StoreError: There is none, or one cannot be read.
+        ConfigError: A run's configuration cannot be read.
     """
-    results: list[Result] = []
-    unfinished: list[Cell] = []
-    for cell in plan.cells:
-        path = folder_of(folder, cell)
-        if path is None or not is_complete(path):
-            unfinished.append(cell)
-        else:
-            results.append(read(cell, path))
+    results, unfinished = gather(plan, runner, folder)
     if not results:
         raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")
-    return Comparison(plan, folder, summarise(results), tuple(unfinished))
+    return Comparison(plan, folder, summarise(plan, results), unfinished)

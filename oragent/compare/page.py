@@ -4,18 +4,20 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from oragent import __version__
+from oragent import __version__, bench
+from oragent.bench import tables
+from oragent.bench.charts import draw
 from oragent.bench.statistics import ALPHA, least_p, pairs_needed
-from oragent.compare import tables
-from oragent.compare.charts import draw
 from oragent.compare.comparison import Comparison
-from oragent.compare.manifest import FILE
+from oragent.compare.plan import MANIFEST
 from oragent.pages.figures import Drawing
 from oragent.pages.files import save
 from oragent.pages.html import environment
 from oragent.pages.text import clip
 
 __all__ = ["page", "write"]
+
+TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 
 
 def write(comparison: Comparison) -> Path:
@@ -25,7 +27,7 @@ def write(comparison: Comparison) -> Path:
         The page.
 
     Raises:
-        StoreError: if they cannot be written.
+        StoreError: They cannot be written.
     """
     drawings = draw(comparison.summary)
     save(comparison.folder, drawings.values(), page(comparison, drawings))
@@ -36,12 +38,12 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
     """Write a comparison's report.
 
     Args:
-        comparison: what is known of it.
-        drawings: its figures by name.
+        comparison: What is known of it.
+        drawings: Its figures by name.
     """
-    summary = comparison.summary
+    summary, terms = comparison.summary, comparison.summary.terms
     leader, shares = next(iter(summary.overall.items()), ("", {}))
-    template = environment(Path(__file__).parent).get_template("page.html")
+    template = environment(*TEMPLATES).get_template("page.html")
     return template.render(
         comparison=comparison,
         drawings=drawings,
@@ -51,15 +53,15 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
         problems=[
             {
                 "summary": problem,
-                "scales": tables.scales(problem),
-                "finals": tables.finals(problem),
-                "differences": tables.differences(problem),
-                "target": tables.target(problem),
+                "scales": tables.scales(problem, terms),
+                "finals": tables.finals(problem, terms),
+                "differences": tables.differences(problem, terms),
+                "target": tables.target(problem, terms),
             }
-            for problem in summary.problems
+            for problem in summary.subjects
         ],
         test={"alpha": ALPHA, "least_p": least_p(len(comparison.plan.seeds)), "needs": pairs_needed()},
         resume=f"oragent compare --outputs {shlex.quote(str(comparison.folder))}",
-        configuration=clip((comparison.folder / FILE).read_text(encoding="utf-8"))[0],
+        configuration=clip((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
         version=__version__,
     )

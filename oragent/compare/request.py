@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Order"]
+__all__ = ["CompareRequest"]
 
 
 @dataclass(frozen=True)
-class Order:
+class CompareRequest:
     """A comparison as it is asked for.
 
     Attributes:
-        words: problems and settings.
-        strategies: names with commas in between; None: the usual ones.
-        seeds: how many; None: three.
-        overrides: settings that have options of their own.
-        config: a file of settings.
-        outputs: the comparison's folder.
+        words: Problems and settings.
+        strategies: Names with commas in between; None: the usual ones.
+        seeds: How many; None: three.
+        overrides: Settings that have options of their own.
+        config: A file of settings.
+        outputs: The comparison's folder.
     """
 
     words: Sequence[str]

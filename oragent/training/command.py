@@ -5,16 +5,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from oragent.errors import ConfigError
-from oragent.training.request import Order
+from oragent.training.request import TrainRequest
 
 __all__ = ["run"]
 
 
-def run(order: Order, root: Path, *, export: bool) -> list[str]:
+def run(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
     """Train, or only export what a training has reached.
 
     Args:
-        order: what is asked.
+        request: what is asked.
         root: project root: weights go to its ``checkpoints``.
         export: measure and write the weights of the training as it is, without going on.
 
@@ -29,7 +29,7 @@ def run(order: Order, root: Path, *, export: bool) -> list[str]:
             raise ConfigError(f"training needs {package}, which is not installed: pip install 'oragent[neural]'")
     # PyTorch takes a second to import and may be missing: only who trains pays for it.
     if not export:
-        state = import_module("oragent.training.trainer").train(order)
+        state = import_module("oragent.training.trainer").train(request)
         if not state.schedule.ended(state.step):
-            return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {order.folder}; run again to go on"]
-    return list(import_module("oragent.training.export").export(order, root))
+            return [f"{state.step} steps, {state.cpu_s / 3600:.2f} CPU hours: {request.folder}; run again to go on"]
+    return list(import_module("oragent.training.export").export(request, root))

@@ -12,7 +12,7 @@ from torch import Tensor
 from oragent.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.training import curve, state
-from oragent.training.request import Order
+from oragent.training.request import TrainRequest
 from oragent.training.state import State
 from oragent.training.tasks import sizes_so_far
 from oragent.training.validation import Yardstick, yardstick
@@ -25,17 +25,17 @@ INSTANCES = {"tsp": 1000, "cvrp": 200}  # of a size: PyVRP takes seconds for one
 TOLERANCE = 0.0005  # that half precision may add to the gap
 
 
-def export(order: Order, root: Path) -> list[str]:
+def export(request: TrainRequest, root: Path) -> list[str]:
     """Write the averaged weights of a training to ``checkpoints/<problem>.safetensors`` and describe them.
 
     Raises:
-        StoreError: if there is no training of this problem in the order's folder.
+        StoreError: if there is no training of this problem in the request's folder.
     """
-    now = state.load(order.folder)
-    if now is None or now.problem != order.problem:
-        raise StoreError(f"no training of {order.problem} in {order.folder}: begin one with oragent train")
+    now = state.load(request.folder)
+    if now is None or now.problem != request.problem:
+        raise StoreError(f"no training of {request.problem} in {request.folder}: begin one with oragent train")
     count = INSTANCES[now.problem.partition("_")[0]]
-    sticks = {size: yardstick(order.labels, now.problem, size, count) for size in SIZES}
+    sticks = {size: yardstick(request.labels, now.problem, size, count) for size in SIZES}
     halves = {name: value.half() for name, value in now.average.items()}
     gaps, small = _gaps(now.problem, halves, sticks), min(sticks)
     exact = _gaps(now.problem, now.average, {small: sticks[small]})  # of the quickest: enough to see what is lost
@@ -49,7 +49,7 @@ def export(order: Order, root: Path) -> list[str]:
     target.chmod(0o644)
     about = _described(now, target, gaps, count)
     _note(target.parent / MANIFEST, now.problem, about)
-    figure = curve.draw(order.folder, now.problem)
+    figure = curve.draw(request.folder, now.problem)
     shown = ", ".join(f"{100 * gap:.2f} % at {size}" for size, gap in about["gap"].items())
     return [f"{target}: {about['steps']} steps, {about['cpu_hours']} CPU hours, greedy gap {shown}", f"curve: {figure}"]
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from oragent.errors import ConfigError
 
-__all__ = ["PROBLEMS", "Order"]
+__all__ = ["PROBLEMS", "TrainRequest"]
 
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 
 
 @dataclass(frozen=True)
-class Order:
+class TrainRequest:
     """What is asked of one sitting.
 
     Attributes:

@@ -12,7 +12,7 @@ from tqdm import tqdm
 from oragent.errors import ConfigError
 from oragent.training import curve, state
 from oragent.training.optimiser import Optimiser, Rates
-from oragent.training.request import Order
+from oragent.training.request import TrainRequest
 from oragent.training.schedule import Schedule
 from oragent.training.state import State
 from oragent.training.tasks import Context, Task, make_task
@@ -27,8 +27,8 @@ SAVE_S, MEASURE_S = 60.0, 300.0
 MEASURED = {20: 100, 50: 100}  # size -> instances, while training
 
 
-def train(order: Order, *, measure: bool = True) -> State:
-    """Train, or go on training, until the order's limit or the end of the decay.
+def train(request: TrainRequest, *, measure: bool = True) -> State:
+    """Train, or go on training, until the request's limit or the end of the decay.
 
     A training that has ended goes on from where its decay began, if more minutes or steps are asked for.
 
@@ -38,43 +38,43 @@ def train(order: Order, *, measure: bool = True) -> State:
         ProblemError: if labels are needed and their solver is not installed.
     """
     try:
-        order.folder.mkdir(parents=True, exist_ok=True)
+        request.folder.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        raise ConfigError(f"{order.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
-    begun = _begun(order)
-    torch.manual_seed(order.seed if begun is None else begun.seed)  # the first weights
-    task = make_task(order.problem, order.labels, order.imitate if begun is None else begun.imitate)
-    device = torch.device(_available(order.device))
+        raise ConfigError(f"{request.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
+    begun = _begun(request)
+    torch.manual_seed(request.seed if begun is None else begun.seed)  # the first weights
+    task = make_task(request.problem, request.labels, request.imitate if begun is None else begun.imitate)
+    device = torch.device(_available(request.device))
     task.model.to(device)
-    rates = RATES[order.problem.partition("_")[2]]
+    rates = RATES[request.problem.partition("_")[2]]
     optimiser = Optimiser(task.model, rates)
-    now = begun or _fresh(order, task.model, rates.warm_up)
+    now = begun or _fresh(request, task.model, rates.warm_up)
     if begun is not None:
         task.model.load_state_dict(now.weights)
         optimiser.load_state_dict(now.optimiser)
     now.average = {name: value.to(device) for name, value in now.average.items()}
-    if order.decay and now.schedule.decay_from is None:
+    if request.decay and now.schedule.decay_from is None:
         if begun is not None:
-            state.save(now, order.folder, state.BEFORE_DECAY)
-        now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=order.decay)
-    yardsticks = {size: yardstick(order.labels, order.problem, size, count) for size, count in MEASURED.items()}
-    sitting = _Sitting(now, task, optimiser, order, yardsticks if measure else {})
-    sitting.run(Context(device, order.precise))
+            state.save(now, request.folder, state.BEFORE_DECAY)
+        now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=request.decay)
+    yardsticks = {size: yardstick(request.labels, request.problem, size, count) for size, count in MEASURED.items()}
+    sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
+    sitting.run(Context(device, request.precise))
     return now
 
 
-def _begun(order: Order) -> State | None:
+def _begun(request: TrainRequest) -> State | None:
     """What the folder holds, or held before a decay that more is asked for after; None if nothing."""
-    now = state.load(order.folder)
-    if now is not None and now.problem != order.problem:
-        raise ConfigError(f"{order.folder} holds a training of {now.problem}, not of {order.problem}")
+    now = state.load(request.folder)
+    if now is not None and now.problem != request.problem:
+        raise ConfigError(f"{request.folder} holds a training of {now.problem}, not of {request.problem}")
     if now is None or not now.schedule.ended(now.step):
         return now
-    more = order.minutes is not None or (order.steps is not None and order.steps > now.step)
-    before = state.load(order.folder, state.BEFORE_DECAY) if more and order.decay is None else None
+    more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
+    before = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
     if before is None:
         return now
-    curve.cut(order.folder, before.step)
+    curve.cut(request.folder, before.step)
     return before
 
 
@@ -84,9 +84,9 @@ def _available(device: str) -> str:
     return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
 
 
-def _fresh(order: Order, model: nn.Module, warm_up: int) -> State:
+def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> State:
     average = {name: value.clone() for name, value in model.state_dict().items()}
-    return State(order.problem, order.seed, order.imitate, Schedule(warm_up), 0, 0.0, {}, average, {})
+    return State(request.problem, request.seed, request.imitate, Schedule(warm_up), 0, 0.0, {}, average, {})
 
 
 class _Sitting:
@@ -97,10 +97,10 @@ class _Sitting:
         now: State,
         task: Task,
         optimiser: Optimiser,
-        order: Order,
+        request: TrainRequest,
         yardsticks: dict[int, Yardstick],
     ) -> None:
-        self.now, self.task, self.optimiser, self.order = now, task, optimiser, order
+        self.now, self.task, self.optimiser, self.request = now, task, optimiser, request
         self.yardsticks = yardsticks
         self.loss = 0.0
         self._clock = time.process_time()
@@ -124,10 +124,10 @@ class _Sitting:
     def _last(self) -> int | None:
         schedule = self.now.schedule
         end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
-        return min((limit for limit in (end, self.order.steps) if limit is not None), default=None)
+        return min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
 
     def _steps(self) -> Iterator[int]:
-        minutes = self.order.minutes
+        minutes = self.request.minutes
         until = None if minutes is None else time.monotonic() + 60 * minutes
         last = self._last()
         while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
@@ -157,8 +157,8 @@ class _Sitting:
         gaps = {f"gap_{size}": round(one.gap(model), 5) for size, one in self.yardsticks.items()}
         model.load_state_dict(learnt)
         record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(self.loss, 5)} | gaps
-        curve.add(self.order.folder, record)
-        curve.draw(self.order.folder, now.problem)
+        curve.add(self.request.folder, record)
+        curve.draw(self.request.folder, now.problem)
         self._clock = time.process_time()  # measuring is no training
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
 
@@ -166,7 +166,7 @@ class _Sitting:
         self._count_time()
         self.now.weights = self.task.model.state_dict()
         self.now.optimiser = self.optimiser.state_dict()
-        state.save(self.now, self.order.folder)
+        state.save(self.now, self.request.folder)
 
     def _count_time(self) -> None:
         passed = time.process_time()

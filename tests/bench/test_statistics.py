@@ -1,6 +1,7 @@
 """Intervals and tests against closed forms, enumeration and scipy."""
 
 from itertools import product
+from math import comb
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oragent.bench.statistics import bootstrap, holm, least_p, pairs_needed, sign_flip
+from oragent.bench.statistics import Alternative, bootstrap, holm, least_p, mcnemar, pairs_needed, sign_flip
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
 
@@ -22,6 +23,79 @@ def enumerated(sample: list[float]) -> float:
 @given(differences)
 def test_p_is_the_share_of_sign_patterns_that_are_as_extreme(sample: list[float]) -> None:
     assert sign_flip(sample) == pytest.approx(enumerated(sample))
+
+
+def one_sided(sample: list[float], sign: int) -> float:
+    """Share of all patterns of signs whose mean is at least as far in one direction."""
+    sums = [sign * np.dot(signs, sample) for signs in product((-1, 1), repeat=len(sample))]
+    return float(np.mean(np.array(sums) >= sign * sum(sample) - 1e-9))
+
+
+@given(differences)
+def test_the_one_sided_p_counts_the_patterns_of_one_direction(sample: list[float]) -> None:
+    assert sign_flip(sample, Alternative.GREATER) == pytest.approx(one_sided(sample, 1))
+    assert sign_flip(sample, Alternative.LESS) == pytest.approx(one_sided(sample, -1))
+
+
+@given(differences)
+def test_what_is_greater_one_way_is_less_the_other(sample: list[float]) -> None:
+    other = [-value for value in sample]
+    assert sign_flip(sample, Alternative.GREATER) == pytest.approx(sign_flip(other, Alternative.LESS))
+
+
+def test_of_many_pairs_the_one_sided_p_is_close_to_that_of_a_t_test() -> None:
+    sample = np.random.default_rng(3).normal(0.3, 1.0, 40).tolist()
+    for alternative in Alternative:
+        theirs = stats.ttest_1samp(sample, 0, alternative=str(alternative)).pvalue
+        assert sign_flip(sample, alternative) == pytest.approx(theirs, abs=0.01)
+
+
+@pytest.mark.parametrize("pairs", [2, 5, 10])
+def test_one_side_needs_one_pair_less(pairs: int) -> None:
+    agreed = [1.0 + place for place in range(pairs)]
+    assert sign_flip(agreed, Alternative.GREATER) == pytest.approx(least_p(pairs, Alternative.GREATER)) == 0.5**pairs
+    assert sign_flip(agreed, Alternative.LESS) == 1.0
+    assert pairs_needed(alternative=Alternative.GREATER) == 5
+    assert least_p(5, Alternative.GREATER) < 0.05 <= least_p(4, Alternative.GREATER)
+
+
+outcomes = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=9)
+
+
+def swapped(pairs: list[tuple[bool, bool]], alternative: Alternative) -> float:
+    """Share of all ways to swap the two within pairs that are as extreme; swaps of equal ones change nothing."""
+    lead = sum(one - other for one, other in pairs)
+    leads = [sum(s * (one - other) for s, (one, other) in zip(signs, pairs, strict=True))
+             for signs in product((-1, 1), repeat=len(pairs))]  # fmt: skip
+    as_extreme = {
+        Alternative.TWO_SIDED: lambda found: abs(found) >= abs(lead),
+        Alternative.GREATER: lambda found: found >= lead,
+        Alternative.LESS: lambda found: found <= lead,
+    }[alternative]
+    return sum(map(as_extreme, leads)) / len(leads)
+
+
+@given(outcomes, st.sampled_from(Alternative))
+def test_mcnemar_is_the_share_of_swaps_that_are_as_extreme(
+    pairs: list[tuple[bool, bool]], alternative: Alternative
+) -> None:
+    first, second = zip(*pairs, strict=True)
+    assert mcnemar(first, second, alternative) == pytest.approx(swapped(pairs, alternative))
+
+
+def test_mcnemar_is_the_tail_of_a_binomial_in_closed_form() -> None:
+    first, second = [True] * 9 + [False] * 2 + [True] * 30, [False] * 9 + [True] * 2 + [True] * 30
+    tail = sum(comb(11, count) for count in (9, 10, 11)) / 2**11
+    assert mcnemar(first, second, Alternative.GREATER) == pytest.approx(tail) == pytest.approx(0.03271484375)
+    assert mcnemar(first, second) == pytest.approx(2 * tail)
+    assert mcnemar(second, first, Alternative.LESS) == pytest.approx(tail)
+
+
+def test_cases_on_which_both_do_the_same_are_no_evidence() -> None:
+    assert [mcnemar([True, False], [True, False], one) for one in Alternative] == [1.0, 1.0, 1.0]
+    assert mcnemar([], []) is None
+    with pytest.raises(ValueError, match="shorter"):
+        mcnemar([True, False], [True])
 
 
 @pytest.mark.parametrize("pairs", [2, 3, 6, 10])

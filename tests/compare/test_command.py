@@ -18,8 +18,8 @@ from rich.console import Console
 
 from oragent import compare
 from oragent.compare.comparison import load
-from oragent.compare.manifest import keep, kept
-from oragent.compare.plan import planned
+from oragent.compare.plan import MANIFEST, kept, planned
+from oragent.compare.runner import SearchRunner
 from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.search.config import read
 from tests.cli.test_cli import complaint, environment, oragent
@@ -174,7 +174,7 @@ def test_a_strategy_may_be_added_and_what_is_done_is_not_done_again(
 
 
 BAD = {
-    "a strategy that nobody knows": (["toy"], "gp,genetic", "unknown strategy 'genetic': --strategies takes"),
+    "a strategy that nobody knows": (["toy"], "gp,genetic", "unknown strategy 'genetic': there are eoh, funsearch, gp"),
     "a problem that nobody knows": (["toyy"], "gp", "unknown problem 'toyy': did you mean toy?"),
     "no model where one is asked": (["toy"], "gp,eoh", "strategy 'eoh' asks a model: name one with --model"),
     "something twice": (["toy", "toy"], "gp", "problem 'toy' is named twice"),
@@ -186,10 +186,10 @@ BAD = {
 
 
 def refused(root: Path, words: list[str], **given: object) -> str:
-    """The one line with which an order is refused."""
-    order = {"strategies": None, "seeds": None, "overrides": [], "config": None, "outputs": root / "c"} | given
+    """The one line with which a request is refused."""
+    asked = {"strategies": None, "seeds": None, "overrides": [], "config": None, "outputs": root / "c"} | given
     with pytest.raises(OragentError) as caught:
-        compare.run(compare.Order(words, **order), root, Console(quiet=True))
+        compare.run(compare.CompareRequest(words, **asked), root, Console(quiet=True))
     return str(caught.value)
 
 
@@ -218,12 +218,44 @@ def test_the_folder_of_another_comparison_is_left_alone(
 
 
 def test_more_seeds_and_another_number_of_workers_are_the_same_comparison(toy: Path, tmp_path: Path) -> None:
-    keep(planned(["toy"], "gp", 2, read(None, ["workers=2"]), tmp_path), tmp_path / "c")
-    keep(planned(["toy"], "gp", 3, read(None, ["workers=1"]), tmp_path), tmp_path / "c")
+    MANIFEST.keep(planned(["toy"], ["gp"], 2, read(None, ["workers=2"]), tmp_path), tmp_path / "c")
+    MANIFEST.keep(planned(["toy"], ["gp"], 3, read(None, ["workers=1"]), tmp_path), tmp_path / "c")
     plan = kept(tmp_path / "c")
-    assert (plan.seeds, plan.settings.workers) == ((0, 1, 2), 1)
+    assert (plan.seeds, plan.settings["workers"]) == ((0, 1, 2), 1)
     with pytest.raises(ConfigError, match="it has seed 2"):
-        keep(planned(["toy"], "gp", 2, read(None), tmp_path), tmp_path / "c")
+        MANIFEST.keep(planned(["toy"], ["gp"], 2, read(None), tmp_path), tmp_path / "c")
+
+
+EARLIER = """
+oragent: 0.1.0
+root: ROOT
+problems: {toy: ROOT/problems/toy}
+strategies: [gp, random]
+seeds: [0, 1]
+settings:
+  seed: 0
+  workers: 0
+  budget: {evaluations: 8, seconds: null}
+  strategy: {name: auto, window: null}
+  model: {name: scripted}
+"""
+
+
+def test_a_comparison_of_an_earlier_version_goes_on(
+    compared: tuple[Path, subprocess.CompletedProcess], tmp_path: Path
+) -> None:
+    """Its file has the same keys; settings that it does not know have their defaults."""
+    folder, root = tmp_path / "copy", compared[0].parent
+    shutil.copytree(compared[0], folder)
+    (folder / "comparison.yaml").write_text(EARLIER.replace("ROOT", str(root)))
+    before = {database: evaluated(database) for database in databases(folder)}
+    done = oragent("compare", "--outputs", folder, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("complete before") == 4
+    assert {database: evaluated(database) for database in databases(folder)} == before
+    written, begun = (yaml.safe_load((one / "comparison.yaml").read_text()) for one in (folder, compared[0]))
+    assert list(written) == ["oragent", "root", "problems", "strategies", "seeds", "settings"]
+    assert written == begun
 
 
 def test_on_the_command_line_too_it_is_one_line(toy: Path, tmp_path: Path) -> None:
@@ -232,9 +264,9 @@ def test_on_the_command_line_too_it_is_one_line(toy: Path, tmp_path: Path) -> No
 
 
 def test_when_no_run_is_finished_there_is_nothing_to_compare(toy: Path, tmp_path: Path) -> None:
-    plan = planned(["toy"], "gp", 1, read(None), tmp_path)
+    plan = planned(["toy"], ["gp"], 1, read(None), tmp_path)
     begun = tmp_path / "c" / "seed0" / "toy" / "20260101-000000-gp"
     begun.mkdir(parents=True)
     (begun / "config.yaml").write_text("problem: {na")  # killed while it was being written
     with pytest.raises(StoreError, match=r"no run in .* has used up its budget yet: nothing to compare"):
-        load(plan, tmp_path / "c")
+        load(plan, SearchRunner(plan), tmp_path / "c")

@@ -7,15 +7,20 @@ import numpy as np
 import pytest
 import yaml
 
-from oragent.compare.charts import best_so_far
-from oragent.compare.plan import Cell
-from oragent.compare.result import Figures, Result, read
-from oragent.compare.summary import ProblemSummary, summarise
-from oragent.compare.tables import differences, finals, target
+from oragent.bench import tables
+from oragent.bench.charts import best_so_far, draw
+from oragent.bench.plan import Cell, Plan
+from oragent.bench.result import Result, Score
+from oragent.bench.summary import SubjectSummary, Summary
+from oragent.bench.summary import summarise as summed
+from oragent.compare.plan import TERMS
+from oragent.compare.runner import read
 from oragent.errors import StoreError
 from oragent.search.store import Store
 from tests.report import runs
 from tests.report.runs import Made
+
+PARTS = ("subject", "contestant")
 
 
 def a_run(
@@ -41,7 +46,14 @@ def a_run(
     return read(Cell("tsp_aco", strategy, seed), path)
 
 
-def compared(folder: Path, *, direction: str = "minimize", **more: object) -> ProblemSummary:
+def summarise(results: list[Result]) -> Summary:
+    """Sum up these results, as a comparison of nothing else would."""
+    subjects, contestants = (dict.fromkeys(getattr(one.cell, part) for one in results) for part in PARTS)
+    plan = Plan(TERMS, subjects, {name: {} for name in contestants}, tuple({one.cell.seed: 0 for one in results}))
+    return summed(plan, results)
+
+
+def compared(folder: Path, *, direction: str = "minimize", **more: object) -> SubjectSummary:
     """Two strategies, two seeds: gp ends at 7 and 8, random at 9 and 9."""
     made = [
         a_run(folder, "random", 0, [9.5, 9.0, None, None], 11.0, direction, **more),
@@ -49,14 +61,14 @@ def compared(folder: Path, *, direction: str = "minimize", **more: object) -> Pr
         a_run(folder, "gp", 0, [8.5, 7.0, 9.0, 9.0], 9.0, direction, **more),
         a_run(folder, "gp", 1, [9.0, 8.8, 8.2, 8.0], 10.0, direction, **more),
     ]
-    (found,) = summarise(made).problems
+    (found,) = summarise(made).subjects
     return found
 
 
 def test_the_better_mean_comes_first_and_failures_are_counted_over_all_seeds(tmp_path: Path) -> None:
     found = compared(tmp_path)
-    assert [row.strategy for row in found.rows] == ["gp", "random"]
-    assert [row.val.mean for row in found.rows] == [7.5, 9.0]
+    assert [row.contestant for row in found.rows] == ["gp", "random"]
+    assert [row.means["val"].mean for row in found.rows] == [7.5, 9.0]
     assert [row.failed for row in found.rows] == [0.0, 3 / 8]
     assert found.rows[0].spread == pytest.approx(np.std([7, 8], ddof=1))
     assert found.rows[1].spread == 0.0
@@ -90,7 +102,7 @@ def test_a_difference_is_above_zero_when_the_first_is_better_whatever_the_direct
 def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path) -> None:
     made = [a_run(tmp_path, "gp", seed, [8.0 - seed]) for seed in range(3)]
     made += [a_run(tmp_path, "random", seed, [9.0]) for seed in (2, 0)]
-    (found,) = summarise(made).problems
+    (found,) = summarise(made).subjects
     assert (found.differences[0].pairs, found.differences[0].gain.mean) == (2, 2.0)
     assert [one.mode for one in found.differences] == ["val"]  # none of them was scored on the held-out set
 
@@ -98,13 +110,17 @@ def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path)
 def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) -> None:
     found = compared(tmp_path)
     assert [one.noise for one in found.differences] == [None, 1.5]
-    assert differences(found).rows[1][5] == "1.5"
-    known = [replace(result, val=Figures(result.val.score, 0.25)) for row in found.rows for result in row.results]
-    (again,) = summarise(known).problems
-    assert differences(again).rows[0] == (
+    assert tables.differences(found, TERMS).rows[1][5] == "1.5"
+    known = [
+        replace(result, scores=result.scores | {"val": Score(result.scores["val"].value, 0.25)})
+        for row in found.rows
+        for result in row.results
+    ]
+    (again,) = summarise(known).subjects
+    assert tables.differences(again, TERMS).rows[0] == (
         "gp − random", "val", "+1.5", "+1 to +2", "0.707", "0.25", "0.500", "0.500", "not shown",
     )  # fmt: skip
-    assert finals(again).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
+    assert tables.finals(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
 
 
 def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_noise_of_instances(
@@ -114,8 +130,10 @@ def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_no
     made += [a_run(tmp_path, "random", seed, [9.0]) for seed in range(6)]
     verdicts = []
     for noise in (0.1, 5.0):
-        (found,) = summarise([replace(one, val=Figures(one.val.score, noise)) for one in made]).problems
-        verdicts.append(differences(found).rows[0][-2:])
+        (found,) = summarise(
+            [replace(one, scores={"val": Score(one.scores["val"].value, noise)}) for one in made]
+        ).subjects
+        verdicts.append(tables.differences(found, TERMS).rows[0][-2:])
     assert verdicts == [("0.031", "shown"), ("0.031", "within ± instances")]
 
 
@@ -123,18 +141,18 @@ def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_p
     found = compared(tmp_path)
     assert found.target == 8.5  # from 10 to 7
     gp, random = found.rows
-    assert [one.evaluations for one in gp.reached] == [2, 4]  # the seed heuristic is the first evaluation
+    assert [one.work for one in gp.reached] == [2, 4]  # the seed heuristic is the first evaluation
     assert [one.tokens for one in gp.reached] == [1200, 3600]
     assert [one.money for one in gp.reached] == pytest.approx([0.01, 0.03])
     assert random.reached == ()
     in_all = ("5", "4,800", "$0.0400")
-    assert target(found).rows == (
+    assert tables.target(found, TERMS).rows == (
         ("gp", "2 of 2", "3", "2,400", "$0.0200", *in_all), ("random", "0 of 2", "–", "–", "–", *in_all),
     )  # fmt: skip
 
 
 def test_where_nothing_beats_the_seed_there_is_no_target_and_no_scale(tmp_path: Path) -> None:
-    (found,) = summarise([a_run(tmp_path, "gp", 0, [11.0, None], published={})]).problems
+    (found,) = summarise([a_run(tmp_path, "gp", 0, [11.0, None], published={})]).subjects
     assert found.target is None
     assert found.rows[0].normalised == {"val": None, "test": None}
     assert found.rows[0].reached == ()
@@ -149,6 +167,41 @@ def test_over_all_problems_counts_who_has_a_score_on_each(tmp_path: Path) -> Non
 def test_the_curve_of_a_run_stays_where_it_ended(tmp_path: Path) -> None:
     made = [a_run(tmp_path, "gp", 0, [None, 9.0]), a_run(tmp_path, "gp", 1, [8.0, 8.5, 7.0])]
     assert best_so_far(made, 5).tolist() == [[10, 10, 9, 9, 9], [10, 8, 8, 7, 7]]
+
+
+def test_a_strategy_that_nobody_knows_has_its_place_in_every_figure(tmp_path: Path) -> None:
+    names = ("gp", "random", "hill_climber")
+    drawings = draw(summarise([a_run(tmp_path, name, 0, [9.0, 8.0], 9.0) for name in names]))
+    for drawing in drawings.values():
+        assert all(f">{name}</text>" in drawing.svg for name in names)
+
+
+def test_tokens_and_money_are_those_of_the_rounds_until_a_candidate(tmp_path: Path) -> None:
+    """Held against a sum over the replies for each step."""
+    made = a_run(tmp_path, "gp", 0, [9.5, None, 9.0, 9.5, 9.2, 8.0])
+    with Store(made.folder / "run.db") as store:
+        runs.reply(store, 3, 1, money=None)
+        runs.reply(store, 5, 1, tokens_in=7, money=0.5)
+        records, replies = store.records(), store.replies.all()
+    found = read(made.cell, made.folder).curve
+    assert len(found) == 6
+    for step in found:
+        first = next(one for one in records if one.score == step.score)
+        paid = [one for one in replies if int(one.case) <= first.round]
+        assert step.paid.tokens == sum(one.tokens_in + one.tokens_out for one in paid)
+        assert step.paid.money == sum(one.money or 0.0 for one in paid)
+        assert step.paid.unpriced == sum(one.money is None for one in paid)
+
+
+@pytest.mark.parametrize(
+    "text", ["seed: {}\n", "seed: 3\n", "[", "seed: {score: high}\nbest: {score: 1}\n", "seed: {score: null}\n"]
+)
+def test_a_held_out_file_that_says_no_score_is_one_line(tmp_path: Path, text: str) -> None:
+    result = a_run(tmp_path, "gp", 0, [9.0])
+    (result.folder / "test.yaml").write_text(text)
+    with pytest.raises(StoreError, match=r"cannot read .*test\.yaml: .*; remove it to have it made anew") as caught:
+        read(result.cell, result.folder)
+    assert "\n" not in str(caught.value)
 
 
 def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Path) -> None:

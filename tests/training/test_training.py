@@ -12,7 +12,7 @@ import yaml
 from oragent.errors import ConfigError, StoreError
 from oragent.solvers.neural.weights import load
 from oragent.training import curve, export, labels, state, tasks, trainer, validation
-from oragent.training.request import PROBLEMS, Order
+from oragent.training.request import PROBLEMS, TrainRequest
 from oragent.training.schedule import Schedule
 
 
@@ -54,8 +54,8 @@ def greedy_routes(size: int, seed: list[int], careful: bool) -> labels.Labels:
     return labels.Labels(coordinates, demands, steps)
 
 
-def order(problem: str, folder: Path, **asked: object) -> Order:
-    return Order(problem, folder / problem, folder / "labels", device="cpu", **asked)  # type: ignore[arg-type]
+def order(problem: str, folder: Path, **asked: object) -> TrainRequest:
+    return TrainRequest(problem, folder / problem, folder / "labels", device="cpu", **asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
@@ -177,9 +177,9 @@ def test_a_state_that_is_none_and_a_folder_of_another_training_are_clear_lines(t
     (asked.folder / state.FILE).unlink()
     trainer.train(asked)
     with pytest.raises(ConfigError, match="holds a training of tsp_pomo, not of cvrp_pomo"):
-        trainer.train(Order("cvrp_pomo", asked.folder, asked.labels, device="cpu"))
+        trainer.train(TrainRequest("cvrp_pomo", asked.folder, asked.labels, device="cpu"))
     with pytest.raises(ConfigError, match="cannot hold a training: File exists"):
-        trainer.train(Order("tsp_pomo", asked.folder / state.FILE, asked.labels, device="cpu"))
+        trainer.train(TrainRequest("tsp_pomo", asked.folder / state.FILE, asked.labels, device="cpu"))
     with pytest.raises(StoreError, match="no training of tsp_lehd"):
         export.export(order("tsp_lehd", tmp_path), tmp_path)
 

@@ -1,0 +1,144 @@
+"""The figures of a benchmark in words: what page and terminal both show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oragent.bench.differences import Difference
+from oragent.bench.result import Cost
+from oragent.bench.scale import Scale
+from oragent.bench.statistics import ALPHA, Interval
+from oragent.bench.summary import Row, SubjectSummary, Summary
+from oragent.bench.terms import Terms
+from oragent.pages import format as in_words
+
+__all__ = ["GAIN", "Table", "differences", "finals", "interval_heads", "overall", "scales", "target"]
+
+GAIN = "95 %"  # head of the interval of a difference
+
+
+@dataclass(frozen=True)
+class Table:
+    """Column heads and rows of text; the first column names its row."""
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def without(self, *heads: str) -> "Table":
+        """The same with some columns left out."""
+        kept = [place for place, head in enumerate(self.heads) if head not in heads]
+        rows = [tuple(row[place] for place in kept) for row in self.rows]
+        return Table(tuple(self.heads[place] for place in kept), tuple(rows))
+
+
+def interval_heads(terms: Terms) -> tuple[str, ...]:
+    """Heads of the columns of intervals in the table of final scores, one a mode."""
+    return tuple(f"{mode}, 95 %" for mode in terms.modes)
+
+
+def overall(summary: Summary) -> Table:
+    """Mean normalised scores over subjects, and for each subject."""
+    terms = summary.terms
+    heads = (terms.contestant, "mode", f"all {terms.subjects}", *(subject.name for subject in summary.subjects))
+    rows = []
+    for name, shares in summary.overall.items():
+        own = [row for subject in summary.subjects for row in subject.rows if row.contestant == name]
+        rows += [(name, m, _share(shares.get(m)), *(_share(row.normalised[m]) for row in own)) for m in terms.modes]
+    return Table(heads, tuple(rows))
+
+
+def finals(subject: SubjectSummary, terms: Terms) -> Table:
+    """Final scores of each contestant, with every noise that they have."""
+    (main, interval), *others = zip(terms.modes, interval_heads(terms), strict=True)
+    heads = (terms.contestant, "runs", main, interval, "± seeds", f"± {terms.noise}")
+    more = tuple(head for pair in others for head in pair)
+    return Table((*heads, *more, "failed"), tuple(_final(row, terms) for row in subject.rows))
+
+
+def differences(subject: SubjectSummary, terms: Terms) -> Table:
+    """All pairs of contestants: how much better the first is, beside its noise."""
+    heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", "so")
+    return Table(heads, tuple(_difference(one, terms) for one in subject.differences))
+
+
+def target(subject: SubjectSummary, terms: Terms) -> Table:
+    """What it took to reach the target, and in all."""
+    spent = (terms.work, "tokens", "money")
+    heads = (terms.contestant, "runs that did", *spent, f"in all: {terms.work}", *spent[1:])
+    return Table(heads, tuple(_reached(row) for row in subject.rows))
+
+
+def scales(subject: SubjectSummary, terms: Terms) -> Sequence[str]:
+    """Say, for each mode, what 0 and 1 are."""
+    return [f"{mode}: {_ends(scale, terms)}" for mode, scale in subject.scales.items()]
+
+
+def _ends(scale: Scale, terms: Terms) -> str:
+    baseline, best = in_words.score(scale.baseline), in_words.score(scale.best)
+    return f"0 is {baseline} ({terms.baseline}), 1 is {best} ({scale.source})"
+
+
+def _final(row: Row, terms: Terms) -> tuple[str, ...]:
+    main, *others = (_mean(row.means.get(mode)) for mode in terms.modes)
+    return (
+        row.contestant,
+        str(len(row.results)),
+        *main,
+        _width(row.spread),
+        _width(row.noise),
+        *(text for mean in others for text in mean),
+        "–" if row.failed is None else in_words.percent(row.failed),
+    )
+
+
+def _mean(found: Interval | None) -> tuple[str, str]:
+    return (in_words.score(found.mean), _interval(found)) if found else ("–", "–")
+
+
+def _difference(one: Difference, terms: Terms) -> tuple[str, ...]:
+    return (
+        f"{one.first} − {one.second}",
+        one.mode,
+        f"{one.gain.mean:+.3g}",
+        f"{one.gain.low:+.3g} to {one.gain.high:+.3g}" if one.pairs > 1 else "–",
+        _width(one.spread),
+        _width(one.noise),
+        _p(one.p),
+        _p(one.adjusted),
+        _verdict(one, terms),
+    )
+
+
+def _verdict(one: Difference, terms: Terms) -> str:
+    if not one.gain.mean:
+        return "equal"
+    if one.adjusted is None or one.adjusted >= ALPHA:
+        return "not shown"
+    return f"within ± {terms.noise}" if one.noise and abs(one.gain.mean) < one.noise else "shown"
+
+
+def _reached(row: Row) -> tuple[str, ...]:
+    found = row.typical
+    until = _cost(found) if found else ("–", "–", "–")
+    return (row.contestant, f"{len(row.reached)} of {len(row.results)}", *until, *_cost(row.spent))
+
+
+def _cost(spent: Cost) -> tuple[str, str, str]:
+    money = in_words.money(spent.money, spent.unpriced) if spent.tokens else "–"
+    return f"{spent.work:,}", f"{spent.tokens:,}", money
+
+
+def _interval(interval: Interval) -> str:
+    low, high = in_words.score(interval.low), in_words.score(interval.high)
+    return "–" if interval.low == interval.high else f"{low} to {high}"
+
+
+def _width(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}"
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
