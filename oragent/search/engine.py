@@ -16,8 +16,7 @@ import numpy as np
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent.evaluation.pool import Pool
-from oragent.llm.ensemble import Ensemble
-from oragent.llm.model import Model
+from oragent.llm.model import Learner, Model
 from oragent.programs.syntax import length
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus, Archive, Elite
@@ -102,7 +101,8 @@ class Engine:
         self._recorded = store.rounds()
         limits = folder.problem.limits(config.limits)
         self._desk = Desk(folder, store, pool, model, limits, self._elapsed, cast or {})
-        self._remembering = remembering or isinstance(model, Ensemble)
+        self._learner: Learner | None = model if isinstance(model, Learner) else None
+        self._remembering = remembering or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
         self._recorded_notes: dict[int, list[Note]] = {}  # by round
@@ -171,8 +171,8 @@ class Engine:
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._room().part(0, places)
-        if isinstance(self._desk.model, Ensemble):
-            self._desk.model.begin(number)
+        if self._learner:
+            self._learner.begin(number)
         return Run(
             desk=self._desk,
             number=number,
@@ -217,9 +217,9 @@ class Engine:
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         if self._remembering:
             self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
-        if isinstance(self._desk.model, Ensemble):
+        if self._learner:
             gained = credit(self._desk.history, self._archive.fitness)
-            self._desk.model.settle(number, gained, used.money, used.tokens)
+            self._learner.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._tend_islands(number)
         self._latest = next((t.evaluation.message for t in run.trials if t.evaluation.status is Status.REJECTED), "")
