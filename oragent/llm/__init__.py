@@ -1,5 +1,6 @@
 """Language models: what they are asked and answer, who makes them, and stand-ins that need no server."""
 
+from oragent.llm.callable import wrapped
 from oragent.llm.client import Client
 from oragent.llm.factory import Models, models, taken_key
 from oragent.llm.model import Learner, Message, Model, ModelSettings, Reply, Request, Tool, ToolCall
@@ -25,4 +26,5 @@ __all__ = [
     "extract_json",
     "models",
     "taken_key",
+    "wrapped",
 ]
