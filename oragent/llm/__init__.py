@@ -1,16 +1,20 @@
-"""Language models: the client, its prices, and what a reply holds."""
+"""Language models: what they are asked and answer, who makes them, and stand-ins that need no server."""
 
+from oragent.llm.callable import wrapped
 from oragent.llm.client import Client
-from oragent.llm.model import Message, Model, ModelSettings, Reply, Request, Tool, ToolCall
+from oragent.llm.factory import Models, models, taken_key
+from oragent.llm.model import Learner, Message, Model, ModelSettings, Reply, Request, Tool, ToolCall
 from oragent.llm.prices import Price, Prices
 from oragent.llm.scripted import Scripted
 from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [
     "Client",
+    "Learner",
     "Message",
     "Model",
     "ModelSettings",
+    "Models",
     "Price",
     "Prices",
     "Reply",
@@ -20,4 +24,7 @@ __all__ = [
     "ToolCall",
     "extract_code",
     "extract_json",
+    "models",
+    "taken_key",
+    "wrapped",
 ]

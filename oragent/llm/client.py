@@ -1,16 +1,18 @@
 """The model behind an OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama and their like."""
 
 import asyncio
+import json
 import os
 import random
+import re
 import time
-from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from pydantic import SecretStr
 
 from oragent.errors import ModelError
+from oragent.llm import fenced, wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.model import Message, ModelSettings, Reply, Request, estimate_tokens
 from oragent.llm.prices import Prices
@@ -21,6 +23,8 @@ LONGEST_WAIT_S = 120.0  # a server that asks for more is down for this run
 LONGEST_BACKOFF_S = 30.0
 PROBE = Request("probe", (Message("user", "Answer with the word OK."),))
 PROBE_TOKENS = 16
+TOOLS = re.compile(r"\btools?\b|tool_choice|function[ _]call", re.IGNORECASE)
+UNABLE = re.compile(r"support|requir|enabl|implement|allow|permit|unknown|unrecogni|unexpected|extra", re.IGNORECASE)
 
 
 class Client:
@@ -28,23 +32,23 @@ class Client:
 
     Failures that may pass (429, 5xx, a time-out, a broken connection or body) are tried again after a growing, jittered
     wait, or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the
-    model turns out not to know (``temperature``, ``max_tokens``) is dropped or renamed from then on.
+    model turns out not to know (``temperature``, ``max_tokens``) is dropped or renamed from then on; where it knows no
+    ``tools``, calls are asked for as fenced JSON in the text.
 
     A client belongs to one event loop; use it as ``async with Client(...) as model`` or call ``close()``.
 
     Args:
         settings: which model, where, and how patiently.
         prices: what models cost.
-        api_key: the key; None takes it from ``OPENAI_API_KEY``, and *removes* it there, so that no child process
-            inherits it. Two clients of one process are given the key, or the first takes it away from the second.
+        api_key: the key; empty where the server asks for none. ``factory.taken_key`` has that of the environment.
 
     Raises:
         ModelError: there is no key, and no address of a server that might need none; or a malformed address.
     """
 
-    def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: str | None = None) -> None:
+    def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
         self.settings = settings
-        key = _taken_key(api_key)
+        key = SecretStr(api_key.get_secret_value().strip() if api_key else "")
         base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
         if not key and not base_url:
             raise ModelError(
@@ -57,6 +61,7 @@ class Client:
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._renamed: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
+        self._toolless = False  # the server has refused tools
 
     def __repr__(self) -> str:
         return f"Client({self.settings.name!r} at {self._endpoint.base_url})"
@@ -84,8 +89,8 @@ class Client:
         """
         async with self._slots:  # kept while waiting: a server that says "slow down" gets fewer calls
             begin = time.monotonic()
-            body, failed = await self._persist(self._body(request, self.settings.max_tokens), self.settings.retries)
-            return self._reply(request.messages, body, time.monotonic() - begin, failed)
+            sent, body, failed = await self._persist(request, self.settings.max_tokens, self.settings.retries)
+            return self._reply(request, sent, body, time.monotonic() - begin, failed)
 
     async def check(self) -> None:
         """Ask for one word, so that a run without a usable model ends before it starts.
@@ -94,26 +99,35 @@ class Client:
             ModelError: the server cannot be reached, refuses the key, or does not know the model.
         """
         try:
-            await self._persist(self._body(PROBE, PROBE_TOKENS), min(1, self.settings.retries))
+            await self._persist(PROBE, PROBE_TOKENS, min(1, self.settings.retries))
         except ModelError as problem:
             if "output limit was reached" not in str(problem):  # a model that thinks first: it is there
                 raise
 
     def _body(self, request: Request, limit: int | None) -> dict[str, Any]:
-        body: dict[str, Any] = {
+        """What is sent, by what is known of the server by now."""
+        native = bool(request.tools) and not self._toolless
+        body = {
             "model": self.settings.name,
-            "messages": [{"role": message.role, "content": _clean(message.content)} for message in request.messages],
+            "messages": list(
+                map(wire.written_message, fenced.written(request) if self._toolless else request.messages)
+            ),
             "temperature": self.settings.temperature if request.temperature is None else request.temperature,
+            **({"tools": list(map(wire.written_tool, request.tools))} if native else {}),
+            **({} if limit is None else {"max_tokens": limit}),
         }
-        return body if limit is None else {**body, "max_tokens": limit}
+        named = {self._renamed.get(name, name): value for name, value in body.items()}
+        return {name: value for name, value in named.items() if name is not None}
 
-    async def _persist(self, request: dict[str, Any], retries: int) -> tuple[dict[str, Any], int]:
-        """Try until there is an answer; returns its body and the number of failed attempts."""
+    async def _persist(
+        self, request: Request, limit: int | None, retries: int
+    ) -> tuple[dict[str, Any], dict[str, Any], int]:
+        """Try until there is an answer; returns what was sent, the answer's body, and how many attempts failed."""
         failed = 0
         while True:
-            sent = self._adapted(request)
+            sent = self._body(request, limit)
             try:
-                return await self._endpoint.send(sent), failed
+                return sent, await self._endpoint.send(sent), failed
             except AttemptFailed as failure:
                 problem = failure
             if self._learn(problem, sent):
@@ -123,15 +137,13 @@ class Client:
             await asyncio.sleep(self._delay(failed, problem.wait_s))
             failed += 1
 
-    def _adapted(self, request: dict[str, Any]) -> dict[str, Any]:
-        named = {self._renamed.get(name, name): value for name, value in request.items()}
-        return {name: value for name, value in named.items() if name is not None}
-
     def _learn(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
-        """Whether the server refused a parameter that can be dropped or renamed; remembers it."""
-        if problem.status not in (400, 422):
+        """Whether the server refused something that can be dropped, renamed or said otherwise; remembers it."""
+        if _refuses_tools(problem, sent):
+            self._toolless = True
+        elif problem.status not in (400, 422):
             return False
-        if "max_tokens" in sent and "max_completion_tokens" in problem.message:
+        elif "max_tokens" in sent and "max_completion_tokens" in problem.message:
             self._renamed["max_tokens"] = "max_completion_tokens"
         elif "temperature" in sent and (problem.parameter == "temperature" or "temperature" in problem.message):
             self._renamed["temperature"] = None
@@ -160,22 +172,26 @@ class Client:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice
 
-    def _reply(self, messages: Sequence[Message], body: dict[str, Any], seconds: float, failed: int) -> Reply:
+    def _reply(
+        self, request: Request, sent: dict[str, Any], body: dict[str, Any], seconds: float, failed: int
+    ) -> Reply:
         choice = body["choices"][0]
-        text = _text(choice["message"].get("content"))
-        reasoning = _text(choice["message"].get("reasoning_content") or choice["message"].get("reasoning"))
-        counted = _usage(body.get("usage"))
-        tokens_in, tokens_out = counted or (
-            sum(estimate_tokens(message.content) for message in messages),
-            estimate_tokens(reasoning + text),
-        )
+        message = choice["message"]
+        text, native = wire.read_text(message.get("content")), "tools" in sent
+        ids = [call.id for message in request.messages for call in message.tool_calls]
+        reasoning = wire.read_text(message.get("reasoning_content") or message.get("reasoning"))
+        shown, calls = (text, wire.read_calls(message.get("tool_calls"), ids)) if native else fenced.read(text, request)
+        counted = wire.read_usage(body.get("usage"))
+        asked = json.dumps([wire.written_call(call) for call in calls]) if native and calls else ""
+        tokens_in, tokens_out = counted or (wire.sent_tokens(sent), estimate_tokens(reasoning + text + asked))
         return Reply(
-            text=text,
-            model=self.settings.name,
+            text=shown,
+            tool_calls=calls,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             money=self._prices.cost(self.settings.name, tokens_in, tokens_out),
             seconds=seconds,
+            model=self.settings.name,
             retries=failed,
             finish_reason=str(choice.get("finish_reason") or "stop"),
             reasoning=reasoning,
@@ -183,27 +199,14 @@ class Client:
         )
 
 
-def _taken_key(given: str | None) -> SecretStr:
-    """The key, taken out of the environment; behind a value that no traceback shows."""
-    inherited = os.environ.pop("OPENAI_API_KEY", "")
-    return SecretStr((given or inherited).strip())
-
-
-def _text(content: object) -> str:
-    """The text of a message: a string, nothing, or a list of parts."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return _clean(content) if isinstance(content, str) else ""
-
-
-def _clean(text: str) -> str:
-    """The text without half characters (lone surrogates), which neither a request nor a database can hold."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _usage(usage: object) -> tuple[int, int] | None:
-    """Tokens of prompt and answer, where the server counted them."""
-    if not isinstance(usage, dict):
-        return None
-    counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return (counts[0], counts[1]) if isinstance(counts[0], int) and isinstance(counts[1], int) else None
+def _refuses_tools(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
+    """Whether a server said that it knows no tools; each has words of its own for that, and a status of its own."""
+    if not ("tools" in sent or any(message.keys() & {"tool_calls", "tool_call_id"} for message in sent["messages"])):
+        return False
+    if problem.status == 501:
+        return True
+    if problem.status == 500:  # llama.cpp: "tools param requires --jinja flag"
+        return bool(TOOLS.search(problem.message) and UNABLE.search(problem.message))
+    if problem.status not in (400, 404, 422) or problem.parameter.startswith("messages"):
+        return False
+    return bool(TOOLS.search(f"{problem.parameter} {problem.message}"))

@@ -1,5 +1,6 @@
 """Fit a prompt into a model's context: leave out what is needed least, and say what was left out."""
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +70,7 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
     """
     fitted = list(messages)
     for _ in messages:
-        excess = 0 if tokens is None else sum(_tokens(message.content) for message in fitted) - tokens
+        excess = 0 if tokens is None else sum(map(_size, fitted)) - tokens
         if excess <= 0:
             break
         longest = max(range(len(fitted)), key=lambda place: len(fitted[place].content))
@@ -80,6 +81,11 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
 
 def _tokens(text: str) -> int:
     return -(-len(text) // LETTERS_A_TOKEN)
+
+
+def _size(message: Message) -> int:
+    calls = "".join(json.dumps(vars(call)) for call in message.tool_calls)
+    return _tokens(message.content) + _tokens(calls)
 
 
 def _tidy(text: str) -> str:

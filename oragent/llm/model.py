@@ -2,14 +2,17 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass as checked_dataclass
 
-__all__ = ["Message", "Model", "ModelSettings", "Reply", "Request", "Tool", "ToolCall", "estimate_tokens"]
+__all__ = ["Learner", "Message", "Model", "ModelSettings", "Reply", "Request", "Tool", "ToolCall", "estimate_tokens"]
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @checked_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
@@ -52,6 +55,15 @@ class Tool:
     name: str
     description: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: {"type": "object", "properties": {}})
+
+    def __post_init__(self) -> None:
+        """Check the name.
+
+        Raises:
+            ValueError: no server would take it.
+        """
+        if not TOOL_NAME.fullmatch(self.name):
+            raise ValueError(f"name is {self.name!r}: expected 1 to 64 letters, digits, '_' and '-'.")
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,11 @@ class Reply:
     estimated: bool = field(default=False, kw_only=True)
 
     @property
+    def message(self) -> Message:
+        """The reply as a message of the conversation that goes on."""
+        return Message("assistant", self.text, self.tool_calls)
+
+    @property
     def cut_off(self) -> bool:
         """Whether the answer ran into its length limit and lacks its end."""
         return self.finish_reason == "length"
@@ -166,6 +183,24 @@ class Model(Protocol):
     async def __call__(self, request: Request, /) -> Reply:
         """Answer ``request``."""
         ...
+
+
+@runtime_checkable
+class Learner(Protocol):
+    """A model that wants to know what came of the rounds in which it was asked."""
+
+    def begin(self, number: int) -> None:
+        """A round begins; rounds begin in order."""
+
+    def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
+        """A round has ended; rounds end in order.
+
+        Args:
+            number: of the round; it was begun.
+            reward: what it gained, in [0, 1].
+            money: that its calls took, US dollars.
+            tokens: that they took.
+        """
 
 
 def estimate_tokens(text: str) -> int:

@@ -17,8 +17,7 @@ from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent.evaluation.pool import Pool
 from oragent.ledger import Interrupted
-from oragent.llm.ensemble import Ensemble
-from oragent.llm.model import Model
+from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
 from oragent.search.candidate import Candidate, Committed, Elite
@@ -111,7 +110,8 @@ class Engine:
         scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed)
         own = strategy.own(config)
         self._desk = Desk(folder.problem, config, own, store, scoring, model, self._elapsed, cast or {})
-        self._remembering = strategy.remembers or isinstance(model, Ensemble)
+        self._learner: Learner | None = model if isinstance(model, Learner) else None
+        self._remembering = strategy.remembers or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
         self._recorded_notes: dict[int, list[Note]] = {}  # by round
@@ -180,8 +180,8 @@ class Engine:
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._room().part(0, places)
-        if isinstance(self._desk.asked, Ensemble):
-            self._desk.asked.begin(number)
+        if self._learner:
+            self._learner.begin(number)
         return Run.opened(
             self._desk,
             number,
@@ -228,9 +228,9 @@ class Engine:
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         if self._remembering:
             self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
-        if isinstance(self._desk.asked, Ensemble):
+        if self._learner:
             gained = credit(self._desk.history, self._archive.fitness)
-            self._desk.asked.settle(number, gained, used.money, used.tokens)
+            self._learner.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._tending.tend(self._archive, number)
         self._latest = next(

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,21 +13,21 @@ from oragent.evaluation import Job, Runner
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
-from oragent.llm.client import Client
-from oragent.llm.ensemble import Ensemble
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.factory import models
+from oragent.llm.model import Model
 from oragent.llm.prices import Prices
-from oragent.llm.scripted import Scripted
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
 from oragent.search.strategies import chosen
+from oragent.search.strategies.scripted import player
 
 __all__ = ["STOPPED", "launch"]
 
 STOPPED = "stopped by Ctrl-C"
+MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
 def launch(
@@ -114,9 +114,9 @@ class _Interrupt:
 @asynccontextmanager
 async def _models(
     config: Config, root: Path, replay: Path | None
-) -> AsyncIterator[tuple[Model | None, dict[str, Model]]]:
+) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
     """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
-    name, key = config.strategy_name, os.environ.get("OPENAI_API_KEY")  # the first client takes it away
+    name = config.strategy_name
     if not chosen(config).asks_model:
         yield None, {}
         return
@@ -125,18 +125,12 @@ async def _models(
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
-    prices = Prices.load(root / "configs" / "prices.yaml")
-    async with AsyncExitStack() as stack:
-
-        async def ready(settings: ModelSettings) -> Model:
-            if settings.name == "scripted":
-                return Scripted.varied(config.seed, breed)
-            client = await stack.enter_async_context(Client(settings, prices, key))
-            await client.check()
-            return client
-
-        cast: dict[str, Model] = {role: await ready(settings) for role, settings in config.models.items()}
-        for role in ("debug", "repair"):  # who writes programs mends them
-            cast |= {role: cast["code"]} if "code" in cast and role not in cast else {}
-        models = [await ready(settings) for settings in (config.model, *config.ensemble)]
-        yield Ensemble(models) if config.ensemble else models[0], cast
+    async with models(
+        config.model,
+        roles={str(role): settings for role, settings in config.models.items()},
+        ensemble=config.ensemble,
+        understudies=MENDERS,
+        makers={"scripted": lambda settings: player(config.seed, breed)},
+        prices=Prices.load(root / "configs" / "prices.yaml"),
+    ) as made:
+        yield made.main, made.roles

@@ -5,7 +5,8 @@
     with ChatServer(failure(429), ok("hello")) as server:
         ...  # base_url=server.url
 
-The answers of the script are given in their order, then ``ok()`` for ever.
+The answers of the script are given in their order, then ``ok()`` for ever. ``with_tools`` and ``without_tools`` turn
+answers into those of a server that holds conversations with tool calls to their rules, and of one that knows no tools.
 """
 
 import json
@@ -14,10 +15,11 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from types import TracebackType
 from typing import Any, Self
 
-__all__ = ["Answer", "ChatServer", "failure", "ok"]
+__all__ = ["Answer", "ChatServer", "Server", "calling", "failure", "ok", "with_tools", "without_tools"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,65 @@ def failure(status: int, message: str = "scripted failure", retry_after: str | N
     return Answer(status, json.dumps({"error": {"message": message, **error}}), headers)
 
 
+Server = Callable[[dict[str, Any]], Answer]
+
+
+def calling(*calls: tuple[str, Any], text: str | None = None, **others: Any) -> Answer:
+    """A chat completion that calls tools, each given by its name and its arguments (a text is sent as it is)."""
+    wire = [
+        {
+            "id": f"call_{name}_{place}",
+            "type": "function",
+            "function": {
+                "name": name,
+                "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments),
+            },
+        }
+        for place, (name, arguments) in enumerate(calls)
+    ]
+    return ok(text, tool_calls=wire, finish_reason="tool_calls", **others)
+
+
+def with_tools(answer: Server) -> Server:
+    """A server that knows tools, and refuses a conversation that breaks their rules, as OpenAI's does."""
+
+    def serve(request: dict[str, Any]) -> Answer:
+        waiting: list[str] = []
+        for place, message in enumerate(request["messages"]):
+            where = f"messages.[{place}].role"
+            if message["role"] == "tool":
+                if message["tool_call_id"] not in waiting:
+                    return failure(400, "a message with role 'tool' must answer a 'tool_calls'", param=where)
+                waiting.remove(message["tool_call_id"])
+            elif waiting:
+                return failure(400, "'tool_calls' must be followed by tool messages", param=where)
+            for call in message.get("tool_calls", []):
+                assert isinstance(json.loads(call["function"]["arguments"]), dict)
+                assert call["type"] == "function"
+                waiting.append(call["id"])
+        for tool in request.get("tools", []):
+            assert tool["type"] == "function"
+            assert {"name", "description", "parameters"} == set(tool["function"])
+            assert tool["function"]["parameters"]["type"] == "object"
+        return answer(request)
+
+    return serve
+
+
+def without_tools(answer: Server, refusal: Answer) -> Server:
+    """A server that refuses tools, and messages that have to do with them."""
+
+    def serve(request: dict[str, Any]) -> Answer:
+        if "tools" in request or any(set(message) != {"role", "content"} for message in request["messages"]):
+            return refusal
+        roles = [message["role"] for message in request["messages"]]
+        assert "system" not in roles[1:], "the system message comes first"
+        assert all(a != b for a, b in pairwise(roles)), "roles take turns"
+        return answer(request)
+
+    return serve
+
+
 class ChatServer:
     """The server; a context manager.
 
@@ -76,12 +137,12 @@ class ChatServer:
         most_in_flight: the most requests that were open at once.
     """
 
-    def __init__(self, *script: Answer | Callable[[dict[str, Any]], Answer]) -> None:
+    def __init__(self, *script: Answer | Server, then: Answer | Server | None = None) -> None:
         self.requests: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.keys: list[str] = []
         self.most_in_flight = 0
-        self._script = list(script)
+        self._script, self._then = list(script), then or ok()
         self._in_flight = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -115,8 +176,11 @@ class ChatServer:
             self.requests.append(request)
             self.times.append(time.monotonic())
             self.keys.append(key)
-            answer = self._script.pop(0) if self._script else ok()
-        return answer(request) if callable(answer) else answer
+            answer = self._script.pop(0) if self._script else self._then
+        try:
+            return answer(request) if callable(answer) else answer
+        except AssertionError as problem:  # what a request should have been: told to whoever sent it
+            return failure(418, f"the server expected something else: {problem}")
 
     def _end(self) -> None:
         with self._lock:

@@ -1,7 +1,6 @@
 """The client against a real HTTP server on loopback."""
 
 import asyncio
-import os
 import socket
 import time
 import traceback
@@ -11,10 +10,11 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from oragent.errors import ModelError
 from oragent.llm import Client, Message, ModelSettings, Price, Prices, Reply, Request
+from oragent.llm.factory import taken_key
 
 from .chat_server import Answer, ChatServer, failure, ok
 
@@ -33,10 +33,10 @@ def ask(server: ChatServer, calls: int = 1, temperature: float | None = None, **
 
     async def run() -> list[Reply]:
         chosen = ModelSettings(**{"name": "m", "base_url": server.url, "backoff_s": 0.01, **settings})
-        async with Client(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})})) as model:
-            return list(
-                await asyncio.gather(*(model(replace(QUESTION, temperature=temperature)) for _ in range(calls)))
-            )
+        with taken_key() as key:
+            async with Client(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})}), key) as model:
+                asked = replace(QUESTION, temperature=temperature)
+                return list(await asyncio.gather(*(model(asked) for _ in range(calls))))
 
     return asyncio.run(run())
 
@@ -51,8 +51,9 @@ def refused(*script: Answer, **settings: Any) -> tuple[ModelError, int]:
 
 def check(base_url: str | None = None) -> None:
     async def run() -> None:
-        async with Client(ModelSettings("m", base_url=base_url, backoff_s=0.01)) as model:
-            await model.check()
+        with taken_key() as key:
+            async with Client(ModelSettings("m", base_url=base_url, backoff_s=0.01), api_key=key) as model:
+                await model.check()
 
     asyncio.run(run())
 
@@ -294,7 +295,6 @@ def test_the_check_names_a_refused_key_and_an_unknown_model() -> None:
     with ChatServer(failure(401, "wrong key"), failure(404, "no such model")) as server:
         with pytest.raises(ModelError, match="wrong key: check OPENAI_API_KEY"):
             check(server.url)
-        os.environ["OPENAI_API_KEY"] = KEY
         with pytest.raises(ModelError, match=r"no such model: check --model \(now 'm'\)"):
             check(server.url)
 
@@ -316,13 +316,6 @@ def test_a_proxy_in_the_environment_does_not_hide_a_local_server(monkeypatch: py
         assert ask(server, retries=0, timeout_s=2.0)[0].text == "direct"
 
 
-def test_the_key_leaves_the_environment() -> None:
-    with ChatServer() as server:
-        ask(server)
-        assert "OPENAI_API_KEY" not in os.environ
-    assert KEY in server.keys[0]
-
-
 @pytest.mark.parametrize(
     "trouble",
     [failure(401, f"Incorrect API key provided: {KEY}."), failure(500, f"debug: Bearer {KEY}"), Answer(body=KEY * 3)],
@@ -338,7 +331,7 @@ def test_the_key_shows_in_no_error(trouble: Answer) -> None:
 
 def test_the_key_shows_in_no_repr() -> None:
     async def run() -> str:
-        async with Client(ModelSettings("m", base_url="http://localhost:1/v1")) as model:
+        async with Client(ModelSettings("m", base_url="http://localhost:1/v1"), api_key=SecretStr(KEY)) as model:
             return f"{model!r} {model!s} {vars(model)}"
 
     assert KEY not in asyncio.run(run())

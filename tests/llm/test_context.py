@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.llm.context import LETTERS_A_TOKEN, Part, fit, fit_messages, room
-from oragent.llm.model import Message, ModelSettings
+from oragent.llm.model import Message, ModelSettings, ToolCall
 
 
 def render(left) -> str:
@@ -59,6 +59,16 @@ def test_the_middle_of_the_longest_message_goes_first() -> None:
     assert second.content[0] == "B"
     assert second.content[-1] == "E"
     assert "characters left out" in second.content
+
+
+def test_calls_of_tools_take_room_and_are_kept() -> None:
+    call = ToolCall("c1", "solve", {"program": "z" * 300})
+    messages = [Message("user", "y" * 600), Message("assistant", "", (call,)), Message("tool", "3", tool_call_id="c1")]
+    whole = fit_messages(messages, 400)
+    fitted = fit_messages(messages, 300)
+    assert whole == messages
+    assert "characters left out" in fitted[0].content
+    assert fitted[1:] == messages[1:]
 
 
 @given(st.lists(st.integers(0, 3000), min_size=1, max_size=5), st.integers(150, 1500))

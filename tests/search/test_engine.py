@@ -263,6 +263,32 @@ def test_budgets_of_a_model_end_the_run(begun, budget: str, calls: int) -> None:
     assert outcome.progress.spent.money == 0.25 * calls
 
 
+def test_a_model_that_wants_to_learn_is_told_of_every_round_in_order_and_of_what_it_gained_and_took(begun) -> None:
+    class Curious(Oracle):
+        def __init__(self) -> None:
+            super().__init__()
+            self.begun: list[int] = []
+            self.settled: list[tuple[int, float, float, int]] = []
+
+        def begin(self, number: int) -> None:
+            self.begun.append(number)
+
+        def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
+            self.settled.append((number, reward, money, tokens))
+
+    model = Curious()
+    folder = begun("budget.evaluations=12")
+    search(folder, told, model=model)
+    assert model.begun == sorted(model.begun)
+    assert [number for number, *_ in model.settled] == model.begun
+    assert model.settled[0] == (0, 0.0, 0.0, 0)  # the seed
+    assert all((money, tokens) == (0.25, 15) for _, _, money, tokens in model.settled[1:])
+    best = {record[0] for record in history(folder) if record[5] is not None}
+    gained = {number for number, reward, *_ in model.settled if reward == 1.0}
+    assert gained <= {int(name.partition(".")[0]) for name in best}
+    assert gained
+
+
 def test_a_dead_model_ends_the_run_and_a_resumed_one_pays_for_nothing_twice(begun) -> None:
     whole, broken = begun("budget.evaluations=12"), begun("budget.evaluations=12")
     search(whole, told, model=Oracle())

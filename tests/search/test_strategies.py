@@ -7,13 +7,13 @@ import pytest
 
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply, Request
-from oragent.llm.scripted import Scripted
 from oragent.protocol import Status
 from oragent.search.candidate import Committed
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
+from oragent.search.strategies.scripted import player
 from tests.search.test_engine import history, scored
 
 
@@ -66,7 +66,7 @@ def test_one_seed_gives_one_history_at_any_number_of_workers(begun, strategy: st
     runs = []
     for workers in (1, 4):
         folder = begun(*settings)
-        assert search(folder, Scripted.varied(0), workers).complete
+        assert search(folder, player(0), workers).complete
         runs.append(history(folder))
     assert runs[0] == runs[1]
 

@@ -1,4 +1,4 @@
-"""Programs as a scripted model writes them: a number changed, a line wrong, in the many dresses of replies."""
+"""Programs and remarks as a scripted model writes them: a number changed, a line wrong, in many dresses."""
 
 import difflib
 import io
@@ -6,10 +6,26 @@ import random
 import re
 import tokenize
 
-__all__ = ["MENDED", "STYLES", "begun", "broken", "fenced_edit", "fenced_whole", "with_new_number"]
+__all__ = [
+    "MENDED",
+    "QUOTED",
+    "REMARKS",
+    "STYLES",
+    "begun",
+    "broken",
+    "fenced_edit",
+    "fenced_whole",
+    "with_new_number",
+]
 
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
 MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
+QUOTED = re.compile(r"`([^`\n]+)`")
+REMARKS = (
+    "Prefer short edges, but keep some weight on the next best ones.",
+    "The constant that scales the penalty mattered most; change one thing at a time.",
+    "A rule that looks at the two nearest neighbours generalised better than one that looks at all of them.",
+)
 
 
 def with_new_number(source: str, rng: random.Random) -> str:

@@ -1,0 +1,126 @@
+"""Chat completions as servers speak them: requests into plain data, plain data into replies.
+
+The protocol is OpenAI's (platform.openai.com/docs/api-reference/chat); what servers make of it varies, so nothing that
+comes back is taken to have the shape that it should have.
+"""
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from oragent.llm.model import Message, Tool, ToolCall, estimate_tokens
+
+__all__ = [
+    "NAMELESS",
+    "clean",
+    "read_arguments",
+    "read_calls",
+    "read_text",
+    "read_usage",
+    "sent_tokens",
+    "written_call",
+    "written_message",
+    "written_tool",
+]
+
+NAMELESS = "the call names no tool: expected its name as a text"
+
+
+def written_message(message: Message) -> dict[str, Any]:
+    """A message as a server wants it."""
+    written: dict[str, Any] = {"role": message.role, "content": clean(message.content)}
+    if message.tool_calls:
+        written["content"] = written["content"] or None  # some servers refuse an empty text beside calls
+        written["tool_calls"] = [written_call(call) for call in message.tool_calls]
+    if message.role == "tool":
+        written["tool_call_id"] = message.tool_call_id
+    return written
+
+
+def written_call(call: ToolCall) -> dict[str, Any]:
+    """A call as a server wants it."""
+    function = {"name": call.name, "arguments": json.dumps(dict(call.arguments))}
+    return {"id": call.id, "type": "function", "function": function}
+
+
+def written_tool(tool: Tool) -> dict[str, Any]:
+    """A tool as a server wants it."""
+    function = {"name": tool.name, "description": clean(tool.description), "parameters": dict(tool.parameters)}
+    return {"type": "function", "function": function}
+
+
+def sent_tokens(body: dict[str, Any]) -> int:
+    """Guess the tokens of a request's body: those of its messages, calls and tools."""
+    texts = [message["content"] or "" for message in body["messages"]]
+    texts += [json.dumps(message["tool_calls"]) for message in body["messages"] if "tool_calls" in message]
+    return sum(map(estimate_tokens, [*texts, *([json.dumps(body["tools"])] if "tools" in body else [])]))
+
+
+def read_text(content: object) -> str:
+    """The text of a message: a string, nothing, or a list of parts."""
+    if isinstance(content, list):
+        return "".join(read_text(part.get("text")) for part in content if isinstance(part, dict))
+    return clean(content) if isinstance(content, str) else ""
+
+
+def read_usage(usage: object) -> tuple[int, int] | None:
+    """Tokens of prompt and answer, where the server counted them."""
+    if not isinstance(usage, dict):
+        return None
+    counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    return (counts[0], counts[1]) if isinstance(counts[0], int) and isinstance(counts[1], int) else None
+
+
+def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:
+    """The tool calls of a message.
+
+    Args:
+        calls: what the message has under ``tool_calls``.
+        earlier: ids of the conversation's calls before; each call gets an id of its own, whatever the server gave it.
+    """
+    taken, read = {*earlier}, []
+    for call in calls if isinstance(calls, list) else []:
+        given = _object(call)
+        function, own = _object(given.get("function")), read_text(given.get("id"))
+        while not own or own in taken:
+            own = f"call_{len(taken) + 1}" if not own else f"{own}_"
+        taken.add(own)
+        name = read_text(function.get("name"))
+        arguments, problem = read_arguments(function.get("arguments")) if name else ({}, NAMELESS)
+        read.append(ToolCall(own, name, arguments, problem))
+    return tuple(read)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def read_arguments(given: object) -> tuple[dict[str, Any], str]:
+    """The arguments of a call: an object, or its JSON.
+
+    Returns:
+        The arguments, as they survive a database; and, where they could not be read, one line on why.
+    """
+    try:
+        value = json.loads(given or "{}", strict=False) if isinstance(given, str) else given
+        if value is None:
+            return {}, ""
+        if not isinstance(value, dict):
+            return {}, f"the arguments are {_kind(value)}, expected a JSON object"
+        arguments: dict[str, Any] = json.loads(clean(json.dumps(value, ensure_ascii=False, allow_nan=False)))
+        return arguments, ""
+    except json.JSONDecodeError as problem:
+        return {}, f"the arguments are no JSON: {problem.msg} at character {problem.pos}"
+    except RecursionError:
+        return {}, "the arguments are nested too deeply"
+    except ValueError:  # NaN, infinity, a whole number of thousands of digits
+        return {}, "the arguments hold a number that JSON has not"
+
+
+def clean(text: str) -> str:
+    """The text without half characters (lone surrogates), which neither a request nor a database can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _kind(value: object) -> str:
+    return {list: "a list", str: "a text", bool: "true or false"}.get(type(value), "a number")
