@@ -27,6 +27,7 @@ ALLOWED = {
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
     "compare": {"errors", "search", "report", "held_out", "launch"},
     "display": {"errors", "protocol", "search", "report"},
+    "converse": {"errors"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "biases"}
