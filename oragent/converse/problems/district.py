@@ -5,6 +5,7 @@ A schedule is a string with one letter a school, in the district's order: A for 
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from string import ascii_uppercase
 
 from oragent.errors import ProblemError
@@ -89,7 +90,7 @@ class District:
     def __post_init__(self) -> None:
         if not self.schools or len({school.name.casefold() for school in self.schools}) < len(self.schools):
             raise ProblemError(f"{self.name} must have at least one school, and no two schools of the same name")
-        rising = all(earlier < later for earlier, later in zip(self.times, self.times[1:], strict=False))
+        rising = all(earlier < later for earlier, later in pairwise(self.times))
         if not (2 <= len(self.times) <= len(ascii_uppercase) and rising and 0 <= self.times[0] < self.times[-1] < 1440):
             raise ProblemError(f"{self.name} must have 2 to 26 start times in rising order, not {self.times}")
 
