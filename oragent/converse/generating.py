@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from oragent.converse.problems.constraints import Constraints
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import Point, pareto
+from oragent.converse.problems.frontier import Point, conditional
 from oragent.converse.utilities import Direction, Outcome, Utility
 
-__all__ = ["Diversity", "Target", "conditional", "diversity", "function_centric", "solution_centric"]
+__all__ = ["Diversity", "Target", "diversity", "function_centric", "solution_centric"]
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
 DRAWS = 10_000  # weights drawn for one pair of thresholds
@@ -48,13 +47,6 @@ class Diversity:
     utilities: int
     unique: int
     optima: int
-
-
-def conditional(exact: Exact, school: int) -> Iterator[tuple[int, Point]]:
-    """The conditional solutions of a school: for each of its times the Pareto frontier, by rising load."""
-    for time in range(len(exact.district.times)):
-        for point in pareto(exact, Constraints(frozenset({(school, time)}))):
-            yield time, point
 
 
 def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.converse.generating import Target, conditional, diversity, function_centric, solution_centric
+from oragent.converse.generating import Target, diversity, function_centric, solution_centric
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.frontier import conditional
 from oragent.converse.problems.sfusd import SFUSD
 from oragent.converse.utilities import Direction, Utility
 
@@ -78,6 +79,11 @@ def test_random_parameters_single_out_few_schedules(exact: Exact, generated: lis
     assert found.optima <= found.unique
     for target in drawn[:20]:
         assert exact.schedules.index(target.optimum) == target.utility.maximisers(exact.schedules)[0]
+
+
+def test_of_a_thousand_random_utilities_78_have_one_maximiser_over_23_schedules(exact: Exact) -> None:
+    found = diversity(exact, function_centric(exact, np.random.default_rng(0), 1000))
+    assert (found.utilities, found.unique, found.optima) == (1000, 78, 23)
 
 
 @st.composite

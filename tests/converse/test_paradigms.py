@@ -84,6 +84,7 @@ def test_rules_reach_the_same_on_a_set_of_our_own(exact: Exact, generated: list[
 def test_the_rational_agent_ends_at_the_only_maximiser_of_its_utility(exact: Exact, generated: list[Target]) -> None:
     found = results(exact, generated, Paradigm.CONVERSATION)
     assert [one.schedule for one in found] == [target.optimum for target in generated]
+    assert sum(one.requests for one in found) == 279
 
 
 def test_who_has_no_say_is_given_the_default_without_a_request(exact: Exact, generated: list[Target]) -> None:

@@ -1,5 +1,6 @@
 """What load can be had for what deviation: Pareto frontiers of a small district."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +9,7 @@ from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.district import Features
 from oragent.converse.problems.exact import Exact
 
-__all__ = ["Point", "pareto"]
+__all__ = ["Point", "conditional", "pareto"]
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,6 @@ class Point:
 def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[Point, ...]:
     """The Pareto frontier of load against deviation among the schedules that respect the constraints.
 
-    With one school fixed to one time it is the *conditional* frontier of section 5 of Drossman et al. 2026.
-
     Returns:
         Points in order of rising load; none where the constraints clash.
     """
@@ -43,3 +42,13 @@ def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[Point, ...]:
             equal = group[table.deviation[group] == features.deviation]
             points.append(Point(features, tuple(table.letters(int(index)) for index in equal)))
     return tuple(points)
+
+
+def conditional(exact: Exact, school: int) -> Iterator[tuple[int, Point]]:
+    """The conditional solutions of a school: each of its start times with every point of the frontier under it.
+
+    Section 5 of Drossman et al. 2026, arXiv:2604.02666.
+    """
+    for time in range(len(exact.district.times)):
+        for point in pareto(exact, Constraints(fixed=frozenset({(school, time)}))):
+            yield time, point
