@@ -16,7 +16,8 @@ STRICT = 1e-6  # what "below" takes from a bound; less than any two values diffe
 CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
 DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
 DENIED = re.compile(
-    rf"\b(?:{CANNOT}|not (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    rf"\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
     r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
     r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b",
     re.IGNORECASE,
@@ -169,6 +170,8 @@ def _constraints(district: District, one: Said, *, turned: bool) -> Constraints 
     placed = [(school, time) for school, time in placements(one) if not time.former]
     if any(time.minutes not in district.times for _, time in placed):
         return None
+    if len({school for school, _ in placed}) < len({(school, time.minutes) for school, time in placed}):
+        return None  # "not at 9:30, but at 8:40", or "at 7:50 or 8:40"
     if {named.school for named in one.named if named.school is not None} - {school for school, _ in placed}:
         return None  # a school without a time: moved, kept or swapped somehow
     bounds = []

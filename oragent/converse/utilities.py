@@ -67,6 +67,8 @@ class Utility:
     weights: tuple[float, float, float]
 
     def __post_init__(self) -> None:
+        if self.school < 0:
+            raise ConfigError(f"the school of a utility is its position, 0 or more, not {self.school}")
         if len(self.weights) != 3 or not all(isfinite(weight) and weight >= 0 for weight in self.weights):
             raise ConfigError(f"a utility has three weights of 0 or more, not {list(self.weights)}")
         if abs(sum(self.weights) - 1) > WEIGHTS_OFF:
@@ -126,8 +128,8 @@ class Standing:
 
     @property
     def score(self) -> float:
-        """Utility over the maximum, 0 to 1."""
-        return self.value / self.maximum
+        """Utility over the maximum, 0 to 1; 1 where no schedule is worth anything, so that all are equally good."""
+        return self.value / self.maximum if self.maximum else 1.0
 
     @property
     def success(self) -> bool:

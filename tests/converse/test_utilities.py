@@ -117,5 +117,16 @@ def test_a_wrong_utility_is_told_in_one_line(weights: tuple, thresholds: tuple, 
         Utility(0, EARLY, *thresholds, weights)
 
 
+def test_where_no_schedule_is_worth_anything_every_one_is_at_the_maximum() -> None:
+    hopeless = Utility(0, EARLY, 1900, 100, (0, 1, 0))
+    judged = standing(hopeless, SFUSD, DEFAULT, maximum(hopeless, EXACT))
+    assert (judged.maximum, judged.score, judged.success) == (0, 1, True)
+
+
+def test_a_school_is_a_position() -> None:
+    with pytest.raises(ConfigError, match="0 or more, not -1"):
+        Utility(-1, EARLY, 2000, 10, (1, 0, 0))
+
+
 def test_weights_that_were_rounded_are_taken_as_they_are() -> None:
     assert Utility(0, EARLY, 2000, 10, (0.3333, 0.3333, 0.3333)).weights == (0.3333, 0.3333, 0.3333)

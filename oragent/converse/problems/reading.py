@@ -25,7 +25,7 @@ class Reading:
     """What a reply proposes.
 
     Attributes:
-        schedules: each different full schedule, in the order of the text.
+        schedules: each different full schedule, in the order of the text, those in tables before those in JSON.
         problems: one line for each proposal that is no full schedule: what is missing, unknown or said twice.
     """
 
@@ -71,21 +71,19 @@ def _columns(district: District, table: Table) -> Iterator[list[Row]]:
         return
     for column in range(len(table.header)):
         cells = [row[column] for row in table.rows]
-        if column != names and _mostly_times(cells) and _proposes(table.header[column]):
+        if column != names and _proposes(table.header[column], cells):
             yield [(row[names], row[column]) for row in table.rows]
 
 
-def _proposes(header: str) -> bool:
+def _proposes(header: str, cells: Sequence[str]) -> bool:
+    """Whether a column holds proposed times: its header says so, or most of its cells are times."""
     words = set(re.findall(r"[a-z]+", header.casefold()))
-    return not words & BEFORE or bool(words & AFTER)
+    times = sum(bool(CLOCK.search(cell)) for cell in cells)
+    return bool(times and words & AFTER) or (2 * times >= len(cells) and not words & BEFORE)
 
 
 def _is_school(district: District, text: str) -> bool:
     return find_school(district, text) is not None
-
-
-def _mostly_times(cells: Sequence[str]) -> bool:
-    return 2 * sum(bool(CLOCK.search(cell)) for cell in cells) >= len(cells)
 
 
 def _schedule(district: District, rows: Iterable[Row]) -> tuple[str, str]:

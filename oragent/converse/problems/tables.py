@@ -35,4 +35,4 @@ def _row(school: School, proposed: str, change: str) -> str:
 
 def _cell(text: str) -> str:
     """A name that cannot end its cell, nor begin an element, a link or emphasis."""
-    return "".join(f"\\{sign}" if sign in "\\|`*_<>[]&" else sign for sign in text)
+    return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)

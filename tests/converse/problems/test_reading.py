@@ -101,6 +101,14 @@ def test_names_and_times_are_read_as_people_write_them(name: str, time: str, let
     assert (reading.schedules, reading.problems) == ((f"C{letter}CABAABBC",), ())
 
 
+def test_a_column_of_new_times_that_says_mostly_unchanged_is_no_full_schedule() -> None:
+    rows = [(name, "unchanged") for name in NAMES]
+    rows[1] = ("Ortega", "7:50 AM")
+    reading = read(SFUSD, table(rows, "| School | New time |"))
+    assert reading.schedules == ()
+    assert "'unchanged' is no start time" in reading.problems[0]
+
+
 def test_the_order_of_rows_and_a_row_of_totals_do_not_matter() -> None:
     rows = [*reversed(list(zip(NAMES, times(OTHER), strict=True))), ("Total", "2,453")]
     assert read(SFUSD, table(rows)).schedules == (OTHER,)
