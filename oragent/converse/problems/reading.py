@@ -16,6 +16,7 @@ BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "e
           "difference", "default"}  # fmt: skip
 AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}  # stronger than BEFORE
 LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")  # what a cell says of the time before
+LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
 ASIDE = re.compile(r"\([^()]*\)")
 Row = tuple[str, str]  # a school and its start time, as written
 
@@ -36,9 +37,9 @@ class Reading:
 def read(district: District, text: str) -> Reading:
     """Read every schedule that a reply proposes.
 
-    A table needs a column of schools and one of start times; columns of current or earlier times are left alone, and
-    with several columns of proposed times each is a proposal. JSON is an object of schools and times, also inside
-    another one, or a list of objects with a school and a time.
+    A table needs a column of schools, one or several a cell, and one of start times. Columns of current or earlier
+    times are left alone; with several columns of proposed times each is a proposal. JSON is an object of schools and
+    times, also inside another one, or a list of objects with a school and a time.
 
     Returns:
         Full schedules, and what is wrong with the others; both empty where nothing is proposed.
@@ -64,15 +65,16 @@ def _proposed(district: District, text: str) -> Iterator[list[Row]]:
 
 
 def _columns(district: District, table: Table) -> Iterator[list[Row]]:
-    names = max(
-        range(len(table.header)), key=lambda column: sum(_is_school(district, row[column]) for row in table.rows)
-    )
-    if not any(_is_school(district, row[names]) for row in table.rows):
+    columns = range(len(table.header))
+    schools = {column: [_schools(district, row[column]) for row in table.rows] for column in columns}
+    names = max(columns, key=lambda column: sum(map(bool, schools[column])))
+    if not any(schools[names]):
         return
-    for column in range(len(table.header)):
+    for column in columns:
         cells = [row[column] for row in table.rows]
         if column != names and _proposes(table.header[column], cells):
-            yield [(row[names], row[column]) for row in table.rows]
+            found = zip(schools[names], table.rows, strict=True)
+            yield [(name, row[column]) for known, row in found for name in known or [row[names]]]
 
 
 def _proposes(header: str, cells: Sequence[str]) -> bool:
@@ -82,8 +84,12 @@ def _proposes(header: str, cells: Sequence[str]) -> bool:
     return bool(times and words & AFTER) or (2 * times >= len(cells) and not words & BEFORE)
 
 
-def _is_school(district: District, text: str) -> bool:
-    return find_school(district, text) is not None
+def _schools(district: District, cell: str) -> list[str]:
+    """The schools of a cell: itself, or a list of them as in a table by start time; none if it holds anything else."""
+    if find_school(district, cell) is not None:
+        return [cell]
+    parts = [part for part in LISTED.split(cell) if part]
+    return parts if all(find_school(district, part) is not None for part in parts) else []
 
 
 def _schedule(district: District, rows: Iterable[Row]) -> tuple[str, str]:

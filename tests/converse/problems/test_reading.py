@@ -101,6 +101,19 @@ def test_names_and_times_are_read_as_people_write_them(name: str, time: str, let
     assert (reading.schedules, reading.problems) == ((f"C{letter}CABAABBC",), ())
 
 
+def test_a_table_by_start_time_is_read_too() -> None:
+    groups = {
+        at: ", ".join(n for n, time in zip(NAMES, times(OTHER), strict=True) if time == at) for at in times("ABC")
+    }
+    rows = "\n".join(f"| {at} | {schools} | 2,000 |" for at, schools in groups.items())
+    head = "| Start time | Schools | Students |\n|---|---|---|\n"
+    assert read(SFUSD, head + rows).schedules == (OTHER,)
+    assert (
+        "no start time for Lawton K-8 (K-5)" in read(SFUSD, head + rows.replace(", Lawton K-8 (K-5)", "")).problems[0]
+    )
+    assert read(SFUSD, head + rows.replace("Lawton", "Lincoln")).schedules == ()
+
+
 def test_a_column_of_new_times_that_says_mostly_unchanged_is_no_full_schedule() -> None:
     rows = [(name, "unchanged") for name in NAMES]
     rows[1] = ("Ortega", "7:50 AM")
