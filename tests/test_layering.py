@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 VALUES = {"errors", "protocol", "output", "direction", "settings", "files", "budget"}  # of these, none imports a system
+SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
 ALLOWED = {
     "errors": set(),
     "protocol": set(),
@@ -23,6 +24,7 @@ ALLOWED = {
     "evaluation": VALUES | {"programs", "sandbox"},
     "ledger": VALUES | {"llm"},
     "pages": VALUES | {"programs"},
+    "milp": VALUES,
     "bench": VALUES | {"pages"},
     "harness": {"errors", "protocol", "output", "isolation"},
     "domains": {"errors"},
@@ -33,6 +35,8 @@ ALLOWED = {
     "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
+    "converse": SYSTEM,
+    "workspace": SYSTEM,
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias"}

@@ -1,0 +1,238 @@
+"""Claims that something is not possible, resolved: an agent's word is no proof."""
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import inf
+
+from oragent.converse.mentions import Amount, Relation, Said, Unit, placements, said, sentences
+from oragent.converse.problems.constraints import FREE, Constraints, Objective, Oracle, Solution, Weights
+from oragent.converse.problems.district import District, Features
+
+__all__ = ["Claim", "ClaimKind", "Resolved", "Verdict", "claims", "resolve"]
+
+STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
+
+CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"
+DOES_NOT = r"(?:do(?:es)?(?: not|n['’]t)|did(?: not|n['’]t)|w(?:ill|ould) not|won['’]t|wouldn['’]t)"
+DENIED = re.compile(
+    rf"\b(?:{CANNOT}|(?:not|\w{{1,5}}n['’]t) (?:possible|feasible|achievable|attainable)|not be (?:met|satisfied)|"
+    r"(?:is not|isn['’]t|are not|aren['’]t) (?:a|any) (?:\w+ )?(?:schedule|solution|way|option|arrangement)s?|"
+    r"impossible|infeasib\w+|unfeasible|unattainable|unachievable|clash(?:es)?|"
+    r"no (?:feasible |possible |valid )?(?:schedule|solution|way|option|arrangement)s?)\b",
+    re.IGNORECASE,
+)
+NO_BETTER = re.compile(
+    rf"\b(?:(?:{CANNOT}|{DOES_NOT}) (?:\w+ )?(?:be )?(?:lower|reduc|decreas|improv|bring|get|push|cut|help)\w*|"
+    r"no (?:lower|smaller|better|further|additional|improvement|reduction)|not (?:any )?(?:lower|better) than)\b",
+    re.IGNORECASE,
+)
+LEAST = re.compile(
+    r"\b(?:lowest|least|smallest|minimum)\b(?=[^.;]{0,60}\b(?:possible|achievable|attainable|feasible|can|reach\w*)\b)|"
+    r"\b(?:possible|achievable|attainable|feasible)\s(?:minimum|lowest)\b",
+    re.IGNORECASE,
+)
+REQUIRED = re.compile(r"\b(?:requires?|needs?|takes?|means?|forces?)\b(?=.*\bat least\b)", re.IGNORECASE)
+WITHOUT = re.compile(r"\bwithout\b", re.IGNORECASE)
+IN_FORCE = re.compile(
+    r"\b(?:model|(?:these|those|current|all|both|the) (?:\w+ )?(?:constraint|bound|limit|requirement|condition)s)\b",
+    re.IGNORECASE,
+)
+DOUBTED = re.compile(r"\bnot (?:impossible|infeasible)\b|\?", re.IGNORECASE)  # no claim at all
+ABOUT_LOAD = re.compile(r"\b(?:loads?|busiest|peak|students)\b", re.IGNORECASE)
+ABOUT_DEVIATION = re.compile(r"\b(?:deviation|(?:average|mean|overall) (?:change|shift))\b", re.IGNORECASE)
+
+
+class ClaimKind(StrEnum):
+    """What is said to be impossible."""
+
+    INFEASIBLE = "infeasible"  # to meet all constraints
+    NO_BETTER = "no better"  # to lower an objective
+    LEAST = "least"  # to go below a value that is said to be the least
+    UNPARSED = "unparsed"  # something, but who knows what
+
+
+class Verdict(StrEnum):
+    """What a claim is worth."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of impossibility.
+
+    Attributes:
+        kind: what is said to be impossible.
+        sentence: where, in somebody else's words.
+        constraints: what the sentence itself names: schools with their times, and bounds.
+        objective: what cannot be lowered; None where it is about constraints.
+        amount: value that the sentence gives the objective; None where it gives none.
+    """
+
+    kind: ClaimKind
+    sentence: str
+    constraints: Constraints = FREE
+    objective: Objective | None = None
+    amount: Amount | None = None
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A claim with what a solver says of it.
+
+    Attributes:
+        claim: the claim.
+        verdict: whether it is true.
+        witness: a schedule that shows that it is false; None where there is none to show.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    witness: Solution | None = None
+
+
+def claims(district: District, text: str) -> tuple[Claim, ...]:
+    """Every claim of impossibility in a message, those that are not understood among them."""
+    return tuple(claim for sentence in sentences(text) if (claim := _claim(district, said(district, sentence))))
+
+
+def resolve(claim: Claim, oracle: Oracle, in_force: Constraints, incumbent: Features) -> Resolved:
+    """Solve what a claim says cannot be solved.
+
+    Args:
+        claim: the claim.
+        oracle: knows the district.
+        in_force: constraints of the model when it was made; what the claim names replaces those on the same school and
+            objective, as with the tools.
+        incumbent: what "no lower" compares with where the claim gives no value: the schedule last presented.
+    """
+    if claim.kind is ClaimKind.UNPARSED:
+        return Resolved(claim, Verdict.UNPARSED)
+    if claim.objective is None:
+        found = oracle.least_cost(_merged(in_force, claim))
+        return Resolved(claim, Verdict.TRUE if found is None else Verdict.FALSE, found)
+    found = _least(claim.objective, oracle, _merged(in_force, claim))
+    if claim.kind is ClaimKind.NO_BETTER:
+        value = claim.amount.value if claim.amount else _value(incumbent, claim.objective)
+        lower = found is not None and _value(found.features, claim.objective) < value - STRICT
+        return Resolved(claim, Verdict.FALSE, found) if lower else Resolved(claim, Verdict.TRUE)
+    # A least value may be meant of what the sentence names alone, too.
+    for least in (found, _least(claim.objective, oracle, claim.constraints)):
+        if least is not None and claim.amount and claim.amount.fits(_value(least.features, claim.objective)):
+            return Resolved(claim, Verdict.TRUE)
+    return Resolved(claim, Verdict.FALSE, found)
+
+
+def _claim(district: District, one: Said) -> Claim | None:
+    least, no_better, denied = (pattern.search(one.text) for pattern in (LEAST, NO_BETTER, DENIED))
+    required = REQUIRED.search(one.text)
+    if not (least or no_better or denied or required) or DOUBTED.search(one.text):
+        return None
+    unparsed = Claim(ClaimKind.UNPARSED, one.text)
+    constraints = _constraints(district, one, turned=bool(required or WITHOUT.search(one.text)))
+    if constraints is None:
+        return unparsed
+    equal = [amount for amount in one.amounts if amount.relation is Relation.EQUAL]
+    cue = least or no_better
+    if cue and not required:
+        objective = _objective(one.text, cue.start())
+        if objective is None:
+            return unparsed
+        of_it = [amount for amount in equal if amount.unit is UNITS[objective]]
+        if len(of_it) > 1 or (least and not of_it):
+            return unparsed
+        if not _bounded(constraints, objective):
+            kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
+            others = [amount for amount in equal if amount.unit is not UNITS[objective]]
+            return Claim(kind, one.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None)
+    # "The load cannot be brought below 2,000" is a clash of constraints, the load's bound among them.
+    constraints = _with_bounds(constraints, equal)
+    if constraints == FREE and not (denied and IN_FORCE.search(one.text)):
+        return unparsed
+    return Claim(ClaimKind.INFEASIBLE, one.text, constraints)
+
+
+UNITS = {Objective.LOAD: Unit.STUDENTS, Objective.DEVIATION: Unit.MINUTES}
+
+
+def _constraints(district: District, one: Said, *, turned: bool) -> Constraints | None:
+    """The schools' times and the bounds that a sentence names; None where it names something else too.
+
+    Args:
+        district: whose schools these are.
+        one: the sentence.
+        turned: whether it says that what lies above a bound cannot be avoided ("not without more than 12 minutes"),
+            so that what is impossible lies below.
+    """
+    placed = [(school, time) for school, time in placements(one) if not time.former]
+    if any(time.minutes not in district.times for _, time in placed):
+        return None
+    if len({school for school, _ in placed}) < len({(school, time.minutes) for school, time in placed}):
+        return None  # "not at 9:30, but at 8:40", or "at 7:50 or 8:40"
+    if {named.school for named in one.named if named.school is not None} - {school for school, _ in placed}:
+        return None  # a school without a time: moved, kept or swapped somehow
+    bounds = []
+    for amount in one.amounts:
+        relation = TURNED.get(amount.relation, amount.relation) if turned else amount.relation
+        if relation in (Relation.ABOVE, Relation.AT_LEAST, Relation.STEP):
+            return None
+        if relation is not Relation.EQUAL:
+            bounds.append(replace(amount, relation=relation))
+    fixed = frozenset((school, district.times.index(time.minutes or 0)) for school, time in placed)
+    return _with_bounds(Constraints(fixed=fixed), bounds)
+
+
+TURNED = {Relation.ABOVE: Relation.AT_MOST, Relation.AT_LEAST: Relation.BELOW}
+
+
+def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints:
+    for amount in amounts:
+        value = amount.value - STRICT * (amount.relation is Relation.BELOW)
+        if amount.unit is Unit.STUDENTS:
+            constraints = replace(constraints, load=min(value, constraints.load))
+        else:
+            constraints = replace(constraints, deviation=min(value, constraints.deviation))
+    return constraints
+
+
+def _objective(sentence: str, place: int) -> Objective | None:
+    """The objective that is named next after a place, or else the last one before it."""
+    found = sorted(
+        [(match.start(), Objective.LOAD) for match in ABOUT_LOAD.finditer(sentence)]
+        + [(match.start(), Objective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
+    )
+    after = [objective for start, objective in found if start >= place]
+    return after[0] if after else (found[-1][1] if found else None)
+
+
+def _bounded(constraints: Constraints, objective: Objective) -> bool:
+    return (constraints.load if objective is Objective.LOAD else constraints.deviation) < inf
+
+
+def _value(features: Features, objective: Objective) -> float:
+    return features.load if objective is Objective.LOAD else features.deviation
+
+
+def _least(objective: Objective, oracle: Oracle, constraints: Constraints) -> Solution | None:
+    return oracle.least_cost(constraints, Weights(1, 0) if objective is Objective.LOAD else Weights(0, 1))
+
+
+def _merged(in_force: Constraints, claim: Claim) -> Constraints:
+    """The model as the claim would have it; a bound in force on what is to be lowered is no obstacle to that."""
+    named = claim.constraints
+    schools = {school for school, _ in named.fixed}
+    fixed, forbidden = (
+        frozenset(choice for choice in choices if choice[0] not in schools)
+        for choices in (in_force.fixed, in_force.forbidden)
+    )
+    load = inf if claim.objective is Objective.LOAD else in_force.load
+    deviation = inf if claim.objective is Objective.DEVIATION else in_force.deviation
+    return Constraints(
+        fixed | named.fixed,
+        forbidden,
+        named.load if named.load < inf else load,
+        named.deviation if named.deviation < inf else deviation,
+    )

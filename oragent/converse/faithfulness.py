@@ -1,0 +1,131 @@
+"""Figures that an agent states, against the same figures recomputed from the schedules that it presents."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oragent.converse.mentions import Amount, Named, Relation, Said, Unit, placements, said, sentences
+from oragent.converse.problems.district import District, clock
+
+__all__ = ["Figure", "Truth", "figures"]
+
+MEAN = re.compile(r"\b(?:deviation|average|mean|overall|per school)\b", re.IGNORECASE)
+LOAD = re.compile(r"\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b", re.IGNORECASE)
+OPEN = re.compile(  # sentences about what is not, or not yet, the case
+    r"\b(?:if|would|could|might|may|can|cannot|option|alternative(?:ly)?|instead|suppose|consider|possible|impossible|"
+    r"feasible|infeasible|requires?|no (?:schedule|solution|way))\b|can['’]t|\?",
+    re.IGNORECASE,
+)
+
+
+class Truth(StrEnum):
+    """What a stated figure is worth."""
+
+    TRUE = "true"  # of a schedule presented with it
+    EARLIER = "earlier"  # of today's times, or of a schedule presented before
+    FALSE = "false"
+    UNCHECKED = "unchecked"  # a bound, a difference, a supposition, or not understood
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that was stated.
+
+    Attributes:
+        kind: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``.
+        told: what was said, such as ``2453 students``.
+        sentence: where, in somebody else's words.
+        truth: what it is worth.
+    """
+
+    kind: str
+    told: str
+    sentence: str
+    truth: Truth
+
+
+def figures(district: District, text: str, presented: Sequence[str], earlier: Sequence[str] = ()) -> tuple[Figure, ...]:
+    """Every figure of a message: load, deviation, loads of single times, times and changes of schools.
+
+    Args:
+        district: whose schedules these are.
+        text: the message; tables of schools are left to ``read``, which takes them as the proposal itself.
+        presented: schedules that the message presents.
+        earlier: schedules presented before, the default one among them.
+
+    Returns:
+        In the order of the text; a figure that is not understood is there too, unchecked.
+    """
+    judge = _Judge(district, tuple(presented), tuple(earlier))
+    return tuple(
+        figure
+        for sentence in sentences(text)
+        if (one := said(district, sentence)).named or one.amounts
+        for figure in judge.sentence(one)
+    )
+
+
+@dataclass(frozen=True)
+class _Values:
+    """What a figure truly is: in schedules presented, and before."""
+
+    presented: tuple[float, ...]
+    earlier: tuple[float, ...]
+
+    def truth(self, fits: Callable[[float], bool], supposed: bool) -> Truth:
+        if any(map(fits, self.presented)):
+            return Truth.TRUE
+        if any(map(fits, self.earlier)):
+            return Truth.EARLIER
+        return Truth.UNCHECKED if supposed else Truth.FALSE
+
+
+@dataclass(frozen=True)
+class _Judge:
+    district: District
+    presented: tuple[str, ...]
+    earlier: tuple[str, ...]
+
+    def sentence(self, one: Said) -> Iterator[Figure]:
+        supposed = bool(OPEN.search(one.text))
+        for amount in one.amounts:
+            kind, values = self._amount(one, amount)
+            checked = values is not None and (amount.relation is Relation.EQUAL or kind == "change")
+            truth = values.truth(amount.fits, supposed) if values and checked else Truth.UNCHECKED
+            yield Figure(kind, f"{amount.value:g} {amount.unit}", one.text, truth)
+        for school, time in placements(one):
+            told = f"{self.district.schools[school].name} {clock(time.minutes or 0)}"
+            yield Figure("time", told, one.text, self._time(school, time, supposed))
+
+    def _amount(self, one: Said, amount: Amount) -> tuple[str, _Values | None]:
+        """What an amount is an amount of, and what that is; of several things in a sentence it may be any."""
+        schools = {named.school for named in one.named if named.school is not None}
+        times = {self.district.times.index(t.minutes) for t in one.named if t.minutes in self.district.times}
+        if amount.unit is Unit.MINUTES:
+            moved = self._values(lambda known: [abs(self.district.changes(known)[school]) for school in schools])
+            if schools and (amount.relation is Relation.STEP or not MEAN.search(one.text)):
+                return "change", moved
+            mean = self._values(lambda known: [self.district.features(known).deviation])
+            return ("deviation", _both(mean, moved)) if MEAN.search(one.text) else ("unknown", None)
+        carried = self._values(lambda known: [self.district.schools[school].students for school in schools])
+        if LOAD.search(one.text) or times:
+            load = self._values(lambda known: [self.district.features(known).load])
+            at_times = self._values(lambda known: [self.district.loads(known)[time] for time in times])
+            return "load", _both(_both(load, at_times), carried)
+        return ("students", carried) if schools else ("unknown", None)
+
+    def _time(self, school: int, time: Named, supposed: bool) -> Truth:
+        starts = self._values(lambda known: [self.district.times[self.district.chosen(known)[school]]])
+        before = (*starts.earlier, self.district.schools[school].current)
+        return _Values(() if time.former else starts.presented, before).truth(
+            lambda true: true == time.minutes, supposed
+        )
+
+    def _values(self, figure: Callable[[str], Sequence[float]]) -> _Values:
+        presented = tuple(value for known in self.presented for value in figure(known))
+        return _Values(presented, tuple(value for known in self.earlier for value in figure(known)))
+
+
+def _both(one: _Values, other: _Values) -> _Values:
+    return _Values(one.presented + other.presented, one.earlier + other.earlier)

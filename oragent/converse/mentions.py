@@ -1,0 +1,232 @@
+"""What a sentence of an agent speaks of: schools, times of day, and amounts. The text is read, never trusted."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+
+from oragent.converse.problems.district import District
+from oragent.converse.problems.names import CLOCK, find_school, minutes
+
+__all__ = ["Amount", "Named", "Relation", "Said", "Unit", "placements", "said", "sentences"]
+
+LONGEST_TEXT, LONGEST_SENTENCE = 100_000, 1000
+NEAR = 45  # characters before an amount in which a word can say what it is an amount of
+APPROXIMATE = 0.02  # what "about" excuses
+
+BREAK = re.compile(r"(?<=[.!?])(?<![ap]\.m\.)(?<!approx\.)\s+(?=[A-Z0-9*\"“(])|\n+")
+MARKER = re.compile(r"^\s*(?:\d+[.)]|[-*•#>]+)\s+")
+NUMBER = re.compile(
+    r"(?<![\w.:,/^-])(\d{1,3}(?:,\d{3})+|\d{1,9})(\.\d{1,9})?(?![\w%:]|[.,]\d|\s?[ap]\.?m\b)"
+    r"(?:[\s-]{1,2}(hundreds?(?:\s(?:of\s)?students)?|students|riders|children|kids|pupils|minutes?|mins?)\b)?",
+    re.IGNORECASE,
+)
+OF_MINUTES = re.compile(r"deviation|minutes|mean change|average change|shift", re.IGNORECASE)
+OF_STUDENTS = re.compile(r"\bload|students|busiest|peak", re.IGNORECASE)
+AT_MOST = re.compile(
+    r"(?:at most|no(?:t)? more than|up to|within|no(?:t)? (?:exceed|above|over)(?:ing)?|limit(?:ed)?|bound(?:ed)?|"
+    r"cap(?:ped)?|ceiling|a maximum|allow(?:ing|ed|s)?|permit(?:ting|ted|s)?|≤|<=)(?:\s\w{1,12}){0,2}\s*$",
+    re.IGNORECASE,
+)
+BELOW = re.compile(r"(?:below|under|(?:less|fewer|lower|smaller) than|<)\s*$", re.IGNORECASE)
+AT_LEAST = re.compile(r"(?:at least|no less than|≥|>=)\s*$", re.IGNORECASE)
+ABOVE = re.compile(r"(?:above|over|more than|exceed(?:s|ing)?|beyond|>)\s*$", re.IGNORECASE)
+OR_LESS = re.compile(r"^\s*or (?:less|fewer|lower|below|under|better)", re.IGNORECASE)
+STEP = re.compile(
+    r"^\s*(?:fewer|less|more|lower|higher|earlier|later|longer|shorter|additional|extra)\b", re.IGNORECASE
+)
+BY = re.compile(r"\bby\s*(?:only|just|about|around|roughly)?\s*$", re.IGNORECASE)
+ABOUT = re.compile(r"(?:about|around|roughly|approximately|nearly|almost|~|≈)\s*$", re.IGNORECASE)
+GOES_ON = re.compile(r"[\s,(]*(?:from|to|and|or|vs\.?|versus|→|->)[\s(]*", re.IGNORECASE)
+FROM = re.compile(
+    r"\b(?:from|than|was|currently|current|today|now|instead of|of)\s*(?:at|starts? at)?\s*$", re.IGNORECASE
+)
+
+
+class Unit(StrEnum):
+    """What an amount counts."""
+
+    STUDENTS = "students"
+    MINUTES = "minutes"
+
+
+class Relation(StrEnum):
+    """How an amount is meant."""
+
+    EQUAL = "equal"
+    AT_MOST = "at most"
+    BELOW = "below"
+    ABOVE = "above"
+    AT_LEAST = "at least"
+    STEP = "step"  # a difference: by so much, so much earlier
+
+
+@dataclass(frozen=True)
+class Amount:
+    """An amount of students or minutes.
+
+    Attributes:
+        unit: what is counted.
+        value: the amount.
+        slack: how far the true amount may be from it, as it was rounded or is "about" right.
+        relation: how it is meant.
+        place: where in the sentence it begins.
+    """
+
+    unit: Unit
+    value: float
+    slack: float
+    relation: Relation
+    place: int
+
+    def fits(self, true: float) -> bool:
+        """Whether an amount can be what was said."""
+        return abs(true - self.value) <= self.slack + 1e-9
+
+
+@dataclass(frozen=True)
+class Named:
+    """A school or a time of day.
+
+    Attributes:
+        school: position of the school; None for a time.
+        minutes: the time, minutes after midnight; None for a school.
+        former: whether the time is one that is left, as in "from 9:20".
+        place: where in the sentence it begins.
+    """
+
+    school: int | None
+    minutes: int | None
+    former: bool
+    place: int
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence, taken apart.
+
+    Attributes:
+        text: the sentence, without Markdown's marks.
+        named: its schools and times of day, in order.
+        amounts: its amounts, in order.
+    """
+
+    text: str
+    named: tuple[Named, ...]
+    amounts: tuple[Amount, ...]
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text, without emphasis; each row of a table is one."""
+    for part in BREAK.split(text[:LONGEST_TEXT]):
+        plain = MARKER.sub("", re.sub(r"[*_`|]+", " ", part[:LONGEST_SENTENCE]))
+        if sentence := " ".join(plain.split()):
+            yield sentence
+
+
+def said(district: District, sentence: str) -> Said:
+    """Take a sentence apart."""
+    named = [
+        Named(place, None, False, found.start())
+        for found in _pattern(district).finditer(sentence)
+        if (place := find_school(district, found[0])) is not None
+    ]
+    for found in CLOCK.finditer(sentence):
+        former = bool(FROM.search(sentence[max(0, found.start() - NEAR) : found.start()]))
+        named += [Named(None, one, former, found.start()) for one in minutes(found[0])]
+    named.sort(key=lambda one: one.place)
+    return Said(sentence, tuple(named), tuple(_amounts(sentence)))
+
+
+def placements(one: Said) -> Iterator[tuple[int, Named]]:
+    """Which school is said to have which time: a time is that of the schools named since the time before it.
+
+    "7:50: Galileo, Everett" is read as well; a time without any school is left out.
+    """
+    schools: list[int] = []
+    heading: Named | None = None
+    closed = False
+    for named in one.named:
+        if named.school is not None:
+            if heading is not None:
+                yield named.school, heading
+            else:
+                schools = [named.school] if closed else [*schools, named.school]
+                closed = False
+            continue
+        heading = named if _heads(one.text, named.place) else None
+        closed = True
+        if heading is None:
+            for school in schools:
+                yield school, named
+        else:
+            schools = []
+
+
+def _heads(sentence: str, place: int) -> bool:
+    """Whether a time of day stands before its schools: "7:50 AM: Galileo"."""
+    found = CLOCK.match(sentence, place)
+    return found is not None and sentence[found.end() :].lstrip().startswith(":")
+
+
+@lru_cache(maxsize=64)
+def _pattern(district: District) -> re.Pattern[str]:
+    """Finds whole names of schools, and first words that only one of them has."""
+    whole = [school.name for school in district.schools]
+    first = [match[0] for name in whole if (match := re.match(r"[^\W\d_]{3,}", name))]
+    telling = [word for word in first if first.count(word) == 1]
+    longest_first = sorted({*whole, *telling}, key=len, reverse=True)
+    return re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in longest_first))
+
+
+def _amounts(sentence: str) -> Iterator[Amount]:
+    last, unit = 0, None
+    for found in NUMBER.finditer(sentence):
+        before = sentence[max(last, found.start() - NEAR) : found.start()]
+        after = sentence[found.end() : found.end() + NEAR]
+        last = found.end()
+        # Of "8:40 AM 2,453 students; 9:30 AM 1,065" or "load from 2,565 to 2,453" only the first has its unit.
+        goes_on = CLOCK.search(before) or GOES_ON.fullmatch(before)
+        unit = _unit(found[3], before) or (unit if goes_on else None)
+        if unit is None:
+            continue
+        value = float(found[1].replace(",", "") + (found[2] or ""))
+        slack = 0.5 * 10.0 ** -(len(found[2] or ".") - 1)
+        if _in_hundreds(unit, value, found[2], found[3]):
+            value, slack = 100 * value, 100 * slack
+        elif unit is Unit.STUDENTS or not found[2]:
+            slack = 0.0 if unit is Unit.STUDENTS else 0.5
+        if approximate := ABOUT.search(before):
+            slack = max(slack, APPROXIMATE * value)
+            before = before[: approximate.start()]
+        yield Amount(unit, value, slack, _relation(before, after), found.start())
+
+
+def _unit(word: str | None, before: str) -> Unit | None:
+    if word:
+        return Unit.MINUTES if word.lower().startswith("min") else Unit.STUDENTS
+    minutes = [found.end() for found in OF_MINUTES.finditer(before)]
+    students = [found.end() for found in OF_STUDENTS.finditer(before)]
+    if not minutes and not students:
+        return None
+    return Unit.MINUTES if max(minutes, default=-1) > max(students, default=-1) else Unit.STUDENTS
+
+
+def _in_hundreds(unit: Unit, value: float, decimals: str | None, word: str | None) -> bool:
+    """Whether a load is told in hundreds of students: it says so, or it has decimals and no unit."""
+    if unit is not Unit.STUDENTS:
+        return False
+    return word.lower().startswith("hundred") if word else bool(decimals) and value < 100
+
+
+def _relation(before: str, after: str) -> Relation:
+    if OR_LESS.search(after) or AT_MOST.search(before):
+        return Relation.AT_MOST
+    if BELOW.search(before):
+        return Relation.BELOW
+    if AT_LEAST.search(before):
+        return Relation.AT_LEAST
+    if ABOVE.search(before):
+        return Relation.ABOVE
+    return Relation.STEP if STEP.search(after) or BY.search(before) else Relation.EQUAL

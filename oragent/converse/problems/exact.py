@@ -1,0 +1,89 @@
+"""Exact optima of a small district, by looking at every schedule."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.converse.problems.constraints import EVEN, FREE, STUDENTS_A_UNIT, Constraints, Objective, Solution, Weights
+from oragent.converse.problems.district import District
+from oragent.converse.problems.enumeration import Schedules
+from oragent.errors import ProblemError
+
+__all__ = ["Exact"]
+
+TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins.
+
+    Attributes:
+        schedules: all schedules of the district, N of them.
+    """
+
+    schedules: Schedules
+
+    @property
+    def district(self) -> District:
+        """The district whose schedules it knows."""
+        return self.schedules.district
+
+    def allowed(self, constraints: Constraints) -> NDArray[np.bool_]:
+        """Which schedules respect the constraints: ``(N,)`` bool array.
+
+        Raises:
+            ProblemError: the constraints name a school or a time that the district has not.
+        """
+        schools, times = len(self.district.schools), len(self.district.times)
+        for school, time in constraints.fixed | constraints.forbidden:
+            if not (0 <= school < schools and 0 <= time < times):
+                known = f"schools 0 to {schools - 1} and times 0 to {times - 1}"
+                raise ProblemError(f"{self.district.name} has {known}, no school {school} with time {time}")
+        table = self.schedules
+        kept = (table.load <= constraints.load + TOLERANCE) & (table.deviation <= constraints.deviation + TOLERANCE)
+        for school, time in constraints.fixed:
+            kept &= table.times[:, school] == time
+        for school, time in constraints.forbidden:
+            kept &= table.times[:, school] != time
+        return kept
+
+    def optima(self, constraints: Constraints = FREE, weights: Weights = EVEN) -> list[Solution]:
+        """Every schedule of least cost, in order; none where the constraints clash."""
+        return [self._solution(index) for index in self._optima(constraints, weights)]
+
+    def least_cost(self, constraints: Constraints = FREE, weights: Weights = EVEN) -> Solution | None:
+        """The schedule of least cost; where an objective weighs nothing, it still decides among equals.
+
+        Returns:
+            None where the constraints clash.
+        """
+        found = self._optima(constraints, weights)
+        if weights.load == 0 < weights.deviation:
+            found = _least(found, self.schedules.load)
+        elif weights.deviation == 0 < weights.load:
+            found = _least(found, self.schedules.deviation)
+        return self._solution(found[0]) if len(found) else None
+
+    def least(self, objective: Objective, constraints: Constraints = FREE) -> Solution | None:
+        """The least that an objective can be; among equals the other objective decides, then the order."""
+        alone = Weights(1, 0) if objective is Objective.LOAD else Weights(0, 1)
+        return self.least_cost(constraints, alone)
+
+    def _optima(self, constraints: Constraints, weights: Weights) -> NDArray[np.intp]:
+        table, total = self.schedules, (weights.load + weights.deviation) or 1.0
+        load = weights.load / total * (table.load / STUDENTS_A_UNIT)
+        return _least(np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation)
+
+    def _solution(self, index: np.intp | int) -> Solution:
+        return Solution(self.schedules.letters(int(index)), self.schedules.features(int(index)))
+
+
+def _least(indices: NDArray[np.intp], cost: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.intp]:
+    """Those of the indices where the cost is least."""
+    if not len(indices):
+        return indices
+    costs = cost[indices]
+    kept: NDArray[np.intp] = indices[costs <= costs.min() + TOLERANCE]
+    return kept

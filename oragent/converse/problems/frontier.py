@@ -1,0 +1,54 @@
+"""What load can be had for what deviation: Pareto frontiers of a small district."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from oragent.converse.problems.constraints import FREE, Constraints
+from oragent.converse.problems.district import Features
+from oragent.converse.problems.exact import Exact
+
+__all__ = ["Point", "conditional", "pareto"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a frontier.
+
+    Attributes:
+        features: load and deviation, of which neither can fall unless the other rises.
+        schedules: all that reach it, in the order AA...A, AA...B, ...
+    """
+
+    features: Features
+    schedules: tuple[str, ...]
+
+
+def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[Point, ...]:
+    """The Pareto frontier of load against deviation among the schedules that respect the constraints.
+
+    Returns:
+        Points in order of rising load; none where the constraints clash.
+    """
+    table = exact.schedules
+    kept = np.flatnonzero(exact.allowed(constraints))
+    kept = kept[np.lexsort((kept, table.deviation[kept], table.load[kept]))]
+    points: list[Point] = []
+    groups = np.flatnonzero(np.diff(table.load[kept])) + 1
+    for group in np.split(kept, groups) if len(kept) else []:
+        features = table.features(int(group[0]))
+        if not points or features.deviation < points[-1].features.deviation:
+            equal = group[table.deviation[group] == features.deviation]
+            points.append(Point(features, tuple(table.letters(int(index)) for index in equal)))
+    return tuple(points)
+
+
+def conditional(exact: Exact, school: int) -> Iterator[tuple[int, Point]]:
+    """The conditional solutions of a school: each of its start times with every point of the frontier under it.
+
+    Section 5 of Drossman et al. 2026, arXiv:2604.02666.
+    """
+    for time in range(len(exact.district.times)):
+        for point in pareto(exact, Constraints(fixed=frozenset({(school, time)}))):
+            yield time, point

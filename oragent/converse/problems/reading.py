@@ -1,0 +1,118 @@
+"""Schedules out of a reply: from Markdown tables and JSON. The text is somebody else's: read, never trusted."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from oragent.converse.problems.district import District
+from oragent.converse.problems.json_objects import proposals
+from oragent.converse.problems.markdown import LONGEST_CELL, Table, tables
+from oragent.converse.problems.names import CLOCK, find_school, find_time, quoted, unknown_school, unknown_time
+
+__all__ = ["Reading", "read"]
+
+LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
+BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "existing", "was", "change", "shift",
+          "difference", "default"}  # fmt: skip
+AFTER = {"proposed", "new", "recommended", "final", "option", "proposal", "revised", "updated"}  # stronger than BEFORE
+LEFT = re.compile(r"~~[^~]*~~|.*(?:→|⇒|->|=>)")  # what a cell says of the time before
+LISTED = re.compile(r"\s*(?:[,;&]|<br ?/?>|\band\b)\s*")
+ASIDE = re.compile(r"\([^()]*\)")
+Row = tuple[str, str]  # a school and its start time, as written
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a reply proposes.
+
+    Attributes:
+        schedules: each different full schedule, in the order of the text, those in tables before those in JSON.
+        problems: one line for each proposal that is no full schedule: what is missing, unknown or said twice.
+    """
+
+    schedules: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def read(district: District, text: str) -> Reading:
+    """Read every schedule that a reply proposes.
+
+    A table needs a column of schools, one or several a cell, and one of start times. Columns of current or earlier
+    times are left alone; with several columns of proposed times each is a proposal. JSON is an object of schools and
+    times, also inside another one, or a list of objects with a school and a time.
+
+    Returns:
+        Full schedules, and what is wrong with the others; both empty where nothing is proposed.
+    """
+    schedules: dict[str, None] = {}
+    problems: dict[str, None] = {}
+    for rows in _proposed(district, text[:LONGEST]):
+        schedule, problem = _schedule(district, rows)
+        if problem:
+            problems[problem] = None
+        else:
+            schedules[schedule] = None
+    return Reading(tuple(schedules), tuple(problems))
+
+
+def _proposed(district: District, text: str) -> Iterator[list[Row]]:
+    """Every proposal, as rows of a school and a time: first those in tables, then those in JSON."""
+    for table in tables(text):
+        yield from _columns(district, table)
+    for pairs in proposals(text):
+        if any(find_school(district, name) is not None and CLOCK.search(time) for name, time in pairs):
+            yield pairs
+
+
+def _columns(district: District, table: Table) -> Iterator[list[Row]]:
+    columns = range(len(table.header))
+    schools = {column: [_schools(district, row[column]) for row in table.rows] for column in columns}
+    names = max(columns, key=lambda column: sum(map(bool, schools[column])))
+    if not any(schools[names]):
+        return
+    for column in columns:
+        cells = [row[column] for row in table.rows]
+        if column != names and _proposes(table.header[column], cells):
+            found = zip(schools[names], table.rows, strict=True)
+            yield [(name, row[column]) for known, row in found for name in known or [row[names]]]
+
+
+def _proposes(header: str, cells: Sequence[str]) -> bool:
+    """Whether a column holds proposed times: its header says so, or most of its cells are times."""
+    words = set(re.findall(r"[a-z]+", header.casefold()))
+    times = sum(bool(CLOCK.search(cell)) for cell in cells)
+    return bool(times and words & AFTER) or (2 * times >= len(cells) and not words & BEFORE)
+
+
+def _schools(district: District, cell: str) -> list[str]:
+    """The schools of a cell: itself, or a list of them as in a table by start time; none if it holds anything else."""
+    if find_school(district, cell) is not None:
+        return [cell]
+    parts = [part for part in LISTED.split(cell) if part]
+    return parts if all(find_school(district, part) is not None for part in parts) else []
+
+
+def _schedule(district: District, rows: Iterable[Row]) -> tuple[str, str]:
+    """The schedule that rows make, or else what is wrong with them."""
+    chosen: dict[int, int] = {}
+    for name, time in rows:
+        school, place = find_school(district, name), find_time(district, _after(time))
+        if school is None and not CLOCK.search(time):
+            continue  # a row of totals
+        if school is None:
+            return "", unknown_school(district, name)
+        if place is None:
+            return "", f"{district.schools[school].name}: {unknown_time(district, time)}"
+        if chosen.setdefault(school, place) != place:
+            return "", f"{district.schools[school].name} has two start times; expected one, not also {quoted(time)}"
+    missing = [school.name for place, school in enumerate(district.schools) if place not in chosen]
+    if missing:
+        return "", f"no start time for {', '.join(missing)}; expected one for each of {len(district.schools)} schools"
+    return "".join(district.letters[chosen[place]] for place in range(len(district.schools))), ""
+
+
+def _after(cell: str) -> str:
+    """The time that a cell proposes, without the earlier one that it may also tell."""
+    kept = LEFT.sub("", cell[:LONGEST_CELL])
+    bare = ASIDE.sub("", kept)
+    return bare if CLOCK.search(bare) else kept

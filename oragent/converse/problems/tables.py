@@ -1,0 +1,38 @@
+"""A schedule as a Markdown table that a person can read."""
+
+from oragent.converse.problems.district import District, School, clock
+
+__all__ = ["render"]
+
+
+def render(district: District, schedule: str) -> str:
+    """Write a schedule as a table of schools, with both objectives and the load of each start time below.
+
+    Raises:
+        ProblemError: it is no schedule of this district.
+    """
+    lines = ["| School | Grade | Students | Current | Proposed | Change |", "|---|---|---|---|---|---|"]
+    for school, time, change in zip(
+        district.schools, district.chosen(schedule), district.changes(schedule), strict=True
+    ):
+        lines.append(_row(school, clock(district.times[time]), f"{change:+d} min" if change else "none"))
+    loads = "; ".join(
+        f"{clock(minutes)} {load:,}" for minutes, load in zip(district.times, district.loads(schedule), strict=True)
+    )
+    features = district.features(schedule)
+    lines += [
+        "",
+        f"Busiest start time: {features.load:,} students. Mean change: {features.deviation:g} minutes.",
+        f"Students by start time: {loads}.",
+    ]
+    return "\n".join(lines)
+
+
+def _row(school: School, proposed: str, change: str) -> str:
+    cells = (_cell(school.name), _cell(school.grade), f"{school.students:,}", clock(school.current), proposed, change)
+    return f"| {' | '.join(cells)} |"
+
+
+def _cell(text: str) -> str:
+    """A name that cannot end its cell, nor begin an element, a link or emphasis."""
+    return "".join(f"\\{sign}" if sign in "\\|`*_~<>[]&" else sign for sign in text)

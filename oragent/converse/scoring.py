@@ -1,0 +1,203 @@
+"""What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+from typing import Generic, TypeVar
+
+from oragent.converse.statistics import mcnemar_greater, sign_flip_greater
+from oragent.converse.utilities import Direction
+from oragent.errors import ConfigError
+
+__all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
+
+Interval = TypeVar("Interval")
+Adjust = Callable[[Sequence[float | None]], Sequence[float | None]]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How one conversation, or what stands in for one, ended.
+
+    Attributes:
+        agent: the optimisation agent, such as ``T-P-P``.
+        paradigm: how the model was used, such as ``conversation``.
+        model: the language model of the optimisation agent; empty for rules.
+        utility: position of the decision agent's utility in its set.
+        school: name of its school.
+        direction: where it wants its school.
+        role: who it plays; empty where that makes no difference, as with the default schedule.
+        style: vague or precise; likewise.
+        feedback: binary or rich; likewise.
+        score: utility over the greatest possible, 0 to 1.
+        success: whether the greatest possible was reached.
+        turns: messages of the decision agent.
+        calls: calls of the solver.
+    """
+
+    agent: str
+    paradigm: str
+    model: str
+    utility: int
+    school: str
+    direction: Direction
+    role: str
+    style: str
+    feedback: str
+    score: float
+    success: bool
+    turns: int
+    calls: int
+
+
+MEASURED = ("score", "success", "turns", "calls")
+GROUPS = tuple(field.name for field in fields(Scored) if field.name not in MEASURED)
+DECIDER = ("utility", "school", "direction", "role", "style", "feedback")  # what a pair has in common
+VARIED = tuple(name for name in GROUPS if name not in DECIDER)
+
+
+@dataclass(frozen=True)
+class Summary(Generic[Interval]):
+    """The means of a group.
+
+    Attributes:
+        cases: number of conversations.
+        score: mean score with its interval.
+        success: share of successes with its interval.
+        turns: mean number of turns.
+        calls: mean number of calls of the solver.
+    """
+
+    cases: int
+    score: Interval
+    success: Interval
+    turns: float
+    calls: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One side against another, paired by decision agent.
+
+    Attributes:
+        better: the side that is claimed to be better.
+        other: the other side.
+        pairs: number of decision agents that both sides had.
+        scores: mean score of either side over the pairs, the better one first.
+        successes: share of successes of either side over the pairs.
+        score_p: one-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
+        success_p: one-sided exact McNemar test of success, adjusted.
+    """
+
+    better: str
+    other: str
+    pairs: int
+    scores: tuple[float, float]
+    successes: tuple[float, float]
+    score_p: float | None
+    success_p: float | None
+
+    @property
+    def relative_gain(self) -> float | None:
+        """By which share the better mean score exceeds the other one; None where that is 0."""
+        return self.scores[0] / self.scores[1] - 1 if self.scores[1] else None
+
+    @property
+    def success_gain(self) -> float:
+        """Difference of both shares of successes."""
+        return self.successes[0] - self.successes[1]
+
+
+def summarise(
+    cases: Iterable[Scored], by: Sequence[str], interval: Callable[[Sequence[float]], Interval]
+) -> dict[tuple[str, ...], Summary[Interval]]:
+    """The means of each group, groups in the order in which they first appear.
+
+    Args:
+        cases: what to sum up.
+        by: attributes of ``Scored`` whose values make a group; none for one group of all.
+        interval: a mean with its interval, such as a bootstrap.
+
+    Raises:
+        ConfigError: ``by`` names no attribute that groups.
+    """
+    unknown = [name for name in by if name not in GROUPS]
+    if unknown:
+        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(GROUPS)}")
+    groups: dict[tuple[str, ...], list[Scored]] = {}
+    for case in cases:
+        groups.setdefault(tuple(str(getattr(case, name)) for name in by), []).append(case)
+    return {
+        key: Summary(
+            len(group),
+            interval([case.score for case in group]),
+            interval([float(case.success) for case in group]),
+            fmean(case.turns for case in group),
+            fmean(case.calls for case in group),
+        )
+        for key, group in groups.items()
+    }
+
+
+def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> list[Contrast]:
+    """Test whether one side is better than each of the others.
+
+    A side whose cases leave role, style or feedback open, such as the default schedule, stands against every decision
+    agent of the same utility.
+
+    Args:
+        cases: those of all sides.
+        by: what the sides differ in: ``agent``, ``paradigm`` or ``model``.
+        better: the side that is claimed to be better, such as ``T-P-P``.
+        adjust: makes p-values of several tests honest, such as Holm's method; those of scores are one family, those of
+            success another.
+
+    Raises:
+        ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
+    """
+    if by not in VARIED:
+        raise ConfigError(f"cannot contrast by {by!r}; expected one of {', '.join(VARIED)}")
+    sides: dict[str, list[Scored]] = {}
+    for case in cases:
+        sides.setdefault(str(getattr(case, by)), []).append(case)
+    if better not in sides:
+        raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
+    others = [side for side in sides if side != better]
+    paired = [_pairs(sides[better], sides[other], f"{by} {other!r}") for other in others]
+    score_ps = adjust([sign_flip_greater([ours.score - theirs.score for ours, theirs in pairs]) for pairs in paired])
+    success_ps = adjust([_success_p(pairs) for pairs in paired])
+    return [
+        Contrast(
+            better, other, len(pairs),
+            (fmean(ours.score for ours, _ in pairs), fmean(theirs.score for _, theirs in pairs)),
+            (fmean(ours.success for ours, _ in pairs), fmean(theirs.success for _, theirs in pairs)),
+            score_p, success_p,
+        )
+        for other, pairs, score_p, success_p in zip(others, paired, score_ps, success_ps, strict=True)
+    ]  # fmt: skip
+
+
+Pair = tuple[Scored, Scored]
+
+
+def _pairs(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> list[Pair]:
+    """Every case of ours with the one of the other side that had the same decision agent."""
+    shared = [field for field in DECIDER if all(getattr(case, field) != "" for case in theirs)]
+    known = {_decider(case, shared): case for case in theirs}
+    whole = {_decider(case, DECIDER) for case in ours}
+    if len(known) < len(theirs) or len(whole) < len(ours):
+        raise ConfigError(f"a decision agent comes twice in the contrast with {name}; expected one case a side")
+    pairs = [(case, known[key]) for case in ours if (key := _decider(case, shared)) in known]
+    if not pairs:
+        raise ConfigError(f"no decision agent met both sides of the contrast with {name}; expected the same utilities")
+    return pairs
+
+
+def _decider(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
+    return tuple(getattr(case, name) for name in shared)
+
+
+def _success_p(pairs: Sequence[Pair]) -> float:
+    gained = sum(ours.success and not theirs.success for ours, theirs in pairs)
+    lost = sum(theirs.success and not ours.success for ours, theirs in pairs)
+    return mcnemar_greater(gained, lost)

@@ -1,0 +1,41 @@
+"""Answers to what-if questions, and when one is right."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+__all__ = ["Answer", "Status", "agrees"]
+
+TOLERANCE = 1e-6  # of objectives, relative where they are larger than 1
+
+
+class Status(StrEnum):
+    """How the changed model was solved."""
+
+    OPTIMAL = "optimal"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the changed model gives.
+
+    Attributes:
+        status: how it was solved.
+        objective: its optimal value; None unless there is one.
+    """
+
+    status: Status
+    objective: float | None = None
+
+
+def agrees(given: Answer | None, gold: Answer) -> bool:
+    """Whether an answer has the status of the gold answer and, where that is optimal, its objective to 1e-6."""
+    if given is None or given.status is not gold.status:
+        return False
+    if gold.objective is None:
+        return True
+    if given.objective is None or not isfinite(given.objective):
+        return False
+    return abs(given.objective - gold.objective) <= TOLERANCE * max(1.0, abs(gold.objective))

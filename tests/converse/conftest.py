@@ -1,0 +1,32 @@
+"""The ten schools, and the set of utilities that all tests of one run share."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oragent.converse.generating import Target, solution_centric
+from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.sfusd import SFUSD
+
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
+SEED = 0
+
+
+@pytest.fixture(scope="session")
+def exact() -> Exact:
+    return Exact(enumerated(SFUSD))
+
+
+@pytest.fixture(scope="session")
+def generated(exact: Exact) -> list[Target]:
+    return solution_centric(exact, np.random.default_rng(SEED))
+
+
+@pytest.fixture
+def published() -> Path:
+    path = SHARED / "interactive" / "sfusd" / "utilities_regenerated_161.json"
+    if not path.is_file():
+        pytest.skip("the shared set of utilities is not here")
+    return path

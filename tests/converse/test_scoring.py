@@ -1,0 +1,118 @@
+"""Groups, pairs and contrasts of scored conversations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+import pytest
+
+from oragent.compare.statistics import bootstrap, holm
+from oragent.converse.generating import Target
+from oragent.converse.paradigms import Paradigm, baseline
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.sfusd import SFUSD
+from oragent.converse.scoring import Scored, contrasts, summarise
+from oragent.converse.utilities import Direction
+from oragent.errors import ConfigError
+
+ONE = Scored("T-P-P", "conversation", "m", 0, "Ortega", Direction.EARLY, "parent", "vague", "rich", 0.5, False, 8, 6)
+
+
+def unchanged(p_values: Sequence[float | None]) -> list[float | None]:
+    return list(p_values)
+
+
+def several(agent: str, scores: Sequence[float]) -> list[Scored]:
+    return [replace(ONE, agent=agent, utility=place, score=one, success=one == 1) for place, one in enumerate(scores)]
+
+
+def test_groups_have_their_own_means_in_the_order_of_their_first_case() -> None:
+    cases = [
+        replace(ONE, style="precise", score=1.0, success=True, turns=4, calls=2),
+        replace(ONE, score=0.4),
+        replace(ONE, score=0.6, turns=10, calls=8),
+    ]
+    found = summarise(cases, ["style", "direction"], fmean)
+    assert list(found) == [("precise", "early"), ("vague", "early")]
+    vague = found["vague", "early"]
+    assert (vague.cases, vague.score, vague.success, vague.turns, vague.calls) == (2, 0.5, 0.0, 9, 7)
+    assert found["precise", "early"].success == 1.0
+    assert summarise(cases, [], fmean)[()].cases == 3
+    assert summarise([], ["agent"], fmean) == {}
+
+
+def test_intervals_are_those_of_a_bootstrap() -> None:
+    (summary,) = summarise(several("T-P-P", [0.0, 1.0]), ["agent"], bootstrap).values()
+    assert (summary.score.low, summary.score.mean, summary.score.high) == (0.0, 0.5, 1.0)
+
+
+def test_a_contrast_pairs_by_decision_agent_whatever_the_order() -> None:
+    ours, theirs = several("T-P-P", [1, 1, 1, 0.5]), several("C-N-R", [1, 0.5, 0.25, 0.75])
+    (found,) = contrasts([*ours, *reversed(theirs)], "agent", "T-P-P", unchanged)
+    assert (found.better, found.other, found.pairs) == ("T-P-P", "C-N-R", 4)
+    assert found.scores == (0.875, 0.625)
+    assert found.successes == (0.75, 0.25)
+    assert found.relative_gain == pytest.approx(0.4)
+    assert found.success_gain == 0.5
+    assert found.success_p == pytest.approx(1 / 4)  # two pairs gained, none lost
+    assert found.score_p == pytest.approx(2 / 8)  # of signs of 0.5, 0.75, -0.25: those seen, and all positive
+
+
+def test_a_side_without_a_style_stands_against_every_decision_agent_of_the_utility() -> None:
+    talks = [replace(ONE, style=style, score=1.0, success=True) for style in ("vague", "precise")]
+    default = replace(ONE, paradigm="default", role="", style="", feedback="", score=0.25)
+    (found,) = contrasts([*talks, default], "paradigm", "conversation", unchanged)
+    assert (found.pairs, found.scores) == (2, (1.0, 0.25))
+
+
+def test_p_values_of_several_contrasts_are_adjusted() -> None:
+    cases = [*several("T-P-P", [1] * 6), *several("C-P-P", [0.5] * 6), *several("C-N-R", [0.4] * 6)]
+    raw = contrasts(cases, "agent", "T-P-P", unchanged)
+    adjusted = contrasts(cases, "agent", "T-P-P", holm)
+    assert [one.score_p for one in raw] == pytest.approx([1 / 64, 1 / 64])
+    assert [one.score_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
+    assert [one.success_p for one in adjusted] == pytest.approx([2 / 64, 2 / 64])
+
+
+def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Target]) -> None:
+    cases = []
+    for paradigm in Paradigm:
+        for place, target in enumerate(generated):
+            found = baseline(paradigm, target.utility, exact)
+            school = SFUSD.schools[target.utility.school].name
+            cases.append(
+                Scored(
+                    "rules", paradigm, "", place, school, target.utility.direction, "", "", "",
+                    found.standing.score, found.standing.success, found.requests, found.requests,
+                )
+            )  # fmt: skip
+    found = {one.other: one for one in contrasts(cases, "paradigm", Paradigm.CONVERSATION, holm)}
+    assert all(one.score_p < 0.001 and one.success_p < 0.001 for one in found.values())
+    assert found["default"].scores[0] == 1
+    (reverse,) = [one for one in contrasts(cases, "paradigm", Paradigm.DEFAULT, holm) if one.other == "conversation"]
+    assert reverse.score_p == reverse.success_p == 1
+    sizes = [one.cases for one in summarise(cases, ["paradigm", "direction"], fmean).values()]
+    assert sizes == [90, 71] * 4
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: summarise([ONE], ["score"], fmean), "cannot group by 'score'; expected some of agent, paradigm"),
+        (lambda: contrasts([ONE], "style", "vague", holm), "cannot contrast by 'style'; expected one of agent"),
+        (lambda: contrasts([ONE], "agent", "C-P-P", holm), "no case of agent 'C-P-P'; there are 'T-P-P'"),
+        (lambda: contrasts([], "agent", "C-P-P", holm), "there are none at all"),
+        (lambda: contrasts([ONE, ONE, replace(ONE, agent="b")], "agent", "T-P-P", holm), "comes twice in the contrast"),
+        (lambda: contrasts([ONE, replace(ONE, agent="b", utility=3)], "agent", "T-P-P", holm), "met both sides"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_in_one_line(build, message: str) -> None:
+    with pytest.raises(ConfigError, match=message) as problem:
+        build()
+    assert "\n" not in str(problem.value)
+
+
+def test_one_side_alone_has_no_contrast_and_no_gain_over_nothing() -> None:
+    assert contrasts([ONE], "agent", "T-P-P", holm) == []
+    (found,) = contrasts([ONE, replace(ONE, agent="b", score=0.0)], "agent", "T-P-P", holm)
+    assert (found.score_p, found.relative_gain) == (None, None)
