@@ -26,6 +26,7 @@ ALLOWED = {
     "held_out": {"errors", "protocol", "sandbox", "search"},
     "launch": {"errors", "protocol", "sandbox", "llm", "search"},
     "compare": {"errors", "search", "report", "held_out", "launch"},
+    "workspace": {"errors"},
     "display": {"errors", "protocol", "search", "report"},
 }
 COMPOSERS = {"cli", "__main__", "__init__"}
