@@ -10,6 +10,7 @@
     ├── ModelError            the model's endpoint: no key, refused, unreachable
     ├── SandboxError          our own side of an evaluation: no server, no process to be had
     ├── StoreError            a run's folder: missing, corrupted, disk full
+    ├── WorkspaceError        a workspace's folder, its labels, or what is to be scored against them
     └── BudgetExhausted       a budget is used up: the one clean way in which a run ends
 
 A candidate's failure never crosses the sandbox as an exception: there it is data.
@@ -25,6 +26,7 @@ __all__ = [
     "ReplyError",
     "SandboxError",
     "StoreError",
+    "WorkspaceError",
 ]
 
 
@@ -68,6 +70,10 @@ class SandboxError(OragentError):
 
 class StoreError(OragentError):
     """A run's folder cannot be read or written."""
+
+
+class WorkspaceError(OragentError):
+    """A folder is no workspace, or a file of one, a label, an answer or a judgement is not what it has to be."""
 
 
 class BudgetExhausted(OragentError):

@@ -1,0 +1,4 @@
+"""Optimisation models in folders that last: what a workspace is, what may be seen of it, how work on it is scored.
+
+Zhou et al. 2026, "OR-Space: A Full-Lifecycle Workspace Benchmark for Industrial Optimization Agents".
+"""

@@ -1,0 +1,95 @@
+"""What the files of a release are like: its tables and parameters, and its programs where there are any."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from oragent.workspace import parameters, tables
+from oragent.workspace.layout import Role, Workspace
+from oragent.workspace.reading import read_text
+
+__all__ = ["CodeAudit", "TableAudit", "audit_code", "audit_tables"]
+
+PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class TableAudit:
+    """The tables of build, by numbers of instances.
+
+    Attributes:
+        with_tables: have a table beside the parameters.
+        empty_tables: have an empty one.
+        empty_parameters: have an empty file of parameters.
+        bare_parameters: have a header of parameters and no row.
+        valueless: have a parameter without a value.
+        uneven: have a file whose rows differ in length: it reads as plain CSV only.
+        spaced: have spaces behind the commas of the parameters' header.
+    """
+
+    with_tables: tuple[int, ...]
+    empty_tables: tuple[int, ...]
+    empty_parameters: tuple[int, ...]
+    bare_parameters: tuple[int, ...]
+    valueless: tuple[int, ...]
+    uneven: tuple[int, ...]
+    spaced: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CodeAudit:
+    """The programs of the originals of revise; none in a copy without them.
+
+    Attributes:
+        files: how many originals have a program of this name.
+        pandas: numbers of those that import pandas, which fails on uneven tables.
+    """
+
+    files: Mapping[str, int]
+    pandas: tuple[int, ...]
+
+
+def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
+    """Count what the tables and parameters of some workspaces are like.
+
+    Raises:
+        WorkspaceError: if one is no text, or its parameters are none.
+    """
+    found: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
+    for number, workspace in workspaces.items():
+        for path, place in workspace.of_role(Role.TABLE, Role.PARAMETERS).items():
+            if path.endswith(".csv"):
+                for name in _table_traits(path, read_text(place)):
+                    found[name].add(number)
+    return TableAudit(**{name: tuple(sorted(numbers)) for name, numbers in found.items()})
+
+
+def _table_traits(path: str, text: str) -> list[str]:
+    table, general = tables.read(text).table, path.endswith(parameters.FILE)
+    traits = [] if general else ["with_tables"]
+    if table is None:
+        return [*traits, "empty_parameters" if general else "empty_tables"]
+    if any(len(row) != len(table.header) for row in table.rows):
+        traits.append("uneven")
+    if general:
+        given, _ = parameters.read(table)
+        traits += ["bare_parameters"] if not table.rows else []
+        traits += ["valueless"] if any(not one.value for one in given) else []
+        traits += ["spaced"] if any(name != name.strip() for name in table.header) else []
+    return traits
+
+
+def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
+    """Count the programs of the originals of some workspaces.
+
+    Raises:
+        WorkspaceError: if one is no text.
+    """
+    names: Counter[str] = Counter()
+    pandas = []
+    for number, workspace in workspaces.items():
+        code = [place for path, place in workspace.of_role(Role.CODE).items() if path.startswith("original/")]
+        names.update(place.name for place in code)
+        pandas += [number] if any(PANDAS.search(read_text(place)) for place in code) else []
+    return CodeAudit(dict(sorted(names.items())), tuple(pandas))

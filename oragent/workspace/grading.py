@@ -1,0 +1,177 @@
+"""Whether an attempt passes, and what kind of failure it is where it does not.
+
+The published rule takes the printed objective: it passes where it lies within a relative tolerance of the reference.
+The kinds of failure are ours: they are tried in a fixed order, and the first that holds is the kind.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oragent.workspace import objective
+from oragent.workspace.objective import Backing, Printed, relative_error
+from oragent.workspace.references import Reference
+
+__all__ = ["STRICT", "Attempt", "Direction", "Grade", "Outcome", "Stop", "compare", "grade", "passes", "release_label"]
+
+STRICT = 1e-6  # relative tolerance that is reported beside the release's
+
+
+class Stop(StrEnum):
+    """How a program ended."""
+
+    ENDED = "ended"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    ERROR = "error"
+
+
+class Direction(StrEnum):
+    """Sense of the submitted model's objective; no file of the release gives the reference's."""
+
+    MINIMIZE = "minimize"
+    MAXIMIZE = "maximize"
+
+
+class Outcome(StrEnum):
+    """What became of an attempt: passed, or the first kind of failure that holds, in this order."""
+
+    PASSED = "passed"
+    NO_ATTEMPT = "no attempt"
+    TIMEOUT = "time-out"
+    MEMORY = "out of memory"
+    RUNTIME_ERROR = "run-time error"
+    NO_MODEL = "no model solved"
+    NO_OBJECTIVE = "no objective printed"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    NOT_PROVEN = "not proven optimal"
+    UNREVISED = "unrevised"
+    MISSING_CONSTRAINT = "missing constraint"
+    WRONG_DATA = "too tight or wrong data"
+    WRONG_VALUE = "wrong value"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of running a submitted program.
+
+    Attributes:
+        stop: how it ended.
+        stdout: what it printed.
+        stderr: what it complained of.
+        status: of the last model solved, as the solver names it; empty where none was solved.
+        objectives: of the models that were solved, None for one without a solution; None where nobody watched.
+        direction: of the last model; None where unknown.
+    """
+
+    stop: Stop = Stop.ENDED
+    stdout: str = ""
+    stderr: str = ""
+    status: str = ""
+    objectives: tuple[float | None, ...] | None = None
+    direction: Direction | None = None
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The verdict on one attempt.
+
+    Attributes:
+        workspace_id: of the instance.
+        outcome: passed, or the kind of failure.
+        strict: whether it also passes at ``STRICT``.
+        objective: the value that was graded; None where there was none.
+        error: its relative error; None where there was no value.
+        note: one line on what was wrong with the output; empty where nothing was.
+        backing: what stands behind the value, a mark that does not change the outcome; None where nobody watched.
+    """
+
+    workspace_id: str
+    outcome: Outcome
+    strict: bool
+    objective: float | None
+    error: float | None
+    note: str = ""
+    backing: Backing | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it counts."""
+        return self.outcome is Outcome.PASSED
+
+
+def passes(value: float, reference: float, tolerance: float) -> bool:
+    """The objective rule: whether a value lies within a relative tolerance of the reference."""
+    return relative_error(value, reference) <= tolerance
+
+
+def grade(attempt: Attempt, reference: Reference, original: float | None = None, demand_model: bool = False) -> Grade:
+    """Grade an attempt.
+
+    Args:
+        attempt: what came of the program.
+        reference: the instance's label.
+        original: reference of the version before the revision; None for build.
+        demand_model: whether a program that solves no model fails; the published rule lets it pass.
+    """
+    printed = objective.parse(attempt.stdout)
+    stopped = _stopped(attempt, printed, demand_model)
+    value = printed.value
+    if stopped or value is None:
+        return Grade(reference.workspace_id, stopped or Outcome.NO_OBJECTIVE, False, value, None, printed.note)
+    outcome = compare(value, reference, original, attempt.direction)
+    error = relative_error(value, reference.objective)
+    mark = None if attempt.objectives is None else objective.backing(printed, attempt.objectives)
+    return Grade(reference.workspace_id, outcome, error <= STRICT, value, error, printed.note, mark)
+
+
+def compare(
+    value: float, reference: Reference, original: float | None = None, direction: Direction | None = None
+) -> Outcome:
+    """What a value says: that it passes, or how it is wrong.
+
+    A better value than the reference's can only come of a constraint too few, or of data too kind; a worse one of a
+    constraint too tight, or of wrong data. Without the direction, neither is known.
+    """
+    if passes(value, reference.objective, reference.tolerance):
+        return Outcome.PASSED
+    if original is not None and passes(value, original, STRICT):
+        return Outcome.UNREVISED
+    if direction is None:
+        return Outcome.WRONG_VALUE
+    better = value < reference.objective if direction is Direction.MINIMIZE else value > reference.objective
+    return Outcome.MISSING_CONSTRAINT if better else Outcome.WRONG_DATA
+
+
+def _stopped(attempt: Attempt, printed: Printed, demand_model: bool) -> Outcome | None:
+    """The kinds of failure that come before any comparison of values, in their order."""
+    status = attempt.status.casefold()
+    kinds = {
+        Outcome.TIMEOUT: attempt.stop is Stop.TIMEOUT,
+        Outcome.MEMORY: attempt.stop is Stop.MEMORY,
+        Outcome.RUNTIME_ERROR: attempt.stop is Stop.ERROR,
+        Outcome.NO_MODEL: demand_model and attempt.objectives == (),
+        Outcome.NO_OBJECTIVE: printed.value is None,
+        Outcome.INFEASIBLE: status == "infeasible",
+        Outcome.UNBOUNDED: status == "unbounded",
+        Outcome.NOT_PROVEN: status not in {"", "optimal", "infeasible", "unbounded"},
+    }
+    return next((kind for kind, holds in kinds.items() if holds), None)
+
+
+def release_label(attempt: Attempt, grade: Grade) -> str:
+    """The name that the public release gives to a failure; empty where the attempt passed.
+
+    Its names tell what Python said: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
+    exception, ``EmptyOutput``, ``ApiException`` where no program came, and ``WrongValue`` for all the rest.
+    """
+    if grade.passed:
+        return ""
+    if grade.outcome is Outcome.NO_ATTEMPT:
+        return "ApiException"
+    if attempt.stop is not Stop.ENDED:
+        last = (attempt.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
+        names = {"TypeError": "TypeError", "NameError": "NameError", "UnboundLocalError": "NameError",
+                 "ModuleNotFoundError": "module_not_found"}  # fmt: skip
+        return names.get(last, "RuntimeError")
+    return "WrongValue" if attempt.stdout.strip() else "EmptyOutput"

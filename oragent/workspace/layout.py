@@ -1,0 +1,233 @@
+"""What a workspace is: documents, parameters, code, records; which file plays which part, and what is wrong with it.
+
+A workspace is a tuple of documents, parameters, code, an execution environment and hidden evaluators (Zhou et al.
+2026). The first three are the folder's files and are read here; programs run elsewhere, and labels never lie in it.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import WorkspaceError
+from oragent.workspace import parameters, tables
+from oragent.workspace.reading import decode, named, parse_json, read_bytes, read_json, walk
+
+__all__ = [
+    "Entry",
+    "Finding",
+    "Mode",
+    "Role",
+    "Workspace",
+    "check",
+    "digest",
+    "find_mode",
+    "manifest",
+    "open_workspace",
+    "require_clean",
+    "role",
+]
+
+TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
+QUIET = {"README.md", ".gitkeep"}  # in no one's way, and shown to no one
+MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
+
+
+class Mode(StrEnum):
+    """What is asked of whoever works in the folder."""
+
+    BUILD = "build"
+    REVISE = "revise"
+    EXPLAIN = "explain"
+
+
+class Role(StrEnum):
+    """The part that a file plays."""
+
+    DOCUMENT = "document"
+    PARAMETERS = "parameters"
+    TABLE = "table"
+    CODE = "code"
+    FORMULATION = "formulation"
+    LOG = "log"
+    RECORD = "record"
+    METADATA = "metadata"
+    OTHER = "other"
+
+
+REQUIRED = {
+    Mode.BUILD: ("docs", "data"),
+    Mode.REVISE: ("original/docs", "original/data", "revised/docs", "revised/data"),
+    Mode.EXPLAIN: ("original/docs", "original/data", "revised/docs", "revised/data", "metadata.json"),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of a manifest.
+
+    Attributes:
+        path: relative to the workspace, with ``/``.
+        role: the part that the file plays.
+        size: bytes.
+        sha256: of its content.
+    """
+
+    path: str
+    role: Role
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something wrong with one file.
+
+    Attributes:
+        path: relative to the workspace.
+        what: the rest of the sentence that begins with the path.
+    """
+
+    path: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{named(self.path)} {self.what}"
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The files of one workspace; they need not lie in one folder.
+
+    Attributes:
+        mode: what is asked.
+        files: where each file lies, by its path in the workspace.
+        metadata: content of ``metadata.json``, never shown as it is; empty where there is none.
+    """
+
+    mode: Mode
+    files: Mapping[str, Path]
+    metadata: Mapping[str, Any]
+
+    def of_role(self, *roles: Role) -> dict[str, Path]:
+        """The files that play one of these parts."""
+        return {path: place for path, place in self.files.items() if role(path) in roles}
+
+
+def role(path: str) -> Role:
+    """The part of a file, by the folder it lies in and its name."""
+    parts = path.split("/")
+    if parts == ["metadata.json"]:
+        return Role.METADATA
+    if parts[0] in {"original", "revised"}:
+        parts = parts[1:]
+    folder, name, suffix = parts[0], parts[-1], Path(parts[-1]).suffix.casefold()
+    if len(parts) < 2:
+        return Role.OTHER
+    if folder == "data":
+        if name == parameters.FILE or suffix == ".json":
+            return Role.PARAMETERS
+        return Role.TABLE if suffix == ".csv" else Role.OTHER
+    if folder == "src":
+        return {".py": Role.CODE, ".tex": Role.FORMULATION}.get(suffix, Role.OTHER)
+    return {"docs": Role.DOCUMENT, "logs": Role.LOG, "solver_records": Role.RECORD}.get(folder, Role.OTHER)
+
+
+def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
+    """What a folder with these files asks for: a question makes it explain, two versions revise, else build."""
+    if "explain_task" in metadata:
+        return Mode.EXPLAIN
+    versions = any(path.startswith(("original/", "revised/")) for path in files)
+    return Mode.REVISE if versions else Mode.BUILD
+
+
+def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
+    """Read which files a workspace has.
+
+    Args:
+        folder: where it lies.
+        mode: what is asked; None to find out from the files.
+
+    Raises:
+        WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.
+    """
+    if not folder.is_dir():
+        raise WorkspaceError(f"no workspace at {named(folder)}: there is no such folder")
+    files = walk(folder)
+    metadata = read_json(files["metadata.json"]) if "metadata.json" in files else {}
+    mode = mode or find_mode(files, metadata)
+    missing = [need for need in REQUIRED[mode]
+               if need not in files and not any(path.startswith(f"{need}/") for path in files)]  # fmt: skip
+    if missing:
+        raise WorkspaceError(
+            f"no workspace at {named(folder)}: no file in {', '.join(missing)}; expected docs/ and data/, "
+            "or both in each of original/ and revised/"
+        )
+    return Workspace(mode, files, metadata)
+
+
+def digest(content: bytes) -> str:
+    """SHA-256 of a file's content, in hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def manifest(workspace: Workspace) -> tuple[Entry, ...]:
+    """All files with their parts, sizes and hashes, in alphabetical order."""
+    contents = ((path, read_bytes(place)) for path, place in sorted(workspace.files.items()))
+    return tuple(Entry(path, role(path), len(content), digest(content)) for path, content in contents)
+
+
+def check(workspace: Workspace) -> tuple[Finding, ...]:
+    """Everything that is wrong with the files of a workspace, in alphabetical order; nothing is mended or guessed."""
+    findings = []
+    for path, place in sorted(workspace.files.items()):
+        try:
+            content = read_bytes(place)
+            findings += [Finding(path, flaw) for flaw in _flaws(path, content)]
+        except WorkspaceError as error:
+            findings.append(Finding(path, f"cannot be used: {error}"))
+    return tuple(findings)
+
+
+def require_clean(workspace: Workspace) -> None:
+    """Refuse a workspace in which something is wrong.
+
+    Raises:
+        WorkspaceError: with the first finding and how many there are.
+    """
+    findings = check(workspace)
+    if findings:
+        more = f" ({len(findings) - 1} more findings)" if len(findings) > 1 else ""
+        raise WorkspaceError(f"{findings[0]}{more}")
+
+
+def _flaws(path: str, content: bytes) -> tuple[str, ...]:
+    part, suffix = role(path), Path(path).suffix.casefold()
+    if part is Role.OTHER:
+        return () if path.rpartition("/")[2] in QUIET else ("is no kind of file that a workspace has",)
+    if part is Role.DOCUMENT:
+        return _document_flaws(content, suffix)
+    text = decode(content, "it")
+    if suffix == ".csv":
+        return _table_flaws(text, part)
+    if suffix == ".json":
+        parse_json(text, "it")
+    return ()
+
+
+def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
+    for start, kind in MAGIC.items():
+        if content.startswith(start):
+            return (f"is of another kind ({kind}): it is not read; save it as Markdown or plain text",)
+    if suffix not in TEXTS:
+        return ("is no text document: expected Markdown or plain text; tables belong into data/",)
+    return () if decode(content, "it").strip() else ("is empty: expected requirements",)
+
+
+def _table_flaws(text: str, part: Role) -> tuple[str, ...]:
+    reading = tables.read(text)
+    if reading.table is None or part is not Role.PARAMETERS:
+        return reading.flaws
+    return (*reading.flaws, *parameters.read(reading.table)[1])

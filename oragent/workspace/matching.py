@@ -1,0 +1,79 @@
+"""Whether an answer names an entity: the public release's normalisation, without a model.
+
+Zhou et al. 2026: both texts are normalised; identifiers must stand alone, symbols may differ in spaces, quotes and
+brackets, and numbers may be written in any way.
+"""
+
+import math
+import re
+import unicodedata
+from functools import cached_property
+
+__all__ = ["Answer", "compact", "normalise"]
+
+ALIKE = str.maketrans({
+    "“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'",
+    "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-",
+    "→": "->", "⇒": "->", "⟶": "->", "⟹": "->", "←": "<-", "⇐": "<-", "↔": "<->", "⇔": "<->", "`": None,
+})  # fmt: skip
+THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+IDENTIFIER = re.compile(r"[a-z0-9_]+")
+NUMBER = r"[-+]?[0-9]+(?:\.[0-9]+)?(?:e[-+]?[0-9]+)?"
+RELATIVE, ABSOLUTE = 1e-6, 1e-9
+
+
+def normalise(text: str) -> str:
+    """A text as it is compared.
+
+    Unicode NFKC; quotes, dashes, minus signs and arrows in ASCII; backticks and thousands separators dropped; white
+    space collapsed to single spaces; case folded.
+    """
+    plain = unicodedata.normalize("NFKC", text).translate(ALIKE)
+    return " ".join(THOUSANDS.sub("", plain).split()).casefold()
+
+
+def compact(text: str) -> str:
+    """A normalised text without spaces and quotes, square brackets as round ones: ``x["a", 1]`` is ``x(a,1)``."""
+    return re.sub(r"[\s\"']+", "", normalise(text)).replace("[", "(").replace("]", ")")
+
+
+class Answer:
+    """An answer, prepared for looking up many entities.
+
+    Args:
+        text: as it was given.
+        bounded: whether a number must stand between characters that belong to no identifier; the release finds the 2
+            of ``x2``, too.
+    """
+
+    def __init__(self, text: str, bounded: bool = False) -> None:
+        self._raw = text
+        self._text = normalise(text)
+        self._bounded = bounded
+
+    def holds(self, entity: str) -> bool:
+        """Whether the answer names an entity; an empty entity is never named."""
+        wanted = normalise(entity)
+        if not wanted:
+            return False
+        if IDENTIFIER.fullmatch(wanted):
+            if re.search(rf"(?<![a-z0-9_]){re.escape(wanted)}(?![a-z0-9_])", self._text):
+                return True
+        elif wanted in self._text or (compact(entity) and compact(entity) in self._compact):
+            return True
+        return self._holds_number(wanted)
+
+    def _holds_number(self, wanted: str) -> bool:
+        if not re.fullmatch(NUMBER, wanted):
+            return False
+        value = float(wanted)
+        return any(math.isclose(value, number, rel_tol=RELATIVE, abs_tol=ABSOLUTE) for number in self._numbers)
+
+    @cached_property
+    def _compact(self) -> str:
+        return compact(self._raw)
+
+    @cached_property
+    def _numbers(self) -> frozenset[float]:
+        pattern = rf"(?<![a-z0-9_]){NUMBER}(?![a-z0-9_])" if self._bounded else NUMBER
+        return frozenset(float(token) for token in re.findall(pattern, self._text))

@@ -1,0 +1,192 @@
+"""Reading files that others wrote: regular files only, bounded, in UTF-8, and named plainly in messages."""
+
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from oragent.errors import WorkspaceError
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_FILES",
+    "decode",
+    "finite",
+    "named",
+    "parse_json",
+    "read_bytes",
+    "read_json",
+    "read_jsonl",
+    "read_text",
+    "shown",
+    "walk",
+]
+
+MAX_BYTES = 16 << 20  # of one file, some 500 MB as cells; the largest of the public release has 108 kB
+MAX_FILES = 10_000
+MAX_DEPTH = 32
+BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+def shown(text: object, limit: int = 80) -> str:
+    """A text on one line and without control characters, so that it can do nothing to a terminal."""
+    plain = "".join(letter if letter.isprintable() else "·" for letter in str(text))
+    return plain if len(plain) <= limit else plain[: limit - 1] + "…"
+
+
+def named(place: object, limit: int = 160) -> str:
+    """The name of a file, a folder or a place in one, as ``shown``; of a long one the end is kept."""
+    plain = "".join(letter if letter.isprintable() else "·" for letter in str(place))
+    return plain if len(plain) <= limit else "…" + plain[1 - limit :]
+
+
+def walk(folder: Path) -> dict[str, Path]:
+    """All files below a folder.
+
+    Returns:
+        Their paths by their names relative to the folder, with ``/``, in alphabetical order.
+
+    Raises:
+        WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
+    """
+    found = {}
+    for path in _below(folder):
+        found[path.relative_to(folder).as_posix()] = path
+        if len(found) > MAX_FILES:
+            raise WorkspaceError(f"{named(folder)} holds more than {MAX_FILES} files; point at the workspace alone")
+    return dict(sorted(found.items()))
+
+
+def _below(folder: Path, depth: int = 0) -> Iterator[Path]:
+    if depth > MAX_DEPTH:
+        raise WorkspaceError(f"{named(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError as error:
+        raise WorkspaceError(f"cannot list {named(folder)}: {error.strerror}") from None
+    for entry in entries:
+        if entry.is_symlink():
+            raise WorkspaceError(f"{named(entry.path)} is a link: a workspace holds files and folders only; copy it in")
+        if entry.is_dir():
+            yield from _below(Path(entry.path), depth + 1)
+        elif entry.is_file():
+            yield Path(entry.path)
+        else:
+            raise WorkspaceError(f"{named(entry.path)} is a device, a socket or a pipe; remove it from the workspace")
+
+
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes:
+    """A regular file's content; a link in its place is not followed, a pipe is not waited for.
+
+    Raises:
+        WorkspaceError: if it cannot be read, is no regular file, or has more than ``limit`` bytes.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise WorkspaceError(f"{named(path)} is no regular file; expected a file")
+            if status.st_size > limit:
+                _too_large(path, limit)
+            content = file.read(limit + 1)
+    except OSError as error:
+        raise WorkspaceError(f"cannot read {named(path)}: {error.strerror}") from None
+    if len(content) > limit:
+        _too_large(path, limit)
+    return content
+
+
+def _too_large(path: Path, limit: int) -> NoReturn:
+    raise WorkspaceError(f"{named(path)} is larger than {limit >> 20} MiB; keep only what the model needs")
+
+
+def decode(content: bytes, name: object) -> str:
+    """Text in UTF-8, a byte order mark dropped.
+
+    Raises:
+        WorkspaceError: if it is in another encoding, or no text at all.
+    """
+    other = BYTE_ORDER_MARKS.get(content[:2])
+    if other:
+        raise WorkspaceError(f"{named(name)} is in {other}; save it as UTF-8")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise WorkspaceError(f"{named(name)} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
+    if "\0" in text:
+        raise WorkspaceError(f"{named(name)} holds zero bytes: it is no text; expected UTF-8")
+    return text
+
+
+def read_text(path: Path, limit: int = MAX_BYTES) -> str:
+    """A text file's content.
+
+    Raises:
+        WorkspaceError: as ``read_bytes`` and ``decode``.
+    """
+    return decode(read_bytes(path, limit), path)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parse_json(text: str, name: object) -> Any:
+    """JSON by the standard: NaN and Infinity are refused.
+
+    Raises:
+        WorkspaceError: if it is none; ``name`` tells where it stood.
+    """
+    try:
+        return json.loads(text, parse_constant=_no_constant)
+    except RecursionError:
+        raise WorkspaceError(f"{named(name)} is nested too deeply; expected plain JSON") from None
+    except ValueError as error:
+        raise WorkspaceError(f"{named(name)} is not JSON: {shown(error)}") from None
+
+
+def finite(value: object) -> float | None:
+    """A JSON value as a finite number; None if it is none (truth values and huge integers are not)."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A file with one JSON object.
+
+    Raises:
+        WorkspaceError: if it holds anything else.
+    """
+    found = parse_json(read_text(path), path)
+    if not isinstance(found, dict):
+        raise WorkspaceError(f"{named(path)} holds a {type(found).__name__}; expected a JSON object")
+    return found
+
+
+def read_jsonl(path: Path) -> list[tuple[str, dict[str, Any]]]:
+    """A file with one JSON object a line; blank lines are skipped.
+
+    Returns:
+        Each object with its place, ``FILE:LINE``, for messages.
+
+    Raises:
+        WorkspaceError: if a line holds anything else.
+    """
+    rows = []
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if line.strip():
+            place = f"{path}:{number}"
+            found = parse_json(line, place)
+            if not isinstance(found, dict):
+                raise WorkspaceError(f"{named(place)} holds a {type(found).__name__}; expected a JSON object a line")
+            rows.append((place, found))
+    return rows

@@ -1,0 +1,238 @@
+"""CSV tables as people leave them: read without guessing, with what is wrong told line by line."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from oragent.errors import WorkspaceError
+from oragent.workspace.reading import named, shown
+
+__all__ = [
+    "NAMES_PARAMETERS",
+    "Column",
+    "Kind",
+    "Reading",
+    "Table",
+    "describe",
+    "duplicates",
+    "is_missing",
+    "number",
+    "read",
+    "read_strict",
+    "write",
+]
+
+NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
+NEEDS_QUOTES = re.compile(r'[",\r\n]')  # csv.writer leaves a lone carriage return bare
+MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?"}
+BARE_DIGIT = re.compile(r"(?<![^\W\d_])\d")  # as in 2:00 and 25 %, not as in cm3
+NAMES_PARAMETERS = {"parameter_name", "parameter"}
+BRACKETED = re.compile(r"[(\[]([^()\[\]]{1,40})[)\]]\s*$")
+SUFFIXES = {
+    "kg", "g", "t", "ton", "tons", "km", "m", "cm", "m2", "m3", "cm3", "l", "ml", "h", "hours", "min", "minutes", "s",
+    "seconds", "days", "weeks", "eur", "usd", "yuan", "euros", "dollars", "kwh", "mwh", "percent", "units",
+}  # fmt: skip
+
+
+class Kind(StrEnum):
+    """What the cells of a column are, missing ones aside."""
+
+    EMPTY = "empty"
+    INTEGER = "integer"
+    NUMBER = "number"
+    TEXT = "text"
+    MIXED = "mixed"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text cells.
+
+    Attributes:
+        header: names of the columns, as they stand in the file.
+        rows: cells, a tuple a row; in a flawed file rows may be longer or shorter than the header.
+    """
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The cells of a column, top to bottom.
+
+        Raises:
+            WorkspaceError: if there is no such column.
+        """
+        if name not in self.header:
+            raise WorkspaceError(f"no column {shown(name)!r}; there are {', '.join(map(shown, self.header))}")
+        place = self.header.index(name)
+        return tuple(row[place] for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A table together with what is wrong with its file.
+
+    Attributes:
+        table: the cells; None where the file is empty.
+        flaws: one sentence each, with the line; none in a clean file.
+    """
+
+    table: Table | None
+    flaws: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds.
+
+    Attributes:
+        name: from the header.
+        unit: from the header, in brackets or as a last word that is a unit; None where there is none.
+        kind: of its cells.
+        missing: how many cells hold no value.
+        distinct: how many different values the others hold.
+    """
+
+    name: str
+    unit: str | None
+    kind: Kind
+    missing: int
+    distinct: int
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value."""
+    return cell.strip().casefold() in MISSING
+
+
+def number(cell: str) -> float | None:
+    """A cell as a number, thousands separators allowed; None if it is none."""
+    stripped = cell.strip()
+    return float(stripped.replace(",", "")) if NUMBER.fullmatch(stripped) else None
+
+
+def read(text: str) -> Reading:
+    """Read a table from CSV, header first; blank lines are skipped.
+
+    Raises:
+        WorkspaceError: if it cannot be cut into cells at all.
+    """
+    reader = csv.reader(io.StringIO(text, newline=""))
+    lines: list[int] = []
+    rows: list[tuple[str, ...]] = []
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(tuple(row))
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise WorkspaceError(f"line {reader.line_num} cannot be cut into cells: {shown(error)}") from None
+    if not rows:
+        return Reading(None, ("is empty: expected a header and rows",))
+    table = Table(rows[0], tuple(rows[1:]))
+    return Reading(table, tuple(_flaws(table, lines[1:])))
+
+
+def read_strict(text: str, name: object) -> Table:
+    """Read a table that has to be clean.
+
+    Raises:
+        WorkspaceError: with the first flaw; ``name`` is the file's.
+    """
+    reading = read(text)
+    if reading.table is None or reading.flaws:
+        raise WorkspaceError(f"{named(name)} {reading.flaws[0]}")
+    return reading.table
+
+
+def write(table: Table) -> str:
+    """A table as CSV, lines ended by line feeds."""
+    return "".join(",".join(map(_quoted, row)) + "\n" for row in (table.header, *table.rows))
+
+
+def describe(table: Table) -> tuple[Column, ...]:
+    """Types, units, missing and distinct values of all columns; cells beyond the header are left out."""
+    return tuple(_column(name, [row[place] for row in table.rows if place < len(row)])
+                 for place, name in enumerate(table.header))  # fmt: skip
+
+
+def duplicates(table: Table) -> tuple[int, ...]:
+    """Places, from 0, of rows that repeat an earlier one."""
+    seen: set[tuple[str, ...]] = set()
+    found = []
+    for place, row in enumerate(table.rows):
+        if row in seen:
+            found.append(place)
+        seen.add(row)
+    return tuple(found)
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if NEEDS_QUOTES.search(cell) else cell
+
+
+def _column(name: str, cells: Sequence[str]) -> Column:
+    present = [cell.strip() for cell in cells if not is_missing(cell)]
+    return Column(name, _unit(name), _kind(present), len(cells) - len(present), len(set(present)))
+
+
+def _kind(present: Sequence[str]) -> Kind:
+    values = [number(cell) for cell in present]
+    numbers = [value for value in values if value is not None]
+    if not values:
+        return Kind.EMPTY
+    if not numbers:
+        return Kind.TEXT
+    if len(numbers) < len(values):
+        return Kind.MIXED
+    return Kind.INTEGER if all(value.is_integer() for value in numbers) else Kind.NUMBER
+
+
+def _unit(name: str) -> str | None:
+    bracketed = BRACKETED.search(name)
+    if bracketed:
+        return bracketed[1].strip()
+    words = re.split(r"[_\s]+", name.strip())
+    return words[-1] if len(words) > 1 and words[-1].casefold() in SUFFIXES else None
+
+
+def _flaws(table: Table, lines: Sequence[int]) -> list[str]:
+    names = [name.strip() for name in table.header]
+    flaws = [] if table.rows else ["has a header and no row"]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        flaws.append(f"names column {shown(twice[0])!r} twice; expected each name once")
+    ragged = [(line, len(row)) for line, row in zip(lines, table.rows, strict=True) if len(row) != len(names)]
+    if ragged:
+        line, cells = ragged[0]
+        more = f", and {len(ragged) - 1} more lines are uneven" if len(ragged) > 1 else ""
+        flaws.append(
+            f"line {line} has {cells} cells, the header {len(names)}{more}; put a cell that holds a comma in quotes"
+        )
+    again = [line for line, row in zip(lines, table.rows, strict=True) if row == table.header]
+    if again:
+        flaws.append(f"line {again[0]} repeats the header: two tables in one file; give each a file of its own")
+    elif not ragged and table.rows:
+        flaws += _headings(table, lines)
+    return flaws
+
+
+def _headings(table: Table, lines: Sequence[int]) -> list[str]:
+    """Whether the first line is data, or the second one a further heading."""
+    heads = [value for value in map(number, table.header) if value is not None]
+    steps = {later - earlier for earlier, later in pairwise(heads)}
+    if heads and not (all(head.is_integer() for head in heads) and steps <= {1.0}):  # periods and years may be names
+        return ["has numbers where the names of columns should be: it has no header; add one"]
+    if table.header[0].strip().casefold() in NAMES_PARAMETERS:
+        return []  # one value a row: a text in the first row is a value like any other
+    columns = list(zip(*table.rows[1:], strict=True))
+    numeric = [place for place, cells in enumerate(columns)
+               if _kind([cell for cell in cells if not is_missing(cell)]) in {Kind.INTEGER, Kind.NUMBER}]  # fmt: skip
+    second = [table.rows[0][place] for place in numeric]
+    if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
+        return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]
+    return []

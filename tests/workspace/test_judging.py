@@ -1,0 +1,141 @@
+"""A judgement is checked piece by piece; what it leaves out or oversteps is one line, and its totals are never used."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import WorkspaceError
+from oragent.workspace.judging import (
+    PENALTY_PAPER,
+    PENALTY_RELEASE,
+    Judgement,
+    Marks,
+    Result,
+    by_predicates,
+    judgement,
+    mean,
+    parse_reply,
+    read_judgements,
+    score,
+    score_all,
+)
+from oragent.workspace.predicates import Predicate
+from oragent.workspace.rubric import Criterion, Kind, Rubric
+
+RUBRIC = Rubric(
+    "OR_explain_001", 1, "Comparative Dynamics", "Why?",
+    (
+        Criterion("c1", Kind.EXACT, "names the row", ("demand_A", "demand_B")),
+        Criterion("c2", Kind.SEMANTIC, "says why", predicate=Predicate(("demand_A", "7"))),
+        Criterion("c3", Kind.SEMANTIC, "says how much", predicate=Predicate(("cost", "9"))),
+    ),
+)  # fmt: skip
+ANSWER = "The row demand_A is worth 7. The cost is not 9."
+
+
+def judged(**changes: object) -> dict:
+    hits = [{"criterion_id": name, "hit": hit, "reason": "r"} for name, hit in (("c2", 1), ("c3", 0))]
+    marks = {"reasoning": 30, "grounding": 15, "answer_quality": 8.5, "hallucination_penalty": 4}
+    row: dict = {"llm_boolean_judgments": hits, "total": 1000}
+    return row | {name: {"score": points, "reason": name} for name, points in marks.items()} | changes
+
+
+def test_a_total_is_computed_here_and_clipped() -> None:
+    result = score(RUBRIC, ANSWER, judgement(judged(), RUBRIC))
+    assert (result.exact, result.semantic) == ({"c1.e1": True, "c1.e2": False}, {"c2": True, "c3": False})
+    assert result.coverage == 35 * 2 / 4
+    assert result.total == 17.5 + 30 + 15 + 8.5 - 4
+    assert Result("a", {}, {}, 0.0, Marks(0, 0, 0, 12)).total == 0
+    assert Result("a", {}, {}, 35.0, Marks(35, 20, 10, 0)).total == 100
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"reasoning": {"score": 36}}, "reasoning.score is 36; expected a number from 0 to 35"),
+        ({"grounding": {"score": -1}}, "grounding.score is -1"),
+        ({"answer_quality": {"score": "9"}}, "answer_quality.score is '9'; expected a number from 0 to 10"),
+        ({"answer_quality": 9}, "answer_quality.score is missing"),
+        ({"reasoning": {"score": True}}, "reasoning.score is True"),
+        ({"reasoning": {"score": 10**400}}, "expected a number from 0 to 35"),
+        ({"hallucination_penalty": {"score": 13}}, "expected a number from 0 to 12"),
+        ({"llm_boolean_judgments": None}, "has no llm_boolean_judgments"),
+        ({"llm_boolean_judgments": [{"criterion_id": "c2", "hit": 1}]}, "decides 1 of 2 criteria; c3 is missing"),
+        ({"llm_boolean_judgments": [{"criterion_id": "c2", "hit": 1}] * 2}, "decides c2 twice"),
+        ({"llm_boolean_judgments": [{"criterion_id": "c1", "hit": 1}]}, "decides 'c1'; expected c2, c3"),
+        ({"llm_boolean_judgments": [{"criterion_id": ["c2"], "hit": 1}]}, "decides ['c2']"),
+        ({"llm_boolean_judgments": [7]}, "decides None"),
+        ({"llm_boolean_judgments": [{"criterion_id": "c2", "hit": 2}]}, "hit of c2 is 2; expected 0 or 1"),
+        ({"llm_boolean_judgments": [{"criterion_id": "c2", "hit": True}]}, "hit of c2 is True"),
+    ],
+)
+def test_whatever_a_judge_does_wrong_is_one_line(changes: dict, complaint: str) -> None:
+    with pytest.raises(WorkspaceError) as raised:
+        judgement(judged(**changes), RUBRIC)
+    assert complaint in str(raised.value)
+    assert str(raised.value).isprintable()
+
+
+def test_the_release_lets_a_penalty_cost_more() -> None:
+    row = judged(hallucination_penalty={"score": 20, "reason": ""})
+    assert judgement(row, RUBRIC, penalty_max=PENALTY_RELEASE).marks == Marks(30, 15, 8.5, 20)
+    with pytest.raises(WorkspaceError):
+        judgement(row, RUBRIC, penalty_max=PENALTY_PAPER)
+
+
+def test_a_reply_may_stand_in_a_fenced_block() -> None:
+    text = json.dumps(judged())
+    assert parse_reply(text, RUBRIC) == parse_reply(f"```json\n{text}\n```\n", RUBRIC)
+    assert parse_reply(text, RUBRIC).reasons["grounding"] == "grounding"
+
+
+@pytest.mark.parametrize("reply", ["", "I think 36 points", "[]", "```json\n{}\n```", "{" * 10_000])
+def test_a_reply_without_a_judgement_is_refused(reply: str) -> None:
+    with pytest.raises(WorkspaceError) as raised:
+        parse_reply(reply, RUBRIC)
+    assert "OR_explain_001" in str(raised.value)
+    assert str(raised.value).isprintable()
+
+
+def test_predicates_decide_without_a_judge_and_give_no_marks() -> None:
+    found = by_predicates(RUBRIC, ANSWER)
+    assert found == Judgement({"c2": True, "c3": False}, {}, None)
+    assert score(RUBRIC, ANSWER, found).total is None
+    bare = Rubric("bare", 1, "", "", (Criterion("c1", Kind.SEMANTIC, ""),))
+    with pytest.raises(WorkspaceError, match="bare: c1 has no predicate; it needs a judge"):
+        by_predicates(bare, ANSWER)
+
+
+def test_judgements_come_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "judgements.jsonl"
+    rubrics = {RUBRIC.instance_id: RUBRIC}
+    path.write_text(json.dumps(judged(instance_id="OR_explain_001")))
+    found = read_judgements(path, rubrics)
+    results = score_all(rubrics, {"OR_explain_001": ANSWER}, found)
+    assert mean(results) == (17.5, 67.0)
+    path.write_text(json.dumps(judged(instance_id="OR_explain_002")))
+    with pytest.raises(WorkspaceError, match=r":1 judges 'OR_explain_002'; expected an instance_id"):
+        read_judgements(path, rubrics)
+    path.write_text("\n".join([json.dumps(judged(instance_id="OR_explain_001"))] * 2))
+    with pytest.raises(WorkspaceError, match=r":2 judges OR_explain_001 a second time"):
+        read_judgements(path, rubrics)
+
+
+def test_means_are_over_all_results_and_totals_need_all_marks() -> None:
+    best = Result("a", {}, {}, 35.0, Marks(35, 20, 10, 0))
+    half = Result("b", {}, {}, 10.0, Marks(10, 0, 0, 5))
+    assert mean((best, half)) == (22.5, 57.5)
+    assert mean((best, half, Result("c", {}, {}, 0.0, None))) == (15.0, None)
+
+
+def test_nothing_may_be_missing_or_too_many() -> None:
+    rubrics, found = {RUBRIC.instance_id: RUBRIC}, {RUBRIC.instance_id: judgement(judged(), RUBRIC)}
+    with pytest.raises(WorkspaceError, match="OR_explain_001 has no answer"):
+        score_all(rubrics, {}, found)
+    with pytest.raises(WorkspaceError, match="OR_explain_001 has no judgement"):
+        score_all(rubrics, {RUBRIC.instance_id: ""}, {})
+    with pytest.raises(WorkspaceError, match="x is given \\(answer\\) and has no rubric"):
+        score_all(rubrics, {RUBRIC.instance_id: "", "x": ""}, found)
+    with pytest.raises(WorkspaceError, match="no rubrics"):
+        mean(())

@@ -1,0 +1,143 @@
+"""A folder is a workspace, or one line says what is missing; whatever is wrong with its files is listed."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import WorkspaceError
+from oragent.workspace import layout
+from oragent.workspace.layout import Mode, Role
+
+
+@pytest.fixture
+def bakery(tmp_path: Path) -> Path:
+    folder = tmp_path / "bakery"
+    (folder / "docs").mkdir(parents=True)
+    (folder / "data").mkdir()
+    (folder / "docs" / "requirements.md").write_text("Bake for the least cost.\n")
+    (folder / "data" / "ovens.csv").write_text("oven,cost (EUR)\nA,3\nB,5\n")
+    (folder / "data" / "general_parameters.csv").write_text(
+        "Parameter_Name,Value,Unit,Context_Description\ndemand,120,loaves,per day\n"
+    )
+    return folder
+
+
+def found(folder: Path) -> list[str]:
+    return [str(finding) for finding in layout.check(layout.open_workspace(folder))]
+
+
+def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
+    workspace = layout.open_workspace(bakery)
+    assert workspace.mode is Mode.BUILD
+    assert layout.check(workspace) == ()
+    (bakery / "README.md").write_text("for people")
+    (bakery / "src").mkdir()
+    (bakery / "src" / ".gitkeep").touch()
+    assert found(bakery) == []
+    layout.require_clean(workspace)
+    entries = layout.manifest(workspace)
+    assert [(entry.path, entry.role) for entry in entries] == [
+        ("data/general_parameters.csv", Role.PARAMETERS),
+        ("data/ovens.csv", Role.TABLE),
+        ("docs/requirements.md", Role.DOCUMENT),
+    ]
+    content = (bakery / "data" / "ovens.csv").read_bytes()
+    assert (entries[1].size, entries[1].sha256) == (len(content), hashlib.sha256(content).hexdigest())
+
+
+@pytest.mark.parametrize(
+    ("path", "role"),
+    [
+        ("metadata.json", Role.METADATA),
+        ("README.md", Role.OTHER),
+        ("docs/mails/one.eml", Role.DOCUMENT),
+        ("data/costs.csv", Role.TABLE),
+        ("data/costs.json", Role.PARAMETERS),
+        ("data/costs.xlsx", Role.OTHER),
+        ("original/src/model.py", Role.CODE),
+        ("revised/src/formulation.tex", Role.FORMULATION),
+        ("original/logs/run.log", Role.LOG),
+        ("revised/solver_records/m.solution.json", Role.RECORD),
+        ("revised/metadata.json", Role.OTHER),
+    ],
+)
+def test_a_file_plays_the_part_of_its_place(path: str, role: Role) -> None:
+    assert layout.role(path) is role
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(WorkspaceError, match="there is no such folder"):
+        layout.open_workspace(tmp_path / "nowhere")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "brief.md").write_text("x")
+    with pytest.raises(WorkspaceError, match="no file in data; expected docs/ and data/"):
+        layout.open_workspace(tmp_path)
+    (tmp_path / "original").mkdir()
+    (tmp_path / "original" / "x").touch()
+    with pytest.raises(WorkspaceError, match="original/docs, original/data, revised/docs, revised/data"):
+        layout.open_workspace(tmp_path)
+
+
+def test_two_versions_make_it_revise_and_a_question_explain(tmp_path: Path) -> None:
+    for version in ("original", "revised"):
+        for folder in ("docs", "data"):
+            (tmp_path / version / folder).mkdir(parents=True)
+            (tmp_path / version / folder / "a.md").write_text("x")
+    assert layout.open_workspace(tmp_path).mode is Mode.REVISE
+    with pytest.raises(WorkspaceError, match=r"metadata\.json"):
+        layout.open_workspace(tmp_path, Mode.EXPLAIN)
+    (tmp_path / "metadata.json").write_text('{"explain_task": {"question": "Why?"}}')
+    assert layout.open_workspace(tmp_path).mode is Mode.EXPLAIN
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "finding"),
+    [
+        ("data/costs.csv", b"item,cost\na,1,2\n", "data/costs.csv line 2 has 3 cells"),
+        ("data/costs.csv", b"", "data/costs.csv is empty"),
+        ("data/costs.csv", "Öfen,1\n".encode("cp1252"), "cannot be used: it is not UTF-8"),
+        ("data/costs.json", b"{", "data/costs.json cannot be used: it is not JSON"),
+        ("data/costs.xlsx", b"PK\x03\x04", "is no kind of file that a workspace has"),
+        ("data/general_parameters.csv", b"", "data/general_parameters.csv is empty"),
+        ("data/general_parameters.csv", b"item,cost\na,1\n", "begins with item, cost; expected Parameter_Name"),
+        ("data/general_parameters.csv", b"Parameter_Name,Value\na,\n", "gives 'a' no value"),
+        ("data/general_parameters.csv", b"Parameter_Name,Value\na,1\na,2\n", "names 'a' twice"),
+        ("docs/brief.pdf", b"%PDF-1.7", "docs/brief.pdf is of another kind (PDF): it is not read; save it as Markdown"),
+        ("docs/brief.md", b"%PDF-1.7", "docs/brief.md is of another kind (PDF)"),
+        ("docs/brief.docx", b"PK\x03\x04", "is of another kind (Office or ZIP archive)"),
+        ("docs/brief.html", b"<p>", "is no text document"),
+        ("docs/brief.md", b" \n", "docs/brief.md is empty: expected requirements"),
+    ],
+)
+def test_each_fault_is_one_line_with_its_file(bakery: Path, path: str, content: bytes, finding: str) -> None:
+    (bakery / path).write_bytes(content)
+    findings = found(bakery)
+    assert len(findings) == 1
+    assert finding in findings[0]
+    assert "\n" not in findings[0]
+    with pytest.raises(WorkspaceError) as raised:
+        layout.require_clean(layout.open_workspace(bakery))
+    assert str(raised.value) == findings[0]
+
+
+def test_a_file_too_large_and_a_hostile_name_stay_one_line(bakery: Path) -> None:
+    with (bakery / "data" / "huge.csv").open("wb") as file:
+        file.truncate(2 << 30)
+    (bakery / "data" / "evil\x1b[2J\n.csv").write_text("item,item\na,b\n")
+    findings = found(bakery)
+    assert any("larger than 16 MiB" in finding for finding in findings)
+    assert all(finding.isprintable() for finding in findings)
+    with pytest.raises(WorkspaceError, match=r"\(1 more findings\)"):
+        layout.require_clean(layout.open_workspace(bakery))
+
+
+def test_links_and_devices_are_no_part_of_a_workspace(bakery: Path) -> None:
+    os.mkfifo(bakery / "data" / "pipe.csv")
+    with pytest.raises(WorkspaceError, match="a pipe"):
+        layout.open_workspace(bakery)
+    (bakery / "data" / "pipe.csv").unlink()
+    (bakery / "data" / "all.csv").symlink_to("ovens.csv")
+    with pytest.raises(WorkspaceError, match="is a link"):
+        layout.open_workspace(bakery)

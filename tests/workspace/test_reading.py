@@ -1,0 +1,123 @@
+"""Files of others are read within bounds, or refused in one line."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.errors import WorkspaceError
+from oragent.workspace import reading
+
+
+def test_files_come_in_alphabetical_order_with_slashes(tmp_path: Path) -> None:
+    for name in ("b/z.txt", "b/a.txt", "a.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert list(reading.walk(tmp_path)) == ["a.txt", "b/a.txt", "b/z.txt"]
+
+
+@pytest.mark.parametrize("target", ["file", "folder", "nowhere"])
+def test_links_are_refused_wherever_they_lead(tmp_path: Path, target: str) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "file").write_text("secret")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "work" / "link").symlink_to(tmp_path / target)
+    with pytest.raises(WorkspaceError, match="is a link"):
+        reading.walk(tmp_path / "work")
+
+
+def test_a_link_is_not_followed_when_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    with pytest.raises(WorkspaceError, match="cannot read"):
+        reading.read_bytes(tmp_path / "link")
+
+
+def test_a_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WorkspaceError, match="a pipe"):
+        reading.walk(tmp_path)
+    with pytest.raises(WorkspaceError, match="no regular file"):
+        reading.read_bytes(tmp_path / "pipe")
+    with pytest.raises(WorkspaceError, match="no regular file"):
+        reading.read_bytes(Path("/dev/zero"))
+
+
+def test_a_file_too_large_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge.csv").open("wb") as file:
+        file.truncate(2 << 30)  # two gigabytes that take no room
+    with pytest.raises(WorkspaceError, match="larger than 16 MiB"):
+        reading.read_text(tmp_path / "huge.csv")
+
+
+def test_folders_nested_too_deeply_and_too_many_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deep = tmp_path.joinpath("deep", *["d"] * 40)
+    deep.mkdir(parents=True)
+    with pytest.raises(WorkspaceError, match="folders deep"):
+        reading.walk(tmp_path / "deep")
+    monkeypatch.setattr(reading, "MAX_FILES", 3)
+    (tmp_path / "many").mkdir()
+    for number in range(4):
+        (tmp_path / "many" / str(number)).touch()
+    with pytest.raises(WorkspaceError, match="more than 3 files"):
+        reading.walk(tmp_path / "many")
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("Kühlung".encode("latin-1"), "not UTF-8 \\(byte 1\\)"),
+        ("Kühlung".encode("utf-16"), "UTF-16"),
+        (b"zero\0byte", "zero bytes"),
+    ],
+)
+def test_another_encoding_is_named(content: bytes, complaint: str) -> None:
+    with pytest.raises(WorkspaceError, match=complaint):
+        reading.decode(content, "notes.md")
+
+
+def test_a_byte_order_mark_of_utf_8_is_dropped() -> None:
+    assert reading.decode(b"\xef\xbb\xbfa,b", "t.csv") == "a,b"
+
+
+@pytest.mark.parametrize("text", ["{", "NaN", '{"a": Infinity}', "[" * 100_000, "9" * 5_000, ""])
+def test_what_is_not_json_is_said_in_one_line(text: str) -> None:
+    with pytest.raises(WorkspaceError) as raised:
+        reading.parse_json(text, "labels.json")
+    assert str(raised.value).startswith("labels.json ")
+    assert "\n" not in str(raised.value)
+
+
+def test_lines_of_json_carry_their_place(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n\n{"b": "line\u2028separator"}\n')
+    assert [(place.rpartition(":")[2], row) for place, row in reading.read_jsonl(path)] == [
+        ("1", {"a": 1}),
+        ("3", {"b": "line\u2028separator"}),
+    ]
+    path.write_text('{"a": 1}\n[2]\n')
+    with pytest.raises(WorkspaceError, match=r"rows\.jsonl:2 holds a list"):
+        reading.read_jsonl(path)
+    path.write_text("3")
+    with pytest.raises(WorkspaceError, match="holds a int; expected a JSON object"):
+        reading.read_json(path)
+
+
+@given(st.text(), st.integers(2, 90))
+def test_of_a_long_name_the_end_is_kept(text: str, limit: int) -> None:
+    name = reading.named(f"{text}/rows.jsonl:7", limit)
+    assert name.isprintable()
+    assert len(name) == min(limit, len(text) + 13)
+    assert name.endswith("/rows.jsonl:7"[-limit + 1 :])
+
+
+@given(st.text(), st.integers(2, 90))
+def test_what_is_shown_is_one_short_printable_line(text: str, limit: int) -> None:
+    plain = reading.shown(text, limit)
+    assert plain.isprintable()
+    assert len(plain) <= limit
+    assert plain == text or len(text) > limit or not text.isprintable()

@@ -1,0 +1,91 @@
+"""Tables are read as they stand; what is wrong with them is told, never mended."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.errors import WorkspaceError
+from oragent.workspace import tables
+from oragent.workspace.tables import Kind, Table
+
+CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> Table:
+    width = draw(st.integers(1, 4))
+    row = st.tuples(*[CELLS] * width).filter(lambda cells: any(cell.strip() for cell in cells))
+    return Table(draw(row), tuple(draw(st.lists(row, max_size=5))))
+
+
+@given(grids())
+def test_what_is_written_is_read_again(table: Table) -> None:
+    assert tables.read(tables.write(table)).table == table
+
+
+@pytest.mark.parametrize(
+    ("text", "flaw"),
+    [
+        ("", "is empty"),
+        ("\n \n", "is empty"),
+        ("item,cost\n", "has a header and no row"),
+        ("item,item\na,1\n", "names column 'item' twice"),
+        ("item,cost\na,1\nb,2,3\nc\n", "line 3 has 3 cells, the header 2, and 1 more lines are uneven"),
+        ("item,cost\na,1\n\nitem,cost\nb,2\n", "line 4 repeats the header"),
+        ("item,cost,mass\nname,EUR,kg\na,1,2\nb,3,4\n", "line 2 is a second header"),
+        ("a,1.5\nb,2.5\n", "it has no header"),
+        ("1,5\n2,7\n", "it has no header"),
+    ],
+)
+def test_each_flaw_is_named_with_its_line(text: str, flaw: str) -> None:
+    flaws = tables.read(text).flaws
+    assert any(flaw in one for one in flaws), flaws
+    with pytest.raises(WorkspaceError, match=r"costs\.csv "):
+        tables.read_strict(text, "costs.csv")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "item,cost\na,1\nb,2\n",
+        "site,1,2,3\nA,5,6,7\nB,8,9,1\n",  # periods as names
+        "year,2024,2025\ndemand,5,6\n",
+        "Parameter_Name,Value\npolicy,strict\nbudget,5\nlimit,6\n",
+        "item,window\na,2:00\nb,5\n",
+        'item,note\na,"one, two"\n',
+    ],
+)
+def test_a_clean_table_has_no_flaw(text: str) -> None:
+    assert tables.read(text).flaws == ()
+
+
+def test_columns_are_described() -> None:
+    text = 'item,cost (EUR),mass_kg,note,code\na,1,2.5,-,x1\nb,"1,200",,n/a,7\na,1,1e3,,7\n'
+    item, cost, mass, note, code = tables.describe(tables.read_strict(text, "t.csv"))
+    assert (item.kind, item.unit, item.distinct) == (Kind.TEXT, None, 2)
+    assert (cost.kind, cost.unit) == (Kind.INTEGER, "EUR")
+    assert (mass.kind, mass.unit, mass.missing) == (Kind.NUMBER, "kg", 1)
+    assert (note.kind, note.missing, note.distinct) == (Kind.EMPTY, 3, 0)
+    assert code.kind is Kind.MIXED
+
+
+def test_repeated_rows_and_unknown_columns_are_found() -> None:
+    table = tables.read_strict("item,cost\na,1\nb,2\na,1\n", "t.csv")
+    assert tables.duplicates(table) == (2,)
+    assert table.column("cost") == ("1", "2", "1")
+    with pytest.raises(WorkspaceError, match="no column 'price'; there are item, cost"):
+        table.column("price")
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [("1", 1), (" -2.5 ", -2.5), ("1,234,567.5", 1234567.5), (".5", 0.5), ("1e-3", 0.001), ("12,34", None),
+     ("nan", None), ("1_000", None), ("", None), ("٣", None), ("5 %", None)],
+)  # fmt: skip
+def test_numbers_are_read_without_guessing(cell: str, value: float | None) -> None:
+    assert tables.number(cell) == value
+
+
+def test_a_cell_that_never_ends_is_said() -> None:
+    with pytest.raises(WorkspaceError, match="cannot be cut into cells"):
+        tables.read('item\n"' + "x" * 200_000)

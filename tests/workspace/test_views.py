@@ -1,0 +1,189 @@
+"""A view shows what its mode and variant allow, copied; with a label in it, there is no view."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import WorkspaceError
+from oragent.workspace.importing import Release, read_release
+from oragent.workspace.layout import Mode
+from oragent.workspace.leaks import Labels, Trace
+from oragent.workspace.views import (
+    Note,
+    Variant,
+    View,
+    copy_view,
+    fitting_variant,
+    public_metadata,
+    visible,
+    write_manifest,
+)
+from tests.workspace.release import synthetic
+
+GIVEN = ["data/general_parameters.csv", "data/table_1.csv", "docs/business_requirement.md"]
+CODE = ["original/src/current_heuristic.py", "original/src/utils.py"]
+MODEL = ["original/src/formulation.tex"]
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return read_release(synthetic(tmp_path / "release", 1, programs=True))
+
+
+def view(release: Release, folder: Path, mode: Mode, variant: Variant | None = None, **how: object) -> View:
+    return copy_view(release.workspaces[mode, 1], folder, release.labels(mode, 1), variant, **how)  # type: ignore[arg-type]
+
+
+def listing(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def both(paths: list[str]) -> list[str]:
+    return [f"{version}/{path}" for version in ("original", "revised") for path in paths]
+
+
+@pytest.mark.parametrize(
+    ("mode", "variant", "expected"),
+    [
+        (Mode.BUILD, None, GIVEN),
+        (Mode.REVISE, Variant.CODE, both(GIVEN) + CODE),
+        (Mode.REVISE, Variant.MODEL, both(GIVEN) + MODEL),
+        (Mode.REVISE, Variant.ALL, both(GIVEN) + CODE + MODEL),
+        (Mode.EXPLAIN, None, both([
+            *GIVEN, "logs/execution_record.json", "logs/solver_output.log", "solver_records/bread.lp_relaxation.json",
+            "solver_records/bread.solution.json", "src/formulation.tex", "src/optimization_model.py",
+            "src/utility_code.py",
+        ])),
+    ],
+)  # fmt: skip
+def test_each_mode_and_variant_shows_its_files(
+    release: Release, tmp_path: Path, mode: Mode, variant: Variant | None, expected: list[str]
+) -> None:
+    made = view(release, tmp_path / "view", mode, variant)
+    assert listing(made.folder) == sorted([*expected, "metadata.json"])
+    assert [entry.path for entry in made.entries] == listing(made.folder)
+    source = release.workspaces[mode, 1].files
+    assert all((made.folder / path).read_bytes() == source[path].read_bytes() for path in expected)
+    assert all(os.stat(made.folder / path).st_ino != os.stat(source[path]).st_ino for path in expected)
+    program = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}.get(mode)
+    assert program is None or list((made.folder / program).iterdir()) == []
+
+
+def test_what_is_not_shown_is_named(release: Release, tmp_path: Path) -> None:
+    made = view(release, tmp_path / "view", Mode.REVISE, Variant.MODEL)
+    assert list(made.hidden) == [*CODE, "revised/src/.gitkeep"]
+    assert set(made.removed) == {"revise_type", "revise_description"}
+    write_manifest(made, tmp_path / "manifest.json")
+    told = json.loads((tmp_path / "manifest.json").read_text())
+    assert told["hidden"] == list(made.hidden)
+    assert [entry["path"] for entry in told["files"]] == listing(made.folder)
+
+
+def test_keys_that_sound_like_answers_are_removed(release: Release, tmp_path: Path) -> None:
+    made = view(release, tmp_path / "view", Mode.EXPLAIN)
+    told = json.loads((made.folder / "metadata.json").read_text())
+    assert set(told["explain_task"]) == {"dimension", "question"}
+    assert "hidden" not in (made.folder / "metadata.json").read_text()
+    assert made.removed == ("explain_task.expected",)
+
+
+def test_metadata_pass_an_allow_list_with_types() -> None:
+    given = {"instance_id": "a", "objective": 5, "domain": {"answer": 5}, "explain_task": {"question": "?", "hint": 1}}
+    assert public_metadata(given) == (
+        {"instance_id": "a", "explain_task": {"question": "?"}},
+        ("objective", "domain", "explain_task.hint"),
+    )
+    assert public_metadata({}) == ({}, ())
+
+
+def test_metadata_that_are_no_unicode_do_no_harm(release: Release, tmp_path: Path) -> None:
+    workspace = replace(release.workspaces[Mode.BUILD, 1], metadata={"instance_id": "half \ud800 a letter"})
+    made = copy_view(workspace, tmp_path / "view", Labels())
+    assert json.loads((made.folder / "metadata.json").read_bytes()) == {"instance_id": "half \ud800 a letter"}
+
+
+def test_a_note_is_shown_when_asked_for_only(release: Release, tmp_path: Path) -> None:
+    silent = view(release, tmp_path / "silent", Mode.REVISE, Variant.CODE)
+    assert "REVISE_NOTE.md" not in listing(silent.folder)
+    quoted = view(release, tmp_path / "quoted", Mode.REVISE, Variant.CODE, note=Note.DESCRIPTION)
+    assert (quoted.folder / "REVISE_NOTE.md").read_text() == "Rye now takes more flour.\n"
+
+
+def test_a_revision_without_its_program_shows_the_formulation(tmp_path: Path) -> None:
+    bare = read_release(synthetic(tmp_path / "bare", 1))
+    workspace = bare.workspaces[Mode.REVISE, 1]
+    assert [fitting_variant(workspace, variant) for variant in Variant] == [Variant.MODEL] * 3
+    neither = bare.workspaces[Mode.BUILD, 1]
+    with pytest.raises(WorkspaceError, match="needs the original's program or formulation"):
+        fitting_variant(neither)
+
+
+def test_a_full_revision_has_every_variant(release: Release) -> None:
+    assert [fitting_variant(release.workspaces[Mode.REVISE, 1], variant) for variant in Variant] == list(Variant)
+
+
+def test_variants_belong_to_revisions(release: Release) -> None:
+    with pytest.raises(WorkspaceError, match="does not go with build"):
+        visible(release.workspaces[Mode.BUILD, 1], Variant.CODE)
+    with pytest.raises(WorkspaceError, match="variant None does not go with revise"):
+        visible(release.workspaces[Mode.REVISE, 1])
+
+
+@pytest.mark.parametrize(
+    ("text", "trace"),
+    [
+        ("Bakery 1 earns  less as RYE takes two kilograms, so that wheat alone is baked.", Trace.SENTENCE),
+        ("Hint: a HIT where no rye is said to be baked any more.", Trace.SENTENCE),
+    ],
+)
+def test_a_label_inside_the_view_is_refused_and_nothing_is_left(
+    release: Release, tmp_path: Path, text: str, trace: Trace
+) -> None:
+    release.workspaces[Mode.BUILD, 1].files["docs/business_requirement.md"].write_text(text)
+    with pytest.raises(WorkspaceError, match=f"a label inside the view: docs/business_requirement.md {trace}"):
+        view(release, tmp_path / "view", Mode.BUILD)
+    assert not (tmp_path / "view").exists()
+
+
+def test_a_copy_of_the_labels_is_refused_under_any_name(release: Release, tmp_path: Path) -> None:
+    labels = (tmp_path / "release" / "evaluation" / "revise_evaluation" / "reference_objectives.csv").read_bytes()
+    release.workspaces[Mode.REVISE, 1].files["revised/data/table_1.csv"].write_bytes(labels)
+    with pytest.raises(WorkspaceError, match="is a copy of a file of labels"):
+        view(release, tmp_path / "view", Mode.REVISE, Variant.CODE)
+
+
+@pytest.mark.parametrize(("folder", "vault"), [("a", "a/b"), ("a/b", "a"), ("a", "a")])
+def test_labels_lie_elsewhere(release: Release, tmp_path: Path, folder: str, vault: str) -> None:
+    with pytest.raises(WorkspaceError, match="lie one in the other"):
+        view(release, tmp_path / folder, Mode.BUILD, vault=tmp_path / vault)
+    assert not (tmp_path / folder).exists()
+
+
+def test_a_folder_that_exists_is_never_written_into(release: Release, tmp_path: Path) -> None:
+    (tmp_path / "view").mkdir()
+    (tmp_path / "view" / "mine").write_text("kept")
+    with pytest.raises(WorkspaceError, match="expected a new folder"):
+        view(release, tmp_path / "view", Mode.BUILD)
+    assert listing(tmp_path / "view") == ["mine"]
+
+
+def test_a_full_disk_leaves_nothing(release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, content: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(WorkspaceError, match="No space left on device; nothing of the folder is kept"):
+        view(release, tmp_path / "view", Mode.BUILD)
+    assert not (tmp_path / "view").exists()
+
+
+def test_a_source_turned_into_a_link_is_not_followed(release: Release, tmp_path: Path) -> None:
+    place = release.workspaces[Mode.BUILD, 1].files["data/table_1.csv"]
+    place.unlink()
+    place.symlink_to(tmp_path / "release" / "evaluation" / "explain_evaluation" / "rubrics.jsonl")
+    with pytest.raises(WorkspaceError, match="cannot read"):
+        copy_view(release.workspaces[Mode.BUILD, 1], tmp_path / "view", Labels())
+    assert not (tmp_path / "view").exists()
