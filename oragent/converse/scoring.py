@@ -1,18 +1,14 @@
 """What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
-from typing import Generic, TypeVar
 
-from oragent.converse.statistics import mcnemar_greater, sign_flip_greater
+from oragent.bench.statistics import Alternative, Interval, bootstrap, holm, mcnemar, sign_flip
 from oragent.converse.utilities import Direction
 from oragent.errors import ConfigError
 
 __all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
-
-Interval = TypeVar("Interval")
-Adjust = Callable[[Sequence[float | None]], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
 @dataclass(frozen=True)
-class Summary(Generic[Interval]):
+class Summary:
     """The means of a group.
 
     Attributes:
@@ -108,15 +104,12 @@ class Contrast:
         return self.successes[0] - self.successes[1]
 
 
-def summarise(
-    cases: Iterable[Scored], by: Sequence[str], interval: Callable[[Sequence[float]], Interval]
-) -> dict[tuple[str, ...], Summary[Interval]]:
-    """The means of each group, groups in the order in which they first appear.
+def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], Summary]:
+    """The means of each group with bootstrap intervals, groups in the order in which they first appear.
 
     Args:
         cases: what to sum up.
         by: attributes of ``Scored`` whose values make a group; none for one group of all.
-        interval: a mean with its interval, such as a bootstrap.
 
     Raises:
         ConfigError: ``by`` names no attribute that groups.
@@ -130,8 +123,8 @@ def summarise(
     return {
         key: Summary(
             len(group),
-            interval([case.score for case in group]),
-            interval([float(case.success) for case in group]),
+            bootstrap([case.score for case in group]),
+            bootstrap([float(case.success) for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -139,8 +132,8 @@ def summarise(
     }
 
 
-def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> list[Contrast]:
-    """Test whether one side is better than each of the others.
+def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
+    """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
     A side whose cases leave role, style or feedback open, such as the default schedule, stands against every decision
     agent of the same utility.
@@ -149,8 +142,6 @@ def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> 
         cases: those of all sides.
         by: what the sides differ in: ``agent``, ``paradigm`` or ``model``.
         better: the side that is claimed to be better, such as ``T-P-P``.
-        adjust: makes p-values of several tests honest, such as Holm's method; those of scores are one family, those of
-            success another.
 
     Raises:
         ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
@@ -164,8 +155,7 @@ def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> 
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
     paired = [_pairs(sides[better], sides[other], f"{by} {other!r}") for other in others]
-    score_ps = adjust([sign_flip_greater([ours.score - theirs.score for ours, theirs in pairs]) for pairs in paired])
-    success_ps = adjust([_success_p(pairs) for pairs in paired])
+    score_ps, success_ps = holm([_score_p(pairs) for pairs in paired]), holm([_success_p(pairs) for pairs in paired])
     return [
         Contrast(
             better, other, len(pairs),
@@ -197,7 +187,9 @@ def _decider(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(case, name) for name in shared)
 
 
-def _success_p(pairs: Sequence[Pair]) -> float:
-    gained = sum(ours.success and not theirs.success for ours, theirs in pairs)
-    lost = sum(theirs.success and not ours.success for ours, theirs in pairs)
-    return mcnemar_greater(gained, lost)
+def _score_p(pairs: Sequence[Pair]) -> float | None:
+    return sign_flip([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+
+
+def _success_p(pairs: Sequence[Pair]) -> float | None:
+    return mcnemar([ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], Alternative.GREATER)
