@@ -8,6 +8,7 @@
     ├── CandidateError        a candidate did wrong: carries a status, becomes data at the border
     ├── ReplyError            nothing usable in a model's reply: told to the model once
     ├── ModelError            the model's endpoint: no key, refused, unreachable
+    ├── MilpError             an optimisation model, or a file that should hold one
     ├── SandboxError          our own side of an evaluation: no server, no process to be had
     ├── StoreError            a run's folder: missing, corrupted, disk full
     └── BudgetExhausted       a budget is used up: the one clean way in which a run ends
@@ -19,6 +20,7 @@ __all__ = [
     "BudgetExhausted",
     "CandidateError",
     "ConfigError",
+    "MilpError",
     "ModelError",
     "OragentError",
     "ProblemError",
@@ -60,6 +62,10 @@ class ReplyError(OragentError):
 
 class ModelError(OragentError):
     """The model's endpoint cannot be used: no key, refused, unknown model, or unreachable."""
+
+
+class MilpError(OragentError):
+    """An optimisation model contradicts itself, or a file does not hold one."""
 
 
 class SandboxError(OragentError):

@@ -19,6 +19,7 @@ ALLOWED = {
     "training": {"errors", "domains", "solvers"},
     "sandbox": {"errors", "protocol", "output", "isolation"},
     "llm": {"errors", "protocol"},
+    "milp": {"errors"},
     "search": {"errors", "protocol", "sandbox", "llm"},
     "report": {"errors", "protocol", "search"},
     "authoring": {"errors", "protocol", "sandbox", "search"},

@@ -1,0 +1,1 @@
+"""An optimisation model as data: read, solved, explained."""
