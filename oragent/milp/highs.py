@@ -71,7 +71,7 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
         engine.setOptionValue("mip_max_nodes", nodes)
     engine.setOptionValue("mip_rel_gap", gap)
     engine.setOptionValue("mip_abs_gap", 0.0)
-    if engine.passModel(as_highs(arrays)) == highspy.HighsStatus.kError:
+    if engine.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return Run(Claim.STOPPED, None, -arrays.sense.sign * np.inf, None, engine)
     engine.run()
     if engine.getModelStatus() == _STATUS.kOptimal and engine.getInfo().primal_solution_status != _POINT:
@@ -104,10 +104,7 @@ def as_highs(arrays: Arrays) -> Any:
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
     lp.sense_ = highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize
     lp.offset_ = arrays.constant
-    lp.col_cost_ = arrays.cost
-    # HiGHS 1.15 may return 2.5 for an integer between 0 and 2.5 and call it optimal: no fraction is left to it.
-    lp.col_lower_ = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
-    lp.col_upper_ = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = arrays.cost, arrays.low, arrays.high
     lp.row_lower_, lp.row_upper_ = arrays.row_low, arrays.row_high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
     lp.a_matrix_.start_ = arrays.matrix.indptr
@@ -117,6 +114,13 @@ def as_highs(arrays: Arrays) -> Any:
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(whole)] for whole in arrays.integer]
     return lp
+
+
+def _with_whole_bounds(arrays: Arrays) -> Arrays:
+    """Integers between whole numbers: HiGHS 1.15 may return 2.5 for one from 0 to 2.5 and call it optimal."""
+    low = np.where(arrays.integer, np.ceil(arrays.low - WHOLE), arrays.low)
+    high = np.where(arrays.integer, np.floor(arrays.high + WHOLE), arrays.high)
+    return replace(arrays, low=low, high=high)
 
 
 def _with_a_row(arrays: Arrays) -> Arrays:
