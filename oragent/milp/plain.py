@@ -7,10 +7,11 @@ a terminal, bidirectional marks would reorder what is read.
 import math
 import re
 
-__all__ = ["number", "plain", "quoted", "signed"]
+__all__ = ["number", "plain", "quoted", "rounded", "signed"]
 
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 WIDTH = 80
+NOISE = 1e-9
 
 
 def plain(text: str, width: int = WIDTH) -> str:
@@ -25,14 +26,18 @@ def quoted(name: str) -> str:
 
 
 def number(value: float) -> str:
-    """Write a figure with up to ten digits, without the noise of floating point."""
+    """Write a figure with up to ten digits."""
     if math.isinf(value):
         return "-inf" if value < 0 else "inf"
-    text = f"{value:.10g}"
-    return "0" if text in {"-0", "0"} or abs(value) < 1e-11 else text
+    return f"{value + 0.0:.10g}"
+
+
+def rounded(value: float) -> str:
+    """Write a figure that was computed: what is left of 0 by floating point is 0."""
+    return number(value if abs(value) >= NOISE else 0.0)
 
 
 def signed(value: float) -> str:
-    """Write a figure with its sign, as a change is written."""
-    text = number(value)
+    """Write a computed figure with its sign, as a change is written."""
+    text = rounded(value)
     return text if text.startswith("-") or text == "0" else f"+{text}"
