@@ -4,13 +4,13 @@ from oragent.milp.as_json import from_json, solution_dict, to_json
 from oragent.milp.as_latex import to_latex
 from oragent.milp.as_mathml import to_mathml
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
-from oragent.milp.conflict import Conflict, conflict
-from oragent.milp.explain import explain
+from oragent.milp.conflicts import Conflict, conflict
+from oragent.milp.elastic import Nearest, nearest
+from oragent.milp.explanation import explain
 from oragent.milp.files import read, write
-from oragent.milp.inverse import Inverse, inverse
-from oragent.milp.marginal import marginal
+from oragent.milp.inverses import Inverse, inverse
+from oragent.milp.marginals import marginal
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.nearest import Nearest, nearest
 from oragent.milp.points import Breach, breaches
 from oragent.milp.rays import ray
 from oragent.milp.remark import Remark, Topic

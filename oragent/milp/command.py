@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent.milp.explain import explain as explained
+from oragent.milp.explanation import explain as explained
 from oragent.milp.files import read
 from oragent.milp.model import INFINITY, Milp
 from oragent.milp.plain import number, plain, rounded, signed

@@ -1,23 +1,22 @@
 """Read a model from a file of any origin, and write one."""
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 from oragent.errors import MilpError
 from oragent.milp.as_json import from_json, to_json
-from oragent.milp.as_text import FORMS, from_text, to_text
+from oragent.milp.as_text import FORMS, to_text
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
+from oragent.milp.reader import REFUSED
 
 __all__ = ["read", "write"]
 
 LARGEST = 64 << 20  # bytes
-MEMORY = 4 << 30  # bytes of a reading process
+CHILD = "import sys; from oragent.milp.reader import main; sys.exit(main(sys.argv[1], int(sys.argv[2])))"
 PATIENCE_S = 10.0  # CPU seconds of a reading process, and one more a megabyte
-REFUSED = 3  # its exit code where the text is no model; any other means that the reader itself broke
 
 
 def read(path: Path) -> Milp:
@@ -69,7 +68,7 @@ def _read_apart(content: bytes, form: str) -> Milp:
         environment["PYTHONPATH"] += os.pathsep + str(Path.cwd())
     try:
         ended = subprocess.run(
-            [sys.executable, "-m", "oragent.milp.files", form, str(int(seconds))],
+            [sys.executable, "-c", CHILD, form, str(int(seconds))],
             input=content, capture_output=True, env=environment, timeout=10 * seconds,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -79,27 +78,3 @@ def _read_apart(content: bytes, form: str) -> Milp:
     if ended.returncode:
         raise MilpError(f"HiGHS's reader broke down on it (exit code {ended.returncode}): the file is broken")
     return from_json(ended.stdout)
-
-
-def _main(form: str, seconds: int) -> int:
-    """The child: text from stdin, JSON to stdout; HiGHS's own words to nowhere."""
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-    answer = os.dup(1)
-    silence = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(silence, 1)
-    try:
-        found = to_json(from_text(sys.stdin.buffer.read().decode(), form))
-    except UnicodeDecodeError:
-        print("not a text in UTF-8", file=sys.stderr)
-        return REFUSED
-    except MilpError as problem:
-        print(problem, file=sys.stderr)
-        return REFUSED
-    with os.fdopen(answer, "w", encoding="utf-8") as out:
-        out.write(found)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1], int(sys.argv[2])))

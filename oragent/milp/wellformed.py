@@ -52,15 +52,20 @@ def choice(options: type[Option], value: object, what: str) -> Option:
 
 def require_name(name: object, what: str) -> None:
     """Complain of a name that is empty or no text."""
-    if not isinstance(name, str) or not name.strip():
+    require_text((name,), what)
+    if not str(name).strip():
         raise MilpError(f"{what} has the name {quoted(str(name))}: expected a text that is not empty")
 
 
 def require_text(texts: Iterable[object], where: str) -> None:
-    """Complain of a text that is none."""
+    """Complain of a text that is none, or that no file can hold."""
     for text in texts:
         if not isinstance(text, str):
             raise MilpError(f"{where}: a name, unit or meaning is a {type(text).__name__}: expected a text")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise MilpError(f"{where}: {quoted(text)} holds half a character (a lone surrogate): remove it") from None
 
 
 def unique(names: Iterable[str], what: str) -> None:

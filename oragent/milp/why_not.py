@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from oragent.errors import MilpError
-from oragent.milp.conflict import Conflict, Part, Side, conflict
+from oragent.milp.conflicts import Conflict, Part, Side, conflict
+from oragent.milp.elastic import nearest
 from oragent.milp.model import Milp
-from oragent.milp.nearest import nearest
 from oragent.milp.plain import number, quoted, rounded, signed
 from oragent.milp.rays import ray
 from oragent.milp.remark import Remark, Topic

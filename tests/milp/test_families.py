@@ -11,7 +11,7 @@ from scipy.optimize import LinearConstraint, milp
 from oragent.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.as_json import from_json, to_json
-from oragent.milp.explain import explain
+from oragent.milp.explanation import explain
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Sense
 from oragent.milp.solution import Status

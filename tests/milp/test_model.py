@@ -28,6 +28,8 @@ def model(**changes) -> Milp:
         (lambda: Variable("x", math.nan), "variable 'x': bound low is nan"),
         (lambda: Variable("x", math.inf), "its least value inf is above"),
         (lambda: Variable("x", kind="whole"), "variable 'x': kind is 'whole': expected one of 'continuous', 'integer'"),
+        (lambda: Variable("x\ud83d"), "holds half a character"),
+        (lambda: Variable(3), "a name, unit or meaning is a int"),
         (lambda: Variable("x", meaning=3), "a name, unit or meaning is a int"),
         (lambda: row(rhs=math.inf), "row 'r': right-hand side is inf: expected a finite number"),
         (lambda: row(rhs="4"), "row 'r': right-hand side is '4': expected a number"),

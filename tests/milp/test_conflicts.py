@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 
 from oragent.errors import MilpError
-from oragent.milp.conflict import Part, Side, conflict, without
+from oragent.milp.conflicts import Part, Side, conflict, without
+from oragent.milp.elastic import nearest
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.nearest import nearest
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oragent.milp.marginal import Marginal, Slope, marginal
+from oragent.milp.marginals import Marginal, Slope, marginal
 from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.remark import Remark, Topic

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oragent.milp.explain import explain
-from oragent.milp.marginal import marginal
+from oragent.milp.explanation import explain
+from oragent.milp.marginals import marginal
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.remark import Topic
 from oragent.milp.solution import Solution, Status

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from oragent.errors import MilpError
-from oragent.milp.inverse import inverse
+from oragent.milp.inverses import inverse
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
