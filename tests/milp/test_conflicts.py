@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 
 from oragent.errors import MilpError
 from oragent.milp.conflicts import Part, Side, conflict, without
@@ -26,6 +26,7 @@ def infeasible(milp: Milp) -> bool:
     return solve(replace(milp, objective=Objective()), limit_s=10).status is Status.INFEASIBLE
 
 
+@settings(max_examples=40)
 @given(models())
 def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: Milp) -> None:
     assume(infeasible(milp))
@@ -94,6 +95,7 @@ def test_only_the_rows_named_give_way() -> None:
         nearest(tight, ["salt"])
 
 
+@settings(max_examples=40)
 @given(models())
 def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> None:
     found = nearest(milp)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -142,6 +142,7 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
         assert arrays.relaxed().violation(np.array(list(feasible.values.values())) + 1000 * step) <= 1e-6
 
 
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
     assume(milp.rows)
@@ -155,6 +156,7 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: 
         assert moved.objective == pytest.approx(solution.objective + dual * (end - row.rhs), abs=1e-5)
 
 
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)
@@ -173,6 +175,7 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.Dat
         assert moved.objective == pytest.approx(solution.objective + cost * (end - value), abs=1e-5)
 
 
+@settings(max_examples=40)
 @given(models(integers=False), st.data())
 def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)
