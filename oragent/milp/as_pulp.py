@@ -45,7 +45,10 @@ def to_pulp(milp: Milp) -> PulpForm:
     safe = naming.apply(milp)
     problem = pulp.LpProblem(_one_word(milp.name), {own: theirs for theirs, own in SENSES.items()}[milp.sense])
     columns = {one.name: problem.add_variable(one.name, *_bounds(one), cat=_category(one)) for one in safe.variables}
-    problem += pulp.lpSum(c * columns[name] for name, c in safe.objective.terms.items()) + safe.objective.constant
+    costs = {
+        column: safe.objective.terms.get(name, 0.0) for name, column in columns.items()
+    }  # PuLP forgets who has none
+    problem += pulp.LpAffineExpression(costs, safe.objective.constant)
     relations = {own: theirs for theirs, own in RELATIONS.items()}
     for row in safe.rows:
         left = pulp.LpAffineExpression({columns[name]: value for name, value in row.terms.items()})

@@ -6,7 +6,7 @@ constant that PuLP left out of one cannot be told.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -59,7 +59,7 @@ def to_text(milp: Milp, form: str) -> str:
         path = Path(folder) / f"model.{form}"
         engine.writeModel(str(path))
         body = path.read_text()
-    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _notes(milp, naming)) + body
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _notes(milp, naming, form)) + body
 
 
 def from_text(text: str, form: str) -> Milp:
@@ -87,10 +87,11 @@ def from_text(text: str, form: str) -> Milp:
         )
     if engine.getModel().hessian_.dim_:
         raise MilpError("the objective is quadratic: expected a linear one")
-    found = _milp(engine.getLp())
+    names = _names(text)
+    found = _milp(engine.getLp(), names["variable"])
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         found = replace(found, sense=Sense.MAXIMIZE)
-    return _noted(found, text)
+    return renamed(replace(found, name=names["model"].get("", "")), names["variable"], names["row"])
 
 
 def _without_idle_columns(arrays: Arrays) -> Arrays:
@@ -121,27 +122,34 @@ def _unranged(text: str) -> str:
     return text[: start.end()] + LP_RANGE.sub(split, text[start.end() : end.start()]) + text[end.start() :]
 
 
-def _notes(milp: Milp, naming: Naming) -> Iterator[str]:
+def _notes(milp: Milp, naming: Naming, form: str) -> Iterator[str]:
     if milp.name:
         yield f"model {json.dumps(milp.name)}"
-    for own, stand_in in naming.variables.items():
-        yield f"variable {stand_in} {json.dumps(own)}"
+    every = [milp.objective.terms, *(row.terms for row in milp.rows)]
+    used = {name for terms in every for name, value in terms.items() if value}
+    for variable in milp.variables:
+        own = variable.name
+        if own in naming.variables or (
+            form == "lp" and own not in used
+        ):  # LP has no place for a variable without terms
+            yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
     for own, stand_in in naming.rows.items():
         yield f"row {stand_in} {json.dumps(own)}"
 
 
-def _noted(milp: Milp, text: str) -> Milp:
-    """Give a model the names that its comments tell."""
+def _names(text: str) -> dict[str, dict[str, str]]:
+    """What the comments say: own names by stand-in, of variables, rows, and the model (whose stand-in is empty)."""
     names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}}
     for what, stand_in, own in NOTE.findall(text):
         try:
             names[what][stand_in] = str(json.loads(own))
         except ValueError:
             raise MilpError(f"a comment gives a {what}'s name in a form that is not JSON: mend or remove it") from None
-    return renamed(replace(milp, name=names["model"].get("", "")), names["variable"], names["row"])
+    return names
 
 
-def _milp(lp: Any) -> Milp:
+def _milp(lp: Any, noted: Iterable[str]) -> Milp:
+    """The model that HiGHS read, and the variables without any term that only comments know of."""
     try:
         columns, rows = list(lp.col_names_), list(lp.row_names_)
     except UnicodeDecodeError:
@@ -153,6 +161,7 @@ def _milp(lp: Any) -> Milp:
         Variable(name, low, high, Kind.INTEGER if kind == _KINDS.kInteger else Kind.CONTINUOUS)
         for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
     )
+    variables += tuple(Variable(name) for name in noted if name not in columns)
     if not variables:
         raise MilpError("holds no model: no variable was found in it")
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}

@@ -12,7 +12,7 @@ from oragent.milp.why_not import infeasible, unbounded
 __all__ = ["explain"]
 
 BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
-KINKS = 30  # rows of a degenerate optimum that are solved again for their slopes to either side
+KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
 

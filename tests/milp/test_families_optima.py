@@ -87,7 +87,7 @@ def configuration_(data: Data) -> float:
     best = {0: 0}
     categories: dict[str, list[tuple[int, int]]] = {}
     for one in data["products"]:
-        if one["in_stock"]:
+        if one["in_stock"] and one["direct_sale"]:
             spent = round(one["price"] * (100 - one["discount"]) / 10)
             categories.setdefault(one["category"], []).append((spent, one["performance"]))
     for offers in categories.values():
@@ -241,7 +241,7 @@ def ratios(data: Data) -> float:
     """The best performance per cost, over every choice."""
     categories: dict[str, list[tuple[float, int]]] = {}
     for one in data["products"]:
-        if one["in_stock"]:
+        if one["in_stock"] and one["direct_sale"]:
             categories.setdefault(one["category"], []).append((configuration.paid(one), one["performance"]))
     sums = (tuple(map(sum, zip(*choice, strict=True))) for choice in itertools.product(*categories.values()))
     return max(gained / spent for spent, gained in sums if spent <= data["budget"])
@@ -267,7 +267,7 @@ def test_a_catalogue_of_a_computer_maker_is_configured() -> None:
     solution = solve(milp)
     chosen = [one for one in data["products"] if solution.values.get(one["name"])]
     assert sorted(one["category"] for one in chosen) == sorted({f"C{number}" for number in range(1, 293)})
-    assert all(one["in_stock"] for one in chosen)
+    assert all(one["in_stock"] and one["direct_sale"] for one in chosen)
     assert sum(map(configuration.paid, chosen)) <= data["budget"]
     cost = {one["name"]: configuration.paid(one) for one in data["products"]}
     ratio = configuration.best_ratio(milp, cost)

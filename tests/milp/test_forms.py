@@ -13,7 +13,7 @@ from oragent.errors import MilpError
 from oragent.milp.as_json import from_dict, from_json, solution_dict, to_dict, to_json
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.as_text import from_text, to_text
-from oragent.milp.model import Kind, Milp, Objective, Relation, Sense, Variable
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.naming import renamed
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
@@ -200,3 +200,20 @@ def test_a_problem_without_objective_or_rows_is_one() -> None:
     milp = from_pulp(problem)
     assert [one.name for one in milp.variables] == ["x"]
     assert milp.objective == Objective()
+
+
+@pytest.mark.parametrize("through", FORMS)
+def test_a_variable_without_any_term_is_not_lost(through) -> None:
+    """HiGHS writes none of them into LP files, puts those after an integer among the integers of MPS files; PuLP forgets them."""
+    kinds = (
+        Variable("n", kind=Kind.INTEGER),
+        Variable("idle"),
+        Variable("free", -float("inf")),
+        Variable("two words", 1, 4),
+    )
+    for count in (2, 3, 4):
+        milp = Milp(kinds[:count], (), Objective({"n": 0.0}), Sense.MINIMIZE)
+        assert set(through(milp).variables) == set(milp.variables)
+        used = replace(milp, rows=(Row("r", {"n": 2}, Relation.AT_MOST, 7),), objective=Objective({"n": 1}))
+        assert set(through(used).variables) == set(milp.variables)
+    assert set(through(replace(milp, variables=kinds[1:2], objective=Objective())).variables) == {kinds[1]}

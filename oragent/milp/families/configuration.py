@@ -19,18 +19,19 @@ __all__ = ["Configured", "best_ratio", "configuration", "generate", "products"]
 
 
 def generate(seed: int, size: int = 3) -> Instance:
-    """``size`` categories, five products each on average, of which some are out of stock."""
+    """``size`` categories, five products each on average, of which some are not to be had."""
     data = products(seed, size, 5 * size)
     text = f"""
         A computer is put together from one product of each of {size} categories. The table `products` gives the
-        category, price in EUR, discount in per cent, performance points, and whether it is in stock; the price paid is
-        the price less the discount. Only products in stock may be chosen, and all together may cost at most
-        {data["budget"]} EUR. What is the largest sum of performance points?"""
+        category, price in EUR, discount in per cent, performance points, whether it is in stock, and whether it is sold
+        directly; the price paid is the price less the discount. Only products that are in stock and sold directly may
+        be chosen, and all together may cost at most {data["budget"]} EUR. What is the largest sum of performance
+        points?"""
     return proven("configuration", seed, size, text, data, configuration(data))
 
 
 def products(seed: int, categories: int, count: int) -> dict[str, Any]:
-    """A catalogue of ``count`` products, at least one of every category in stock, and a budget that will do."""
+    """A catalogue of ``count`` products, at least one of every category to be had, and a budget that will do."""
     rng = stream(seed, categories)
     if count < categories:
         raise MilpError(f"{count} products for {categories} categories: expected at least one each")
@@ -45,11 +46,12 @@ def products(seed: int, categories: int, count: int) -> dict[str, Any]:
                 "discount": int(rng.choice([0, 0, 0, 5, 10, 20])),
                 "performance": int(rng.integers(10, 100)),
                 "in_stock": bool(number < categories or rng.random() < 0.9),
+                "direct_sale": bool(number < categories or rng.random() < 0.95),
             }
         )
     cheapest: dict[str, float] = {}
     for product in table:
-        if product["in_stock"]:
+        if _offered(product):
             category_name = str(product["category"])
             cheapest[category_name] = min(cheapest.get(category_name, float("inf")), paid(product))
     return {"products": table, "budget": int(sum(cheapest.values()) * 1.4) + 1}
@@ -60,9 +62,13 @@ def paid(product: Mapping[str, Any]) -> float:
     return float(product["price"] * (100 - product["discount"]) / 100)
 
 
+def _offered(product: Mapping[str, Any]) -> bool:
+    return bool(product["in_stock"] and product["direct_sale"])
+
+
 def configuration(data: Mapping[str, Any]) -> Milp:
     """The model: the most performance within the budget."""
-    offered = [product for product in data["products"] if product["in_stock"]]
+    offered = [product for product in data["products"] if _offered(product)]
     categories = dict.fromkeys(product["category"] for product in offered)
     members = {name: {one["name"]: 1.0 for one in offered if one["category"] == name} for name in categories}
     cost = {product["name"]: paid(product) for product in offered}
