@@ -131,3 +131,11 @@ def test_a_foreign_name_cannot_drive_a_terminal() -> None:
     milp = Milp([Variable(name)], [Row(name, {name: 1}, "<=", 3)], Objective({name: 1}), "maximize")
     for model in (milp, replace(milp, rows=[]), replace(milp, variables=[Variable(name, 4)])):
         assert not any({"\x1b", "\u202e", "\n"} & set(one.text) for one in explain(model, solve(model)))
+
+
+def test_slopes_at_a_corner_are_those_of_its_two_sides() -> None:
+    """More room gains y, at 1 a unit; less room costs x, at 3 a unit, down to its least value."""
+    rows = (Row("room", {"x": 1, "y": 1}, Relation.AT_MOST, 4), Row("x alone", {"x": 1}, Relation.AT_MOST, 4))
+    milp = Milp((Variable("x", 2), Variable("y")), rows, Objective({"x": 3, "y": 1}), Sense.MAXIMIZE)
+    sides = marginal(milp, solve(milp), "room")
+    assert (sides.more.rate, sides.less.rate, sides.less.until) == (1, 3, 2)
