@@ -5,18 +5,19 @@ a terminal, bidirectional marks would reorder what is read.
 """
 
 import math
-import re
+
+from oragent.plain import plain as shown
 
 __all__ = ["number", "plain", "quoted", "rounded", "signed"]
 
-UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9
 
 
 def plain(text: str, width: int = WIDTH) -> str:
     """Show what cannot be seen as escapes, on one line of at most ``width`` characters."""
-    line = UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text[: 4 * width])
+    line = shown(text[: 4 * width]).translate(BREAKS)
     return line if len(line) <= width else f"{line[: width - 1]}…"
 
 

@@ -31,7 +31,9 @@ def test_a_failure_has_no_score_and_is_no_elite() -> None:
 
 
 def test_the_length_of_an_elite_is_in_nodes_and_0_where_nobody_can_read_it() -> None:
-    assert Elite.of(candidate(Evaluation(Status.OK, 1.0))).length == 9  # module, def, parameters, x; return, x + 1 as three and +
+    assert (
+        Elite.of(candidate(Evaluation(Status.OK, 1.0))).length == 9
+    )  # module, def, parameters, x; return, x + 1 as three and +
     assert Elite.of(candidate(Evaluation(Status.OK, 1.0), "def guess(x")).length == 0
 
 
