@@ -131,7 +131,8 @@ class Replies:
     def keep(self, reply: RecordedReply, digest: str) -> None:
         """Write a reply as soon as it has come; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
-        values = {**asdict(reply), "tool_calls": calls, "prompt_hash": digest}
+        own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
+        values = {**own, "tool_calls": calls, "prompt_hash": digest}
         self._database.write("INSERT OR REPLACE INTO", "replies", values)
 
     def all(self) -> list[RecordedReply]:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field
@@ -124,12 +125,12 @@ class Request:
     tools: tuple[Tool, ...] = ()
     key: str = ""
 
-    @property
+    @cached_property
     def prompt(self) -> str:
         """The conversation as JSON: a list of messages."""
         return json.dumps([message.plain() for message in self.messages])
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash of all that shapes the reply: equal requests have the same, whatever their keys."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
