@@ -7,7 +7,6 @@ with ``--data FOLDER`` also on the two published demands.
 import argparse
 import runpy
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,17 +18,18 @@ from oragent.harness import figures
 
 import numpy as np
 
-from oragent.domains.driving import baseline, evaluation, protocol, trials
+from oragent.domains.driving import baseline, protocol, trials
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.cooperative import Cooperative
+from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.evaluation import Bench
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
 HERE = Path(__file__).parent
-KEPT = HERE / evaluation.BASELINE.name
+KEPT = HERE / WEAVING.baseline.name
 Reference = Callable[[], Controller | None]
 REFERENCES: dict[str, Reference] = {
     "SUMO's own": lambda: None,
@@ -48,12 +48,12 @@ def row(mode: str, name: str, bench: Bench, known: Baseline) -> str:
     """One line of the table of scores: all simulations of a mode, none left out."""
     reference = REFERENCES[name]
     seen = trials.run(
-        evaluation.demands(mode, evaluation.SIZES["val"]),
+        WEAVING.demands(mode, WEAVING.sizes["val"]),
         lambda scenario: Trial(bench.drive(scenario, lambda _: reference()), known.throughput(scenario)),
         early=False,
     )
     _, score = figures("score", {case: [trial.selected for trial in seen[case]] for case in seen})
-    found = trials.summary(seen, planned=0)
+    found = trials.summary(seen, WEAVING.names, planned=0)
     light, heavy = (np.mean([trial.selected for trial in of_case]) for of_case in seen.values())
     cases = (found["light"], found["heavy"])
     collisions, speed = (" ".join(f"{case[key]:6.2f}" for case in cases) for key in ("collisions", "mean_speed"))
@@ -74,7 +74,7 @@ def protocol_row(title: str, name: str, pairs: list[dict[int, Scenario]], bench:
 
 def main() -> None:
     """Do what the command line says."""
-    modes = [*evaluation.SEEDS, "protocol"]
+    modes = [*WEAVING.seeds, "protocol"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="simulate SUMO's own drivers anew and keep the figures")
     parser.add_argument("--mode", action="append", choices=modes, help="just this mode; may be repeated")
@@ -84,14 +84,11 @@ def main() -> None:
     names = given.controller or [*REFERENCES]
     with TemporaryDirectory(prefix="driving-") as folder:
         bench = Bench(Path(folder))
-        planned = partial(evaluation.demands, sizes=evaluation.SIZES["val"])
-        road = bench.road(planned("val")[2][0].rules)
         if given.write:
-            every = [
-                scenario for mode in evaluation.SIZES for of_case in planned(mode).values() for scenario in of_case
-            ]
-            baseline.write(KEPT, every, road, bench.folder)
-        known = Baseline(KEPT, road, bench.folder)
+            planned = [WEAVING.demands(mode, sizes) for mode, sizes in WEAVING.sizes.items()]
+            every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
+            baseline.write(KEPT, every, bench.road, bench.folder)
+        known = Baseline(KEPT, bench.road, bench.folder)
         asked = given.mode or modes
         print(HEAD)
         for mode in asked:
@@ -103,7 +100,7 @@ def main() -> None:
 
 def print_protocol(names: list[str], bench: Bench, data: Path | None) -> None:
     """Print the table of the published protocol."""
-    sets = {"eight drawn": [protocol.drawn(seed) for seed in evaluation.PROTOCOL_SEEDS["test"]]}
+    sets = {"eight drawn": [protocol.drawn(seed) for seed in WEAVING.protocol["test"]]}
     if data is not None:
         sets["its files"] = [protocol.files(data)]
     print(PROTOCOL_HEAD)

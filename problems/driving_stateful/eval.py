@@ -13,26 +13,34 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.driver import RememberingDriver
-from oragent.domains.driving.evaluation import FLAGS, SIZES, Named, Setup, evaluate
+from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
 from oragent.domains.driving.network import Road
 
 FUNCTION = "driving_actions"
 SEED = Path("problems/driving_stateful/heuristic.py")
-CALL_LIMIT_S = 2.0  # wall seconds
 
 
 def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None) -> Result:
     """Simulate every demand of the sizes that were asked for."""
     begun = perf_counter()
-    driving_actions.limit_s = CALL_LIMIT_S
+    driving_actions.limit_s = WEAVING.call_limit_s
     setup = Setup(
-        arguments.mode, arguments.sizes, arguments.root_dir, arguments.file_output_prefix, arguments.flags, data
+        WEAVING,
+        arguments.mode,
+        arguments.sizes,
+        arguments.root_dir,
+        arguments.file_output_prefix,
+        arguments.flags,
+        data,
     )
     paint = partial(draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     with seed(arguments.root_dir) if "beside" in setup.flags else nobody() as beside:
-        outcome = evaluate(setup, partial(RememberingDriver, driving_actions), paint, beside)
+        outcome = evaluate(
+            setup, partial(RememberingDriver, driving_actions, limit_s=WEAVING.run_limit_s), paint, beside
+        )
     found, total = figures("score", outcome.scores)
     seconds = {
         "candidate_seconds": round(driving_actions.seconds, 3),
@@ -45,8 +53,8 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
 def seed(root: Path) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
     with Guest(root / SEED, FUNCTION) as guest:
-        guest.limit_s = CALL_LIMIT_S
-        yield partial(RememberingDriver, guest)
+        guest.limit_s = WEAVING.call_limit_s
+        yield partial(RememberingDriver, guest, limit_s=WEAVING.run_limit_s)
 
 
 @contextmanager
@@ -73,4 +81,4 @@ def data_folder() -> Path | None:
 
 
 if __name__ == "__main__":
-    run(partial(score, data=data_folder()), function=FUNCTION, sizes=SIZES, flags=FLAGS)
+    run(partial(score, data=data_folder()), function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS)

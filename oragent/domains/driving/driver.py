@@ -7,7 +7,6 @@ from oragent.errors import CandidateError
 
 __all__ = ["Driver", "Guest", "RememberingDriver", "check_memory"]
 
-RUN_LIMIT_S = 20.0  # wall seconds for all calls of one simulation
 MEMORY_BYTES, MEMORY_DEPTH = 65536, 16
 PLAIN = (type(None), bool, int, float, str)
 
@@ -34,10 +33,11 @@ class Driver:
     Args:
         guest: of the candidate.
         name: of the simulation.
+        limit_s: wall seconds for all calls of the simulation.
     """
 
-    def __init__(self, guest: Guest, name: str) -> None:
-        self._guest, self._name, self._before = guest, name, guest.seconds
+    def __init__(self, guest: Guest, name: str, *, limit_s: float) -> None:
+        self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
     def announce(self, second: int) -> None:
         """Say in failures which second it is."""
@@ -45,8 +45,8 @@ class Driver:
 
     def __call__(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
         """Return what the candidate answers."""
-        if self._guest.seconds - self._before > RUN_LIMIT_S:
-            raise CandidateError(f"took more than {RUN_LIMIT_S:g} s for the calls of one simulation", "timeout")
+        if self._guest.seconds - self._before > self._limit_s:
+            raise CandidateError(f"took more than {self._limit_s:g} s for the calls of one simulation", "timeout")
         return self._ask(edge_info, vehicles_info)
 
     def _ask(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:
@@ -56,8 +56,8 @@ class Driver:
 class RememberingDriver(Driver):
     """Also hands the candidate what it returned in the second before; every simulation begins with an empty memory."""
 
-    def __init__(self, guest: Guest, name: str) -> None:
-        super().__init__(guest, name)
+    def __init__(self, guest: Guest, name: str, *, limit_s: float) -> None:
+        super().__init__(guest, name, limit_s=limit_s)
         self._memory: dict[Any, Any] = {}
 
     def _ask(self, edge_info: dict[str, Any], vehicles_info: list[dict[str, Any]]) -> Any:

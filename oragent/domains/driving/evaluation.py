@@ -12,38 +12,16 @@ from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller
-from oragent.domains.driving.demand import CASES
+from oragent.domains.driving.courses import Course
 from oragent.domains.driving.drive import Backend, Drive, drive
 from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import Rules
-from oragent.domains.driving.scenario import HORIZON, Scenario
+from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
-__all__ = [
-    "BASELINE",
-    "FLAGS",
-    "PROTOCOL_SEEDS",
-    "SEEDS",
-    "SIZES",
-    "Bench",
-    "Named",
-    "Outcome",
-    "Setup",
-    "demands",
-    "evaluate",
-]
+__all__ = ["FLAGS", "Bench", "Named", "Outcome", "Setup", "evaluate"]
 
-SIZES = {mode: tuple(CASES) for mode in ("train", "val", "test")}  # trials a route and second: light and heavy
-SEEDS = {  # of the demand; those of ``fresh`` are no mode's, for a last look
-    "train": range(1, 3),
-    "val": range(42, 58),
-    "test": range(101, 131),
-    "fresh": range(1001, 1021),
-}
-HORIZONS = {"train": 300, "val": HORIZON, "test": HORIZON, "fresh": HORIZON}  # s
-PROTOCOL_SEEDS = {"train": range(0), "val": range(42, 43), "test": range(101, 109)}  # none in train, which is quick
-BASELINE = Path("problems/driving/sumo_throughput.json")
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
     "beside": "likewise, with the seed's drive on the same demand beside it",
@@ -60,14 +38,16 @@ class Setup:
     """What an evaluation is asked to do.
 
     Attributes:
+        course: the demands of the problem.
         mode: ``train``, ``val`` or ``test``.
-        sizes: the cases: 2, 3 or both.
+        sizes: which of its cases.
         root: project root, for the throughputs of SUMO's own drivers.
         prefix: of files that are saved.
         flags: of `FLAGS`.
         data: folder with the published demands; None: they are left out.
     """
 
+    course: Course
     mode: str
     sizes: tuple[int, ...]
     root: Path
@@ -91,13 +71,8 @@ class Outcome:
     features: tuple[int, int, int]
 
 
-def demands(mode: str, sizes: tuple[int, ...]) -> dict[int, list[Scenario]]:
-    """What is simulated in a mode, or on ``fresh`` demands, for each case."""
-    return {size: [Scenario(size, seed, HORIZONS[mode]) for seed in SEEDS[mode]] for size in sizes}
-
-
 def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside: Named | None = None) -> Outcome:
-    """Simulate every demand of the sizes that were asked for, then, but in mode train, the published protocol.
+    """Simulate every demand of the sizes that were asked for, then the published protocol where there is one.
 
     Args:
         setup: what to do.
@@ -109,19 +84,19 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
         CandidateError: if the controller answers with anything but one valid action a vehicle.
         ProblemError: if SUMO is not installed or fails, or the published demands are not as expected.
     """
-    pairs = {} if setup.data is None else {"paper_files": [protocol.files(setup.data)]}  # before the long work
-    pairs = {"paper_protocol": [protocol.drawn(number) for number in PROTOCOL_SEEDS[setup.mode]], **pairs}
+    pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
+    pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
     with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
         bench = Bench(Path(name), _backend(setup.flags))
-        planned = demands(setup.mode, setup.sizes)
-        baseline = Baseline(setup.root / BASELINE, bench.road(planned[setup.sizes[0]][0].rules), bench.folder)
+        planned = setup.course.demands(setup.mode, setup.sizes)
+        baseline = Baseline(setup.root / setup.course.baseline, bench.road, bench.folder)
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller), baseline.throughput(scenario)),
             early=setup.mode == "val",
         )
         every = [trial for of_case in seen.values() for trial in of_case]
-        found = trials.summary(seen, planned=sum(map(len, planned.values())))
+        found = trials.summary(seen, setup.course.names, planned=sum(map(len, planned.values())))
         for title, of_title in filter(itemgetter(1), pairs.items()):
             found[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
         if paint is not None:

@@ -25,6 +25,7 @@ LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0  # m; twice as wide as long ones would be t
 INCHES, DPI = (12.0, 4.6), 80
 FRAME_MS, PALETTE = 100, 64  # milliseconds a frame, colours
 APART_S = 60  # between two moments
+ENTRY = 20.0  # m; most change as soon as they are past it
 
 
 def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
@@ -60,9 +61,9 @@ def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
 
 
 def weaving(ended: Drive, road: Road, second: int) -> int:
-    """Count the vehicles on E0 that move and must still change lanes."""
+    """Count the vehicles that move, have come some way on E0 and must still change lanes."""
     known = {one.vehicle: one for one in ended.scenario.departures}
-    states = [state for state in ended.seconds[second].states if state.speed > 1.0]
+    states = [state for state in ended.seconds[second].states if state.speed > 1.0 and state.position > ENTRY]
     return sum(state.lane not in road.exits[road.plan.routes[known[state.vehicle].route][1]] for state in states)
 
 

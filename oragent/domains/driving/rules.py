@@ -30,6 +30,7 @@ class Rules:
         published: count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds
             before each second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the
             simulation ends when all have arrived.
+        label: what names of scenarios end with.
     """
 
     plan: Plan
@@ -39,9 +40,10 @@ class Rules:
     ssm: tuple[str, ...]
     watched: str
     published: bool = False
+    label: str = ""
 
 
-def ours(plan: Plan) -> Rules:
+def ours(plan: Plan, label: str = "") -> Rules:
     """Our rules on a road: vehicles enter as fast as is safe, and only what a controller can influence is counted."""
     return Rules(
         plan=plan,
@@ -52,6 +54,7 @@ def ours(plan: Plan) -> Rules:
         # 1.5 s at the speed limit are 21 m: pairs farther than 30 cost most of the time in a jam.
         ssm=(*SSM, "--device.ssm.range", "30"),
         watched="".join((f"edge:{EDGE}\n", *(f"junction:{name}\n" for name in ENDS))),
+        label=label,
     )
 
 
@@ -65,4 +68,5 @@ PUBLISHED = Rules(
     ssm=SSM,
     watched="",
     published=True,
+    label="published protocol",
 )

@@ -47,9 +47,9 @@ class Scenario:
     @property
     def name(self) -> str:
         """Such as ``heavy, demand seed 42``."""
-        protocol = ", published protocol" if self.rules.published else ""
+        special = f", {self.rules.label}" if self.rules.label else ""
         demanded = "demand from a file" if self.given else f"demand seed {self.seed}"
-        return f"{CASES[self.trials]}, {demanded}{protocol}"
+        return f"{CASES[self.trials]}, {demanded}{special}"
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:

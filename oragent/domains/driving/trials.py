@@ -7,7 +7,6 @@ from statistics import fmean, stdev
 from typing import Any
 
 from oragent.domains.driving import metrics
-from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import Scenario
 
@@ -40,16 +39,19 @@ class Trial:
         return metrics.selected(self.ended.figures, self.reference)
 
 
-def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[Scenario]]:
+def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iterator[list[tuple[int, Scenario]]]:
     """Cut the demands of all cases into blocks in which every case has the same number of them.
 
     Args:
         demands: for each case equally many.
         size: how many of a case are in a block, but for the last one.
+
+    Yields:
+        Demands, each after its case.
     """
     count = min(map(len, demands.values()))
     for begin in range(0, count, size):
-        yield [scenario for of_case in demands.values() for scenario in of_case[begin : begin + size]]
+        yield [(case, one) for case, of_case in demands.items() for one in of_case[begin : begin + size]]
 
 
 def run(
@@ -67,8 +69,8 @@ def run(
     """
     seen: dict[int, list[Trial]] = {case: [] for case in demands}
     for block in blocks(demands):
-        for scenario in block:
-            seen[scenario.trials].append(simulate(scenario))
+        for case, scenario in block:
+            seen[case].append(simulate(scenario))
         if early and _is_hopeless([trial.selected for of_case in seen.values() for trial in of_case]):
             break
     return seen
@@ -78,11 +80,12 @@ def _is_hopeless(scores: Sequence[float]) -> bool:
     return len(scores) > 1 and fmean(scores) + 2.0 * stdev(scores) / math.sqrt(len(scores)) < HOPELESS
 
 
-def summary(seen: Mapping[int, Sequence[Trial]], planned: int) -> dict[str, Any]:
+def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:
     """Sum up what a person or a model should see, beside the score itself.
 
     Args:
         seen: for each case its trials.
+        names: of the cases.
         planned: how many simulations there would have been.
     """
     every = [trial for of_case in seen.values() for trial in of_case]
@@ -99,7 +102,7 @@ def summary(seen: Mapping[int, Sequence[Trial]], planned: int) -> dict[str, Any]
         "paper_score": _mean_of_means(seen, lambda trial: metrics.paper_score(trial.ended.figures)),
         "lost_by": _losses(every),
     }
-    return found | {CASES[case]: _case(of_case) for case, of_case in seen.items()}
+    return found | {names[case]: _case(of_case) for case, of_case in seen.items()}
 
 
 def cell(seen: Mapping[int, Sequence[Trial]]) -> tuple[int, int, int]:

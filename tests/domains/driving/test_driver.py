@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.domains.driving.driver import MEMORY_BYTES, RUN_LIMIT_S, Driver, RememberingDriver, check_memory
+from oragent.domains.driving.driver import MEMORY_BYTES, Driver, RememberingDriver, check_memory
 from oragent.errors import CandidateError
 
 
@@ -25,19 +25,19 @@ class Fake:
 
 
 def test_all_calls_of_one_simulation_have_a_limit_and_the_next_simulation_has_it_anew() -> None:
-    guest = Fake([], takes=RUN_LIMIT_S / 2)
-    first = Driver(guest, "light")
+    guest = Fake([], takes=10.0)
+    first = Driver(guest, "light", limit_s=20.0)
     for _ in range(3):
         first({}, [])
     with pytest.raises(CandidateError, match="took more than 20 s for the calls of one simulation") as caught:
         first({}, [])
     assert caught.value.status == "timeout"
-    Driver(guest, "heavy")({}, [])
+    Driver(guest, "heavy", limit_s=20.0)({}, [])
 
 
 def test_failures_know_simulation_and_second() -> None:
     guest = Fake()
-    Driver(guest, "heavy, demand seed 42").announce(7)
+    Driver(guest, "heavy, demand seed 42", limit_s=20.0).announce(7)
     assert guest.where == "heavy, demand seed 42, second 7"
 
 
@@ -47,7 +47,7 @@ def test_a_memory_comes_back_in_the_next_second_and_begins_empty_in_each_simulat
 
     guest = Fake(count)
     for _ in range(2):
-        driver = RememberingDriver(guest, "light")
+        driver = RememberingDriver(guest, "light", limit_s=20.0)
         assert [driver({}, []) for _ in range(3)] == [[0], [1], [2]]
 
 
@@ -69,7 +69,7 @@ def test_a_memory_comes_back_in_the_next_second_and_begins_empty_in_each_simulat
 )
 def test_a_memory_that_is_none_is_refused_in_one_line(answer: Any, said: str) -> None:
     with pytest.raises(CandidateError, match=said) as caught:
-        RememberingDriver(Fake(answer), "light")({}, [])
+        RememberingDriver(Fake(answer), "light", limit_s=20.0)({}, [])
     assert caught.value.status == "invalid"
     assert "\n" not in str(caught.value)
 

@@ -12,6 +12,7 @@ import pytest
 from oragent.domains.driving import baseline, evaluation, installation, network
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.cooperative import Cooperative
+from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.errors import ProblemError
@@ -94,8 +95,8 @@ def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.Monkey
 
 
 def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road, tmp_path: Path) -> None:
-    kept = Baseline(FOLDER / "sumo_throughput.json", road, tmp_path)
-    none = Baseline(tmp_path / "missing.json", road, tmp_path)
+    kept = Baseline(FOLDER / "sumo_throughput.json", lambda rules: road, tmp_path)
+    none = Baseline(tmp_path / "missing.json", lambda rules: road, tmp_path)
     scenario = Scenario(2, 1, horizon=300)
     assert kept.throughput(scenario) == none.throughput(scenario) > 0
 
@@ -104,19 +105,19 @@ def test_every_scenario_of_the_problem_has_a_kept_throughput() -> None:
     figures = json.loads((FOLDER / "sumo_throughput.json").read_text())["figures"]
     wanted = {
         (scenario.trials, scenario.seed, scenario.horizon)
-        for mode, sizes in evaluation.SIZES.items()
-        for of_case in evaluation.demands(mode, sizes).values()
+        for mode, sizes in WEAVING.sizes.items()
+        for of_case in WEAVING.demands(mode, sizes).values()
         for scenario in of_case
     }
     assert {(one["trials"], one["seed"], one["horizon"]) for one in figures} == wanted
     assert len(wanted) == 2 * (2 + 16 + 30)
 
 
-def test_no_mode_sees_the_demands_of_another() -> None:
-    seeds = [set(of_mode) for of_mode in evaluation.SEEDS.values()]
+@pytest.mark.parametrize("course", [WEAVING, LONG], ids=["weaving", "long"])
+def test_no_mode_sees_the_demands_of_another(course: Course) -> None:
+    seeds = [set(of_mode) for of_mode in course.seeds.values()]
     assert sum(map(len, seeds)) == len(set().union(*seeds))
-    assert all(len(of_mode) > 1 for of_mode in seeds)
-    assert set(evaluation.PROTOCOL_SEEDS["val"]).isdisjoint(evaluation.PROTOCOL_SEEDS["test"])
+    assert set(WEAVING.protocol["val"]).isdisjoint(WEAVING.protocol["test"])
 
 
 def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: Path) -> None:
@@ -126,7 +127,7 @@ def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: P
     data.mkdir()
     for name in ("light", "heavy"):
         (data / f"{name}.txt").write_text("0 1 p,3 2 t,5 2 b")
-    setup = evaluation.Setup("train", (2,), ROOT, prefix=f"{tmp_path}/", data=data)
+    setup = evaluation.Setup(WEAVING, "train", (2,), ROOT, prefix=f"{tmp_path}/", data=data)
     found = evaluation.evaluate(setup, lambda name: Cooperative(), paint=lambda ended, road: seen.update(ended))
     assert list(found.scores) == [2]
     assert len(found.scores[2]) == 2
@@ -161,17 +162,17 @@ def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monke
     scenario = Scenario(2, 1, horizon=60)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 7)
     file = tmp_path / "kept.json"
-    baseline.write(file, [scenario], road, tmp_path)
+    baseline.write(file, [scenario], lambda rules: road, tmp_path)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
-    assert Baseline(file, road, tmp_path).throughput(scenario) == 7
+    assert Baseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
     monkeypatch.setattr(installation, "versions", lambda: "9.9 9.9")
-    assert Baseline(file, road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
+    assert Baseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
 
 
 def test_a_broken_file_of_figures_is_named(road: Road, tmp_path: Path) -> None:
     (tmp_path / "kept.json").write_text("{}")
     with pytest.raises(ProblemError, match=r"kept.json is broken .*references.py --write"):
-        Baseline(tmp_path / "kept.json", road, tmp_path)
+        Baseline(tmp_path / "kept.json", lambda rules: road, tmp_path)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.domains.driving import trials
+from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.metrics import Figures, features, loss, score, selected
 from oragent.domains.driving.scenario import Scenario
@@ -28,11 +29,11 @@ def trial(scenario: Scenario, figures: Figures) -> Trial:
 
 def test_blocks_take_equally_many_of_each_case_and_leave_none_out() -> None:
     blocks = list(trials.blocks(DEMANDS))
-    assert [[(one.trials, one.seed) for one in block] for block in blocks[:1]] == [
+    assert [[(case, one.seed) for case, one in block] for block in blocks[:1]] == [
         [(2, 0), (2, 1), (2, 2), (2, 3), (3, 0), (3, 1), (3, 2), (3, 3)]
     ]
     assert [len(block) for block in blocks] == [8, 8, 4]
-    assert sorted((one.trials, one.seed) for block in blocks for one in block) == [
+    assert sorted((case, one.seed) for block in blocks for case, one in block) == [
         (t, s) for t in (2, 3) for s in range(10)
     ]
 
@@ -45,7 +46,7 @@ def test_who_cannot_win_ends_after_a_block(collisions: int, done: int) -> None:
     seen = trials.run(DEMANDS, simulate, early=True)
     assert sum(map(len, seen.values())) == done
     assert {len(of_case) for of_case in seen.values()} == {done // 2}
-    assert trials.summary(seen, planned=20)["simulations"] == {"done": done, "planned": 20}
+    assert trials.summary(seen, CASES, planned=20)["simulations"] == {"done": done, "planned": 20}
     assert sum(map(len, trials.run(DEMANDS, simulate, early=False).values())) == 20
 
 
@@ -65,7 +66,7 @@ def test_no_simulation_counts_less_than_minus_a_hundred(collisions: int, through
 def test_metrics_keep_the_truth_beside_the_score_that_selects() -> None:
     figures = iter([crashed(9), CALM, CALM, CALM])
     seen = trials.run({2: DEMANDS[2][:2], 3: DEMANDS[3][:2]}, lambda one: trial(one, next(figures)), early=True)
-    found = trials.summary(seen, planned=4)
+    found = trials.summary(seen, CASES, planned=4)
     assert found["true_score"] == pytest.approx(fmean([fmean([-125, 100]), 100]))
     assert found["worst"] == {"demand": "light, demand seed 0", "score": -125.0, "paper_score": -125.0}
     assert found["standard_error"] == pytest.approx(math.sqrt(stdev([-100, 100]) ** 2 / 2) / 2)
@@ -75,7 +76,7 @@ def test_metrics_keep_the_truth_beside_the_score_that_selects() -> None:
 
 def test_one_simulation_a_case_has_no_standard_error() -> None:
     seen = {2: [trial(DEMANDS[2][0], CALM)]}
-    assert trials.summary(seen, planned=1)["standard_error"] is None
+    assert trials.summary(seen, CASES, planned=1)["standard_error"] is None
 
 
 @given(
