@@ -23,13 +23,13 @@ from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.cooperative import Cooperative
-from oragent.domains.driving.courses import WEAVING
+from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.evaluation import Bench
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
 HERE = Path(__file__).parent
-KEPT = HERE / WEAVING.baseline.name
+ROOT = HERE.parents[1]
 Reference = Callable[[], Controller | None]
 REFERENCES: dict[str, Reference] = {
     "SUMO's own": lambda: None,
@@ -85,10 +85,9 @@ def main() -> None:
     with TemporaryDirectory(prefix="driving-") as folder:
         bench = Bench(Path(folder))
         if given.write:
-            planned = [WEAVING.demands(mode, sizes) for mode, sizes in WEAVING.sizes.items()]
-            every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
-            baseline.write(KEPT, every, bench.road, bench.folder)
-        known = Baseline(KEPT, bench.road, bench.folder)
+            for course in (WEAVING, LONG):
+                keep(course, bench)
+        known = Baseline(ROOT / WEAVING.baseline, bench.road, bench.folder)
         asked = given.mode or modes
         print(HEAD)
         for mode in asked:
@@ -96,6 +95,13 @@ def main() -> None:
                 print(row(mode, name, bench, known), flush=True)
         if "protocol" in asked:
             print_protocol(names, bench, given.data)
+
+
+def keep(course: Course, bench: Bench) -> None:
+    """Simulate SUMO's own drivers on all demands of a course, and keep their throughputs."""
+    planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items()]
+    every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
+    baseline.write(ROOT / course.baseline, every, bench.road, bench.folder)
 
 
 def print_protocol(names: list[str], bench: Bench, data: Path | None) -> None:
