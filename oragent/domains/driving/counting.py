@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean, pvariance
+from statistics import fmean
+
+import numpy as np
 
 from oragent.domains.driving import outputs
 from oragent.domains.driving.metrics import Figures
@@ -31,7 +33,7 @@ def count(seconds: Sequence[Second], work: Path, road: Road, rules: Rules) -> Fi
     # Published speeds are looked at before each second, so that those after the last one are not seen.
     seen = seconds[:-1] if rules.published else seconds
     speeds = [state.speed for second in seen for state in second.states]
-    mean, variance = (fmean(speeds), pvariance(speeds)) if speeds else (0.0, 0.0)
+    mean, variance = (float(np.mean(speeds)), float(np.var(speeds))) if speeds else (0.0, 0.0)
     entered = {name: time for time, second in enumerate(seconds) for name in second.departed}
     times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
     places = _change_places(seconds)
