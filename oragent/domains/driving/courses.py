@@ -49,7 +49,7 @@ class Course:
     protocol: Mapping[str, Sequence[int]]
     baseline: Path
     call_limit_s: float = 2.0
-    run_limit_s: float = 20.0
+    run_limit_s: float = 120.0
 
     @property
     def names(self) -> dict[int, str]:
