@@ -12,7 +12,7 @@ class Recorded:
     """Gives recorded replies, with the tool calls in them.
 
     Args:
-        replies: by key and digest of the request that each answered.
+        replies: Recorded replies by key and digest of the request that each answered.
     """
 
     def __init__(self, replies: Mapping[tuple[str, str], Reply]) -> None:
