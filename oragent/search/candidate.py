@@ -16,11 +16,11 @@ class Parent(Protocol):
 
     @property
     def id(self) -> str:
-        """Its name in a line of descent."""
+        """Name in a line of descent."""
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,12 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """Its name until its round is committed."""
+        """Name until its round is committed."""
         return self.fingerprint
 
     @property
     def score(self) -> float | None:
-        """In the problem's natural units; None for a failure."""
+        """Score in the problem's natural units; None for a failure."""
         return self.evaluation.score
 
 
@@ -77,12 +77,12 @@ class Committed:
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
         return self.candidate.source
 
     @property
     def score(self) -> float | None:
-        """In the problem's natural units; None for a failure."""
+        """Score in the problem's natural units; None for a failure."""
         return self.candidate.evaluation.score
 
     @property

@@ -47,7 +47,7 @@ class StrategySettings:
     Attributes:
         name: ``auto`` is ``or_agent`` with a model and ``gp`` without; a path that ends in ``.py`` is a strategy of
             one's own.
-        file: Such a file, as a run keeps it.
+        file: File of a strategy, as a run keeps it.
         options: Settings that a strategy of one's own takes.
         temperature: Greed in choosing parents: share of the ranking over which the weight falls by a factor e.
         window: Rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
@@ -121,7 +121,7 @@ def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """Build a configuration.
 
     Args:
-        path: A YAML file; None: the defaults.
+        path: Path of a YAML file; None: the defaults.
         overrides: ``section.key=value`` each, the value in YAML; they win over the file.
 
     Raises:

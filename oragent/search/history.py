@@ -103,8 +103,8 @@ def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], fl
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
 
     Args:
-        history: The candidates of every round, by its number; the seed is the first.
-        fitness: Turns a score so that more is better.
+        history: Candidates of every round, by its number; the seed is the first.
+        fitness: Function that turns a score so that more is better.
 
     Returns:
         In [0, 1]; 0 for a round without a candidate.

@@ -57,7 +57,7 @@ class Desk:
 
     @property
     def replies(self) -> Replies:
-        """Where replies are kept."""
+        """Table of the replies."""
         return self.store.replies
 
     def model(self, role: str) -> Model:
@@ -146,17 +146,17 @@ class Run:
 
     @property
     def used(self) -> Spent:
-        """What it has used of what it may."""
+        """Spending so far, against what it may use."""
         return self.case.used
 
     @property
     def replies(self) -> list[RecordedReply]:
-        """What a model answered it, in order; those of branches are theirs."""
+        """Replies that it got, in order; those of branches are theirs."""
         return self.case.replies
 
     @property
     def problem(self) -> Problem:
-        """What is searched."""
+        """Problem that is searched."""
         return self.desk.problem
 
     @property

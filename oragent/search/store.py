@@ -60,8 +60,8 @@ class Store:
     """The database of one run.
 
     Args:
-        path: The file, made if it is missing.
-        readonly: Never write to it, as reports do.
+        path: Path of the file, which is made if it is missing.
+        readonly: Whether it is never written to, as for reports.
 
     Raises:
         StoreError: if it cannot be opened, is corrupted, or was written by another version.
@@ -130,7 +130,7 @@ class Store:
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
-        """What each committed round used, in round order."""
+        """Spending of each committed round, in round order."""
         rows = self._db.rows("SELECT * FROM rounds ORDER BY round")
         return {row["round"]: Spent(**json.loads(row["spent"])) for row in rows}
 

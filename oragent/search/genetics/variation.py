@@ -70,11 +70,11 @@ def vary(
     dropped, and so are comments.
 
     Args:
-        parent: A program that passes ``syntax.check``.
+        parent: Program that passes ``syntax.check``.
         mate: Another one that a sub-expression may be taken from.
         function: Name of the function that evolves.
         primitives: Expressions over its parameters that can be combined element by element with what it returns.
-        rng: The only source of randomness.
+        rng: Only source of randomness.
         most: Nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
 
     Raises:

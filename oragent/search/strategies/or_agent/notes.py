@@ -70,7 +70,7 @@ class TreeNote:
     Attributes:
         elitist: Whether it began at the best program ever, alone.
         start: Ids of the programs at its root.
-        nodes: The root and all ideas, in the order of their numbers.
+        nodes: Nodes of the tree, the root and all ideas, in the order of their numbers.
     """
 
     elitist: bool
