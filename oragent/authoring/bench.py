@@ -30,7 +30,7 @@ class Child(Protocol):
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
 
     @property
     def operator(self) -> str:
