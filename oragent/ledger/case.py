@@ -27,7 +27,7 @@ class Desk(Protocol):
 
     @property
     def replies(self) -> Replies:
-        """Where replies are kept."""
+        """Table of the replies."""
 
     def model(self, role: str) -> Model:
         """Who is asked in a role.

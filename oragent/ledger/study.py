@@ -99,7 +99,7 @@ class Study:
 
     @property
     def spent(self) -> Spent:
-        """What all cases have used so far."""
+        """Spending of all cases so far."""
         used = [one.spent for one in self._finished.values()] + [case.used for case in self._active.values()]
         total = sum(used, Spent())
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
