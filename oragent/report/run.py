@@ -69,7 +69,7 @@ class RunData:
 
     @property
     def gain(self) -> Gain:
-        """What the search gained on the seed."""
+        """Gain of the search on the seed."""
         return self.gain_of(self.best.candidate.evaluation.score)
 
     def gain_of(self, score: float | None) -> Gain:
