@@ -60,8 +60,8 @@ def parse_arguments(
     """Read the arguments of the contract, and an evaluator's own.
 
     Args:
-        sizes: The problem sizes of each mode.
-        argv: The command line without the program's name; default: the process's own.
+        sizes: Problem sizes of each mode.
+        argv: Command line without the program's name; default: the process's own.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
 
