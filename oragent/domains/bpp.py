@@ -125,7 +125,7 @@ def check(instance: Instance, assignment: Any) -> NDArray[np.int64]:
     """Make sure that a claimed packing holds every item and overfills no bin.
 
     Args:
-        instance: The items.
+        instance: Items to pack.
         assignment: Anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
 
     Returns:

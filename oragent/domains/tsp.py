@@ -156,7 +156,7 @@ def check(instance: Instance, tour: Any) -> NDArray[np.int64]:
     """Make sure that a claimed tour visits every city once.
 
     Args:
-        instance: The cities.
+        instance: Cities to visit.
         tour: Anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
 
     Returns:

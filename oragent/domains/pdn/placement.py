@@ -68,7 +68,7 @@ def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         sites: Hundred sites, each a probe and its keep-outs.
-        network: The network of all instances.
+        network: Network of all instances.
 
     Raises:
         ValueError: if there is no such mode.

@@ -54,7 +54,7 @@ class Decoder(nn.Module):
 
         Args:
             first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
-            left: The ``k`` nodes left.
+            left: Nodes left, ``k`` of them.
             last: ``(batch, 1, 128 + extra)`` where the tour stands.
 
         Returns:
@@ -138,7 +138,7 @@ class TspLehd(nn.Module):
 
         Args:
             coordinates: ``(batch, n, 2)`` in the unit square.
-            start: The first city.
+            start: First city.
             bias: ``(batch, n, n)``, added to the logits of row ``current``.
 
         Returns:
