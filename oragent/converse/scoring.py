@@ -76,8 +76,8 @@ class Contrast:
     """One side against another, paired by decision agent.
 
     Attributes:
-        better: The side that is claimed to be better.
-        other: The other side.
+        better: Side that is claimed to be better.
+        other: Other side of the pair.
         pairs: Number of decision agents that both sides had.
         scores: Mean score of either side over the pairs, the better one first.
         successes: Share of successes of either side over the pairs.

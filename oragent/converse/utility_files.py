@@ -23,7 +23,7 @@ class UtilitySet:
     """What a file of utilities holds.
 
     Attributes:
-        targets: The utilities, in the order of the file, each with its first maximiser.
+        targets: Utilities in the order of the file, each with its first maximiser.
         warnings: One line for each that cannot do all that a utility should.
     """
 

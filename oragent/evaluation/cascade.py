@@ -42,7 +42,7 @@ def with_train(full: Evaluation, quick: Evaluation) -> Evaluation:
 
 
 def name_on_train(fingerprint: str) -> str:
-    """Under which the evaluation of a program on ``train`` is kept."""
+    """Key under which the evaluation of a program on ``train`` is kept."""
     return _named("train", fingerprint)
 
 

@@ -77,7 +77,7 @@ class Reading:
     """A table together with what is wrong with its file.
 
     Attributes:
-        table: The cells; None where the file is empty.
+        table: Cells of the file; None where it is empty.
         flaws: One sentence each, with the line; none in a clean file.
     """
 
