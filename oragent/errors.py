@@ -48,8 +48,8 @@ class CandidateError(OragentError):
     """A candidate returned something wrong, raised, or died.
 
     Attributes:
-        status: how the evaluation ended, a value of ``oragent.protocol.Status``.
-        traceback: the candidate's own traceback, empty where there is none.
+        status: Status with which the evaluation ended, a value of ``oragent.protocol.Status``.
+        traceback: Traceback of the candidate, empty where there is none.
     """
 
     def __init__(self, message: str, status: str = "invalid", traceback: str = "") -> None:

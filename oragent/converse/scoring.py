@@ -16,19 +16,19 @@ class Scored:
     """How one conversation, or what stands in for one, ended.
 
     Attributes:
-        agent: the optimisation agent, such as ``T-P-P``.
-        paradigm: how the model was used, such as ``conversation``.
-        model: the language model of the optimisation agent; empty for rules.
-        utility: position of the decision agent's utility in its set.
-        school: name of its school.
-        direction: where it wants its school.
-        role: who it plays; empty where that makes no difference, as with the default schedule.
-        style: vague or precise; likewise.
-        feedback: binary or rich; likewise.
-        score: utility over the greatest possible, 0 to 1.
-        success: whether the greatest possible was reached.
-        turns: messages of the decision agent.
-        calls: calls of the solver.
+        agent: Name of the optimisation agent, such as ``T-P-P``.
+        paradigm: Paradigm in which the model was used, such as ``conversation``.
+        model: Name of the optimisation agent's language model; empty for rules.
+        utility: Position of the decision agent's utility in its set.
+        school: Name of the decision agent's school.
+        direction: Direction in which the decision agent wants its school's start time.
+        role: Role that the decision agent plays; empty where that makes no difference, as with the default schedule.
+        style: Style of the decision agent, vague or precise; empty likewise.
+        feedback: Feedback to the decision agent, binary or rich; empty likewise.
+        score: Utility over the greatest possible, 0 to 1.
+        success: Whether the greatest possible utility was reached.
+        turns: Number of messages of the decision agent.
+        calls: Number of calls of the solver.
     """
 
     agent: str
@@ -57,11 +57,11 @@ class Summary:
     """The means of a group.
 
     Attributes:
-        cases: number of conversations.
-        score: mean score with its interval.
-        success: share of successes with its interval.
-        turns: mean number of turns.
-        calls: mean number of calls of the solver.
+        cases: Number of conversations.
+        score: Mean score with its interval.
+        success: Share of successes with its interval.
+        turns: Mean number of turns.
+        calls: Mean number of calls of the solver.
     """
 
     cases: int
@@ -76,13 +76,13 @@ class Contrast:
     """One side against another, paired by decision agent.
 
     Attributes:
-        better: the side that is claimed to be better.
-        other: the other side.
-        pairs: number of decision agents that both sides had.
-        scores: mean score of either side over the pairs, the better one first.
-        successes: share of successes of either side over the pairs.
-        score_p: one-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
-        success_p: one-sided exact McNemar test of success, adjusted.
+        better: Side that is claimed to be better.
+        other: Other side of the pair.
+        pairs: Number of decision agents that both sides had.
+        scores: Mean score of either side over the pairs, the better one first.
+        successes: Share of successes of either side over the pairs.
+        score_p: One-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
+        success_p: One-sided exact McNemar test of success, adjusted.
     """
 
     better: str
@@ -108,8 +108,8 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
     """The means of each group with bootstrap intervals, groups in the order in which they first appear.
 
     Args:
-        cases: what to sum up.
-        by: attributes of ``Scored`` whose values make a group; none for one group of all.
+        cases: Cases to sum up.
+        by: Attributes of ``Scored`` whose values make a group; none for one group of all.
 
     Raises:
         ConfigError: ``by`` names no attribute that groups.
@@ -139,9 +139,9 @@ def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     agent of the same utility.
 
     Args:
-        cases: those of all sides.
-        by: what the sides differ in: ``agent``, ``paradigm`` or ``model``.
-        better: the side that is claimed to be better, such as ``T-P-P``.
+        cases: Cases of all sides.
+        by: Attribute in which the sides differ: ``agent``, ``paradigm`` or ``model``.
+        better: Side that is claimed to be better, such as ``T-P-P``.
 
     Raises:
         ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.

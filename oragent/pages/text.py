@@ -20,7 +20,7 @@ class DiffLine:
 
     Attributes:
         kind: ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out.
-        text: the line, with its mark in front.
+        text: Text of the line, with its mark in front.
     """
 
     kind: str
