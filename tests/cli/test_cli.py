@@ -149,7 +149,7 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     folder = only_run(tmp_path)
     with closing(sqlite3.connect(folder / "run.db")) as db:
-        replies = db.execute("SELECT role, tokens_in, tokens_out, reply FROM replies").fetchall()
+        replies = db.execute("SELECT role, tokens_in, tokens_out, text FROM replies").fetchall()
         rejected = db.execute(
             "SELECT COUNT(*) FROM candidates JOIN evaluations USING (fingerprint) WHERE status = 'rejected'"
         )
