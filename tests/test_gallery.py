@@ -7,12 +7,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "problems"
-PAGES = runpy.run_path(str(ROOT / "tests" / "benchmarks" / "gallery_pages.py"))["pages"]()
+PAGES = runpy.run_path(str(ROOT / "docs" / "tools" / "gallery_pages.py"))["pages"]()
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_is_made_from_what_the_problem_says_today(name: str) -> None:
-    assert (GALLERY / name).read_text() == PAGES[name], "run python tests/benchmarks/make_gallery.py"
+    assert (GALLERY / name).read_text() == PAGES[name], "run python docs/tools/make_gallery.py"
 
 
 def test_there_is_a_page_and_a_picture_for_each_link_and_no_other() -> None:

@@ -17,7 +17,7 @@ from oragent.programs.syntax import Signature, signature
 from oragent.sandbox import Limits
 from oragent.settings import STRICT, explain
 
-__all__ = ["Feature", "LimitSettings", "Problem", "available", "find", "load"]
+__all__ = ["Feature", "LimitSettings", "Problem", "available", "find", "load", "project"]
 
 
 @checked(frozen=True, config=STRICT)
@@ -132,6 +132,14 @@ def load(folder: Path) -> Problem:
         signature=signature(seed, about.function),
         knowledge=knowledge.read_text(encoding="utf-8") if knowledge.is_file() else "",
     )
+
+
+def project(given: Path | None = None) -> Path:
+    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here."""
+    if given:
+        return given.resolve()
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
 
 
 def available(root: Path) -> Iterator[Problem]:

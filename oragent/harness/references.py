@@ -39,7 +39,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
         means = {size: float(one["mean"]) for size, one in known["sets"].get(arguments.mode, {}).items()}
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as fault:
         reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"
-        told = "restore it, or make it anew with tests/benchmarks/make_references.py"
+        told = "restore it, or make it anew with docs/tools/make_references.py"
         raise ProblemError(f"{path} cannot be read as references ({reason}); {told}") from None
     return {
         f"gap_percent_{size}": round(sign * 100 * (float(np.mean(measured)) / means[size] - 1), 4)

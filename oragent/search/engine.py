@@ -48,6 +48,11 @@ class Progress:
     best: Elite
     candidates: Sequence[Candidate]
 
+    def __str__(self) -> str:
+        failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
+        failures = f", {failed} of the latest {len(self.candidates)} failed" if failed else ""
+        return f"{self.spent.evaluations} evaluations, best {self.best.score:.6g}, seed {self.seed.score:.6g}{failures}"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -69,7 +74,7 @@ class Outcome:
 class Observer(Protocol):
     """Watches a run."""
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress, /) -> None:
         """Take note of a committed round."""
 
 
@@ -156,6 +161,7 @@ class Engine:
         finally:
             for task in flying.values():
                 task.cancel()
+            await asyncio.gather(*flying.values(), return_exceptions=True)
         return self._outcome(progress)
 
     async def _score_seed(self) -> Progress:

@@ -16,7 +16,8 @@ from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
-from oragent.search.strategies import settled
+from oragent.search.strategies import FUNCTION, settled
+from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
 __all__ = ["RunFolder", "begin", "reopen"]
@@ -67,14 +68,21 @@ class RunFolder:
                 shutil.rmtree(folder)
 
 
-def begin(root: Path, outputs: Path, problem: Problem, config: Config) -> RunFolder:
+def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:
     """Make the folder of a new run; an earlier one is never touched.
+
+    Args:
+        root: the project's root.
+        outputs: where runs go.
+        problem: what is searched.
+        config: how.
+        strategy: one that a Python program hands over; its name alone is kept.
 
     Raises:
         StoreError: if it cannot be made.
     """
-    config = settled(config)
-    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name}"
+    config = settled(config, strategy)
+    stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
         run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path))

@@ -1,19 +1,21 @@
-"""Put a search together and see it through: model, store, pool, engine, Ctrl-C."""
+"""Put a search together and see it through: model, store, pool, engine; from the command line also Ctrl-C."""
 
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from pydantic import SecretStr
 
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
-from oragent.llm.factory import models
+from oragent.llm.factory import Maker, models
 from oragent.llm.model import Model
 from oragent.llm.prices import Prices
 from oragent.search.config import Config
@@ -21,13 +23,29 @@ from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
-from oragent.search.strategies import chosen
+from oragent.search.strategies import FUNCTION, chosen
 from oragent.search.strategies.scripted import player
+from oragent.search.strategy import Strategy
 
-__all__ = ["STOPPED", "launch"]
+__all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a Python program hands over itself, since no file can hold it.
+
+    Attributes:
+        strategy: in place of the one that the configuration names.
+        makers: make the models of certain names.
+        key: of the models' servers; None: it is taken out of the environment for as long as the search takes.
+    """
+
+    strategy: Strategy | None = None
+    makers: Mapping[str, Maker] = field(default_factory=dict)
+    key: SecretStr | None = None
 
 
 def launch(
@@ -52,21 +70,40 @@ def launch(
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(_search(config, root, problem, open_folder, observer, replay))
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c))
 
 
-async def _search(
+async def search(
     config: Config,
     root: Path,
     problem: Problem,
     open_folder: Callable[[], RunFolder],
     observer: Observer,
-    replay: Path | None,
+    replay: Path | None = None,
+    *,
+    steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
+    given: Given | None = None,
 ) -> Outcome:
+    """Do what ``launch`` does in an event loop that is there; signals are left alone.
+
+    Args:
+        config: of the run.
+        root: project root, as for ``launch``.
+        problem: what is searched.
+        open_folder: begins or reopens the run, as for ``launch``.
+        observer: told of every committed round.
+        replay: the database of a run whose replies are taken, as for ``launch``.
+        steering: entered with the engine for as long as that runs, such as to stop it from outside.
+        given: what the caller has instead of names in the configuration.
+
+    Raises:
+        OragentError, OSError: as for ``launch``.
+    """
+    given = given or Given()
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
-        async with _models(config, root, replay) as (model, cast):
+        async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
             with Store(folder.database) as store:
                 recorded = Replaying(store.replies)
@@ -74,9 +111,11 @@ async def _search(
                     store.replies.take_over(replay)
                     model = recorded
                 pool = Pool(config.cores, runner)
-                engine = Engine(folder, store, pool, chosen(folder.config), model, observer, cast)
+                strategy = given.strategy or chosen(folder.config)
+                engine = Engine(folder, store, pool, strategy, model, observer, cast)
                 try:
-                    outcome = await _interruptible(engine)
+                    with steering(engine):
+                        outcome = await engine.run()
                 finally:
                     pool.close()
                 return replace(outcome, remark=_reworded(recorded.reworded))
@@ -89,11 +128,12 @@ def _reworded(count: int) -> str:
     return f"{prompts} otherwise than when the run was recorded, as another version wrote it; the replies were the same"
 
 
-async def _interruptible(engine: Engine) -> Outcome:
+@contextmanager
+def _ctrl_c(engine: Engine) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, _Interrupt(engine))
     try:
-        return await engine.run()
+        yield
     finally:
         loop.remove_signal_handler(signal.SIGINT)
 
@@ -113,11 +153,11 @@ class _Interrupt:
 
 @asynccontextmanager
 async def _models(
-    config: Config, root: Path, replay: Path | None
+    config: Config, root: Path, replay: Path | None, given: Given
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
     """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
     name = config.strategy_name
-    if not chosen(config).asks_model:
+    if not (given.strategy or chosen(config)).asks_model:
         yield None, {}
         return
     if replay:
@@ -125,12 +165,18 @@ async def _models(
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
+    if config.model.name.endswith(FUNCTION) and config.model.name not in given.makers:
+        raise ConfigError(
+            f"the model {config.model.name} is a Python function, which no folder can keep: give it again, "
+            f"oragent.resume(RUN, model={config.model.name[: -len(FUNCTION)]}), or name another, model.name=NAME"
+        )
     async with models(
         config.model,
         roles={str(role): settings for role, settings in config.models.items()},
         ensemble=config.ensemble,
         understudies=MENDERS,
-        makers={"scripted": lambda settings: player(config.seed, breed)},
+        makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
         prices=Prices.load(root / "configs" / "prices.yaml"),
+        key=given.key,
     ) as made:
         yield made.main, made.roles

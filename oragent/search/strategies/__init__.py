@@ -15,9 +15,10 @@ from oragent.search.config import Config
 from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
 from oragent.search.strategy import Strategy
 
-__all__ = ["GROUP", "STRATEGIES", "chosen", "load", "settled"]
+__all__ = ["FUNCTION", "GROUP", "STRATEGIES", "chosen", "load", "settled"]
 
 GROUP = "oragent.strategies"  # of entry points
+FUNCTION = "()"  # ends the name of what a Python program gave, and no folder can keep
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
@@ -44,6 +45,12 @@ def chosen(config: Config) -> Strategy:
         return load(Path(file))
     if name in STRATEGIES:
         return STRATEGIES[name]
+    if name.endswith(FUNCTION):
+        plain = name.removesuffix(FUNCTION)
+        raise ConfigError(
+            f"the strategy {name} is a Python function, which no folder can keep: give it again, "
+            f"oragent.resume(RUN, strategy={plain})"
+        )
     others = {point.name: point for point in importlib.metadata.entry_points(group=GROUP)}
     if name in others:
         try:
@@ -78,18 +85,24 @@ def load(path: Path) -> Strategy:
     return _strategy(getattr(module, "STRATEGY", None), str(path))
 
 
-def settled(config: Config) -> Config:
+def settled(config: Config, given: Strategy | None = None) -> Config:
     """A configuration with what depends on the strategy filled in, as a run's folder keeps it.
+
+    Args:
+        config: as a person wrote it.
+        given: a strategy that a Python program hands over, in place of the one that is named.
 
     Raises:
         ConfigError: as for ``chosen``, or if the strategy's own settings are wrong.
     """
-    strategy = chosen(config)
+    strategy = given or chosen(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)
     settings = replace(config.strategy, window=config.strategy.window or strategy.window)
     if config.strategy.name.endswith(".py"):
         settings = replace(settings, name=strategy.name, file=str(Path(config.strategy.name).resolve()))
+    if given:
+        settings = replace(settings, name=f"{strategy.name}{FUNCTION}", file=None)
     return replace(config, archive=archive, strategy=settings)
 
 

@@ -1,8 +1,8 @@
 """Make ``problems/<name>/references.yaml``: what scores are measured against, with where it comes from.
 
     pip install elkai pyvrp highspy
-    python tests/benchmarks/make_references.py                 # all: some 50 minutes on one core
-    python tests/benchmarks/make_references.py mkp_aco op_aco  # some
+    python docs/tools/make_references.py                 # all: some 50 minutes on one core
+    python docs/tools/make_references.py mkp_aco op_aco  # some
 
 The instances are fixed, so this is done once; the files are small and belong to the project.
 """
@@ -25,7 +25,7 @@ from oragent.evaluation.problem import load
 
 ROOT = Path(__file__).parents[2]
 HEAD = """\
-# What scores are measured against. Made by tests/benchmarks/make_references.py, which says how; not to be edited.
+# What scores are measured against. Made by docs/tools/make_references.py, which says how; not to be edited.
 # mean: over the instances of a mode and size, in the unit of the score; proven: how many of them are proven optimal.
 """
 

@@ -30,7 +30,7 @@ NOTES = {
 ReEvo's evaluator pads the paths of all ants to the longest of the iteration with steps from the depot to the depot, and
 its distance matrix has ones on the diagonal: each such step counts 1. So what it reports is nearly always the path of
 the ant with the most returns, and a heuristic gains most by forbidding returns. A copy of that rule, run beside the true
-cost (`tests/benchmarks/padding.py`), gives:
+cost (`docs/tools/padding.py`), gives:
 
 | instances | heuristic | with padding | true length |
 |---|---|---|---|
@@ -53,7 +53,7 @@ def page(name: str, measured: dict[str, Any]) -> str:
     about, references = problem.about, yaml.safe_load((problem.folder / "references.yaml").read_text())
     better = "less" if about.direction == "minimize" else "more"
     parts = [
-        f"<!-- Made by tests/benchmarks/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
+        f"<!-- Made by docs/tools/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
         f"![{name}](../images/problems/{name}.png)\n\n*{measured['caption']}*",
         f"## What evolves\n\n{about.description}\n\nThe score: {better} is better. The seed:\n\n"
         f"```python\n{problem.seed.strip()}\n```",
@@ -107,7 +107,7 @@ def index(figures: dict[str, Any]) -> str:
         published = about.published.get("best", "")
         rows.append(f"| [{name}]({name}.md) | {about.title} | {figures[name]['val']['score']:g} | {published} |")
     return "\n".join([
-        "<!-- Made by tests/benchmarks/make_gallery.py; not to be edited. -->",
+        "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
         "# The classical problems",
         "",
         "Nine problems whose instances and protocols are those of ReEvo (Ye et al. 2024, arXiv:2402.01145).",

@@ -1,6 +1,6 @@
 """Draw the learning curves of our weights, for docs/neural.md.
 
-python tests/benchmarks/draw_trainings.py outputs/training   # the folder that has those of the four trainings
+python docs/tools/draw_trainings.py outputs/training   # the folder that has those of the four trainings
 """
 
 import sys

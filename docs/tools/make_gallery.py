@@ -1,8 +1,8 @@
 """Make ``docs/problems/``: a page for each classical problem.
 
-python tests/benchmarks/make_gallery.py             # the pages; a test holds them to what they are made from
-python tests/benchmarks/make_gallery.py --pictures  # the pictures too
-python tests/benchmarks/make_gallery.py --measure   # what an evaluation of the seed finds and costs, too
+python docs/tools/make_gallery.py             # the pages; a test holds them to what they are made from
+python docs/tools/make_gallery.py --pictures  # the pictures too
+python docs/tools/make_gallery.py --measure   # what an evaluation of the seed finds and costs, too
 """
 
 import sys

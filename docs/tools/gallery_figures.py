@@ -16,7 +16,7 @@ from oragent.domains import cvrp
 
 __all__ = ["measure"]
 
-HEAD = "# What the gallery tells in figures. Made by tests/benchmarks/make_gallery.py --measure; not to be edited.\n"
+HEAD = "# What the gallery tells in figures. Made by docs/tools/make_gallery.py --measure; not to be edited.\n"
 MODES = ("train", "val", "test")
 
 

@@ -1,0 +1,7 @@
+"""oragent from Python: what ``import oragent`` offers, one file a subject. See ``docs/python.md``."""
+
+from oragent.api.evaluating import evaluate, problems
+from oragent.api.results import SearchRun, load
+from oragent.api.searching import resume, run, run_async
+
+__all__ = ["SearchRun", "evaluate", "load", "problems", "resume", "run", "run_async"]

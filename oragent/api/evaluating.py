@@ -1,0 +1,69 @@
+"""Score one heuristic from Python, and list the problems."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from oragent.api.choices import ProblemChoice, found
+from oragent.api.functions import source_of
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation import evaluate as evaluate_job
+from oragent.evaluation.problem import Problem, available, project
+from oragent.programs import syntax
+from oragent.sandbox import Limits
+
+__all__ = ["evaluate", "problems"]
+
+
+def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
+    """The problems of a project, by name.
+
+    Args:
+        root: the project's root; None: the nearest folder with problems, from here upwards.
+
+    Raises:
+        ProblemError: if there are none, or one of them is broken.
+    """
+    return tuple(available(project(Path(root) if root else None)))
+
+
+def evaluate(
+    problem: ProblemChoice,
+    program: str | Path | Callable[..., Any] | None = None,
+    *,
+    mode: str | None = None,
+    problem_size: int | None = None,
+    root: str | Path | None = None,
+) -> Evaluation:
+    """Score one heuristic in the sandbox, as a search would.
+
+    Args:
+        problem: a name, a folder, or a loaded problem.
+        program: a program's text, the path of its file, or a Python function, whose source is taken with the imports,
+            constants and functions of its module that it uses; None: the problem's own seed.
+        mode: ``train``, ``val`` or ``test``; None: the evaluator's default, ``val``.
+        problem_size: just this size.
+        root: the project's root, for data; None: the nearest folder with problems, from here upwards.
+
+    Returns:
+        How it ended: ``status``, ``score``, ``metrics``, ``features``, ``message``. A program that fails is data too.
+
+    Raises:
+        ProblemError: if there is no such problem.
+        CandidateError: if the program cannot be read, or does not define the problem's function.
+        SandboxError: if our own side fails.
+    """
+    base = project(Path(root) if root else None)
+    known = found(problem, base)
+    limits = Limits(known.about.timeout_s, known.about.memory_mb)
+    return evaluate_job(Job(known.evaluator, _source(program, known), base, limits, mode, problem_size))
+
+
+def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
+    if program is None:
+        return problem.seed
+    if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
+        return syntax.read(Path(program), problem.signature)
+    source = program if isinstance(program, str) else source_of(program)
+    syntax.check(source, problem.signature)
+    return source

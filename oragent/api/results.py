@@ -1,0 +1,126 @@
+"""A run as Python sees it: what is in its folder, as values and as a table."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oragent import report as reports
+from oragent.api.table import rows
+from oragent.budget import Budget, Spent
+from oragent.errors import ConfigError
+from oragent.ledger import RecordedReply
+from oragent.report.held_out import held_out
+from oragent.report.run import RunData
+from oragent.search.candidate import Committed
+from oragent.search.store import Store
+from oragent.settings import build
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["SearchRun", "load"]
+
+
+@dataclass(frozen=True, repr=False)
+class SearchRun:
+    """A run as its folder was when it was loaded.
+
+    Attributes:
+        folder: where it lives.
+        spent: of its budget.
+        complete: whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
+    """
+
+    folder: Path
+    spent: Spent
+    complete: bool
+    _data: RunData = field(compare=False)
+
+    @property
+    def best(self) -> Committed:
+        """The best candidate: ``source``, ``score``, ``id``, ``round``, ``candidate.evaluation``."""
+        return self._data.best
+
+    @property
+    def seed(self) -> Committed:
+        """The seed heuristic, likewise."""
+        return self._data.seed
+
+    @property
+    def candidates(self) -> tuple[Committed, ...]:
+        """All that was tried, in the order of its commitment; also what failed, which has no score."""
+        return self._data.records
+
+    @property
+    def elites(self) -> tuple[tuple[Committed, ...], ...]:
+        """The archive at the end: of each island its elites, best first."""
+        return self._data.islands
+
+    @property
+    def reason(self) -> str:
+        """Why it ended, one line; empty where it was killed, or still runs."""
+        return self._data.end or ""
+
+    def replies(self) -> tuple[RecordedReply, ...]:
+        """What models answered, in order: ``role``, ``prompt``, ``text``, ``model``, tokens, ``money``, ``seconds``."""
+        return self._data.replies
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """All candidates as a table, a row each; ``docs/python.md`` says what its columns are.
+
+        Raises:
+            ConfigError: if pandas is not installed.
+        """
+        try:
+            import pandas  # heavy, and many do without it
+        except ImportError:
+            raise ConfigError("to_frame needs pandas, which is not installed: pip install pandas") from None
+        columns, table = rows(self._data)
+        return pandas.DataFrame(table, columns=columns)
+
+    def report(self) -> Path:
+        """Write ``report.html`` and ``figures/`` into the folder.
+
+        Returns:
+            The page.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        page: Path = reports.write(self.folder)
+        return page
+
+    def test(self) -> dict[str, dict[str, Any]]:
+        """Score seed and best on the held-out test set, which no search reads, and keep that as ``test.yaml``.
+
+        Returns:
+            For ``seed`` and ``best``: their metrics, and the score.
+
+        Raises:
+            ProblemError: if the problem changed since, or has no test mode.
+        """
+        return held_out(self.folder)
+
+    def __repr__(self) -> str:
+        about, best = self._data.about, self.best.score
+        end = self.reason or "not ended"
+        return f"<SearchRun {about.problem}/{self._data.name}: best {best:.6g}, {self._data.gain.sentence}; {end}>"
+
+
+def load(path: str | Path) -> SearchRun:
+    """Read a run; nothing in its folder is changed.
+
+    Args:
+        path: the run's folder.
+
+    Raises:
+        StoreError: if this is no run's folder, its database is corrupted, or nothing in it has a score yet.
+        ConfigError: if its ``config.yaml`` is not what a run leaves.
+    """
+    folder = Path(path)
+    data = reports.load(folder)
+    with Store(folder / "run.db", readonly=True) as store:
+        spent = sum(store.rounds().values(), Spent())
+        spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
+    budget = build(Budget, dict(data.about.settings.get("budget") or {}), [], str(folder / "config.yaml"))
+    return SearchRun(folder, spent, budget.exceeded(spent) is not None, data)

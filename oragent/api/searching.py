@@ -1,0 +1,187 @@
+"""Begin a search from Python, or go on with one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, StrategyChoice, chosen, found
+from oragent.api.results import SearchRun, load
+from oragent.api.steering import Steering, awaited, in_own_thread
+from oragent.errors import ConfigError
+from oragent.evaluation.problem import Problem, project
+from oragent.search.config import Config, read
+from oragent.search.engine import Observer, Outcome, Progress
+from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.launch import Given, search
+from oragent.search.strategies import FUNCTION
+
+__all__ = ["resume", "run", "run_async"]
+
+
+def run(
+    problem: ProblemChoice,
+    *,
+    model: ModelChoice | None = None,
+    strategy: StrategyChoice | None = None,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    settings: Settings | None = None,
+    config: str | Path | None = None,
+    progress: Observer | None = None,
+    root: str | Path | None = None,
+    outputs: str | Path | None = None,
+    **keys: Any,
+) -> SearchRun:
+    """Search for a better heuristic, to the end of the budget; also where an event loop runs, as in a notebook.
+
+    The search has a thread and an event loop of its own; ``progress`` is called in the caller's thread. An exception
+    that it raises, and Ctrl-C, stop the search in good order before they go on: all that was paid for is kept, and
+    ``resume`` goes on. A second Ctrl-C does not wait for what is being evaluated.
+
+    Args:
+        problem: a name, a folder, or a loaded problem.
+        model: a name, settings of a model (a mapping), or any function that gets messages, a list of
+            ``{"role": ..., "content": ...}``, and returns a text; also a coroutine function. None: no model.
+        strategy: a name, the path of a Python file, an ``oragent.Strategy``, or a coroutine function ``round(run)``.
+            None: ``or_agent`` with a model, ``gp`` without.
+        evaluations: budget, candidates scored; 200 where nothing says otherwise.
+        seconds: budget, seconds by the clock.
+        settings: others, as a tree (``{"archive": {"islands": 4}}``) or as texts (``"archive.islands=4"``).
+        config: a YAML file of settings, over which all others win.
+        progress: called after each round with where the run stands; ``print`` shows a line.
+        root: the project's root; None: the nearest folder with problems, from here upwards.
+        outputs: where runs go; None: ``outputs`` in the root.
+        keys: sections or keys of the configuration, such as ``seed=1``, ``workers=2``, ``budget={"money": 2.5}``.
+
+    Returns:
+        The run; its ``reason`` says why it ended, also where a model failed on the way.
+
+    Raises:
+        OragentError: one line on what keeps the search from beginning or going on.
+        OSError: if the machine does (no room, no process to be had).
+    """
+    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
+    launched = _fresh(choices, problem, config, root, outputs)
+    in_own_thread(launched.search, progress or _silent)
+    return launched.result()
+
+
+async def run_async(
+    problem: ProblemChoice,
+    *,
+    model: ModelChoice | None = None,
+    strategy: StrategyChoice | None = None,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    settings: Settings | None = None,
+    config: str | Path | None = None,
+    progress: Observer | None = None,
+    root: str | Path | None = None,
+    outputs: str | Path | None = None,
+    **keys: Any,
+) -> SearchRun:
+    """Do what ``run`` does, in the event loop that runs here; so an async model may use what belongs to that loop.
+
+    Cancelled, it lets what is being evaluated end and keeps it; cancelled again, it ends at once.
+
+    It takes, returns and raises what ``run`` does.
+    """
+    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
+    launched = _fresh(choices, problem, config, root, outputs)
+    await awaited(launched.search, progress or _silent)
+    return launched.result()
+
+
+def resume(
+    path: str | Path,
+    *,
+    model: ModelChoice | None = None,
+    strategy: StrategyChoice | None = None,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    settings: Settings | None = None,
+    progress: Observer | None = None,
+    **keys: Any,
+) -> SearchRun:
+    """Go on with a run that was stopped or killed, or give a finished one more budget.
+
+    A run whose strategy or model was a function gets it again: no folder can keep one.
+
+    Args:
+        path: the run's folder.
+        model: another one, or the function that it was.
+        strategy: the function, or the ``oragent.Strategy``, that it was.
+        evaluations: budget of the whole, candidates scored.
+        seconds: budget of the whole, seconds by the clock.
+        settings: others, as for ``run``; only what does not change the search itself.
+        progress: as for ``run``.
+        keys: sections or keys, likewise.
+
+    Returns:
+        The run.
+
+    Raises:
+        OragentError: as for ``run``; or there is no such run, it needs its function, or it would be another run.
+        OSError: as for ``run``.
+    """
+    choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
+    launched = _again(Path(path), choices)
+    in_own_thread(launched.search, progress or _silent)
+    return launched.result()
+
+
+@dataclass
+class _Launched:
+    """A search that can be begun."""
+
+    config: Config
+    root: Path
+    problem: Problem
+    open_folder: Callable[[], RunFolder]
+    given: Given
+    folder: RunFolder | None = None
+
+    async def search(self, steering: Steering, observer: Observer) -> Outcome:
+        return await search(
+            self.config, self.root, self.problem, self._opened, observer, steering=steering, given=self.given
+        )
+
+    def _opened(self) -> RunFolder:
+        self.folder = self.open_folder()
+        return self.folder
+
+    def result(self) -> SearchRun:
+        assert self.folder is not None
+        return load(self.folder.path)
+
+
+def _fresh(
+    choices: Choices,
+    problem: ProblemChoice,
+    config: str | Path | None,
+    root: str | Path | None,
+    outputs: str | Path | None,
+) -> _Launched:
+    base = project(Path(root) if root else None)
+    settings = read(Path(config) if config else None, choices.overrides)
+    known, given = found(problem, base), choices.given(settings)
+    place = Path(outputs) if outputs else base / "outputs"
+    return _Launched(settings, base, known, lambda: begin(base, place, known, settings, given.strategy), given)
+
+
+def _again(path: Path, choices: Choices) -> _Launched:
+    folder = reopen(path, choices.overrides)
+    given, name = choices.given(folder.config), folder.config.strategy.name
+    if given.strategy and f"{given.strategy.name}{FUNCTION}" != name:
+        raise ConfigError(f"this run was begun with the strategy {name}, not with {given.strategy.name}{FUNCTION}")
+    return _Launched(folder.config, folder.root, folder.problem, lambda: folder, given)
+
+
+def _budget(evaluations: int | None, seconds: float | None, keys: dict[str, Any]) -> dict[str, Any]:
+    named = {"budget.evaluations": evaluations, "budget.seconds": seconds}
+    return keys | {name: value for name, value in named.items() if value is not None}
+
+
+def _silent(progress: Progress) -> None:
+    """Say nothing."""

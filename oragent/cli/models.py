@@ -1,0 +1,27 @@
+"""Optimisation models: ``solve``."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent.cli.options import console
+
+__all__ = ["solve"]
+
+SOLVED, UNSOLVED = 0, 3  # exit codes
+
+
+def solve(
+    model: Annotated[Path, typer.Argument(metavar="FILE", help="A model: milp.json, .mps or .lp.")],
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what binds, what one unit more is worth, why.")
+    ] = False,
+    limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the search (default: no limit).")] = None,
+) -> None:
+    """Solve an optimisation model and say what its solution means; exit code 3 where there is none."""
+    # Solver and statistics take longer to import than all else of a command.
+    command = import_module("oragent.milp.command")
+    solution = command.solve_file(model, explain=explain, limit_s=limit, console=console)
+    raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

@@ -1,0 +1,102 @@
+"""Problems and single heuristics: ``problems``, ``new``, ``check``, ``eval``."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from oragent.authoring import contract, scaffold
+from oragent.cli.options import ProblemName, Root, console
+from oragent.evaluation import Job, evaluate
+from oragent.evaluation.problem import Problem, available, find, project
+from oragent.programs import syntax
+from oragent.protocol import Status
+from oragent.sandbox import Limits
+from oragent.search.genetics.breeding import child_of_seed
+
+__all__ = ["check", "evaluate_candidate", "new", "problems"]
+
+
+def problems(root: Root = None) -> None:
+    """List the problems."""
+    table = Table("problem", "what evolves", "better", "sizes (val)", "title", box=None, header_style="bold")
+    for problem in available(project(root)):
+        about = problem.about
+        sizes = ", ".join(map(str, about.sizes.get("val", [])))
+        table.add_row(
+            f"[bold]{problem.name}[/]", about.function, about.direction.comparative, sizes, escape(about.title)
+        )
+    console.print(table)
+
+
+def evaluate_candidate(
+    context: typer.Context,
+    problem: ProblemName,
+    candidate: Annotated[Path | None, typer.Option(help="Heuristic to score (default: the problem's seed).")] = None,
+    mode: Annotated[str | None, typer.Option(help="train, val or test (default: val).")] = None,
+    problem_size: Annotated[int | None, typer.Option("--problem_size", help="Just this size.")] = None,
+    root: Root = None,
+) -> None:
+    """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
+    base = project(root)
+    found = find(problem, base)
+    source = syntax.read(candidate, found.signature) if candidate else found.seed
+    if context.args:
+        given = {"root_dir": base, "candidate": candidate, "mode": mode, "problem_size": problem_size}
+        raise typer.Exit(_by_hand(found, given, context.args))
+    limits = Limits(found.about.timeout_s, found.about.memory_mb)
+    result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
+    if result.status is not Status.OK:
+        if result.detail:
+            console.print(escape(result.detail), highlight=False, soft_wrap=True)
+        console.print(f"[bold red]{result.status}[/]: {escape(result.message)}", highlight=False, soft_wrap=True)
+        raise typer.Exit(1)
+    figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]
+    table = Table(box=None, show_header=False)
+    for name, value in figures:
+        table.add_row(name, escape(repr(value)))
+    console.print(table)
+    console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the problem and its folder.")],
+    parent: Annotated[Path, typer.Option(help="Where to make the folder.")] = Path(),
+    plain: Annotated[bool, typer.Option("--plain", help="An eval.py without any import of oragent.")] = False,
+) -> None:
+    """Make the folder of a problem of your own; it runs at once."""
+    folder = scaffold.new(name, parent, plain=plain)
+    console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
+
+
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="PROBLEM", help="A problem's folder, or its name.")],
+    root: Root = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Mostly in train mode.")] = False,
+) -> None:
+    """Check that a problem's folder keeps the contract, in plain words."""
+    marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
+    counts = dict.fromkeys(marks, 0)
+    base = project(root)
+    if not folder.is_dir() and (base / "problems" / folder).is_dir():
+        folder = base / "problems" / folder
+    for finding in contract.check(folder, base, child_of_seed, quick=quick):
+        counts[finding.level.name] += 1
+        console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
+        if finding.detail:
+            console.print(Padding(f"[dim]{escape(finding.detail)}[/]", (0, 0, 0, 5)), highlight=False)
+    console.print(f"{counts['OK']} ok, {counts['WARNING']} warnings, {counts['FAILURE']} failures")
+    raise typer.Exit(1 if counts["FAILURE"] else 0)
+
+
+def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:
+    """Run an evaluator here, where it may leave files and open windows, and return its exit code."""
+    script = problem.evaluator
+    program = [sys.executable, str(script)] if script.suffix == ".py" else [str(script)]
+    arguments = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    return subprocess.run([*program, *arguments, *own], check=False).returncode

@@ -1,0 +1,119 @@
+"""Searches: ``run``, ``resume``, ``compare``."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from oragent import compare
+from oragent import report as reports
+from oragent.cli.display import Bar, summary
+from oragent.cli.doctor import warning
+from oragent.cli.options import Root, RunPath, Settings, console
+from oragent.errors import ConfigError, OragentError
+from oragent.evaluation.problem import Problem, find, project
+from oragent.search.config import Config, read
+from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.launch import STOPPED, launch
+from oragent.search.strategies import STRATEGIES
+
+__all__ = ["compare_strategies", "resume", "run"]
+
+
+def run(
+    problem: Annotated[str | None, typer.Argument(help="A problem's name, or the path of its folder.")] = None,
+    settings: Settings = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    strategy: Annotated[str | None, typer.Option(help=f"{', '.join(STRATEGIES)} (default: by --model).")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Budget: candidates scored.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Budget: seconds by the clock.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
+) -> None:
+    """Search for a better heuristic."""
+    named = {
+        "strategy.name": strategy, "model.name": model, "budget.evaluations": evaluations,
+        "budget.seconds": seconds, "workers": workers, "seed": seed, "zygote": zygote,
+    }  # fmt: skip
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    if replay:
+        again = reopen(replay, [*([problem] if problem else []), *(settings or []), *overrides])
+        base, found, chosen = again.root, again.problem, again.config
+    elif problem:
+        base, chosen = project(root), read(config, [*overrides, *(settings or [])])
+        found = find(problem, base)
+    else:
+        raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
+    _search(
+        chosen,
+        base,
+        found,
+        lambda: begin(base, outputs or base / "outputs", found, chosen),
+        replay and replay / "run.db",
+    )
+
+
+def resume(run: RunPath, settings: Settings = None) -> None:
+    """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
+    folder = reopen(run, settings or [])
+    _search(folder.config, folder.root, folder.problem, lambda: folder)
+
+
+def compare_strategies(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="PROBLEMS", help="Problems, and settings such as budget.money=2.5.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on (default: 3).")] = None,
+    model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
+    evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Of the comparison (default: outputs/comparison).")] = None,
+) -> None:
+    """Compare strategies on problems, with several seeds and one budget; go on with a comparison by --outputs alone."""
+    named = {
+        "model.name": model, "budget.evaluations": evaluations, "budget.seconds": seconds, "workers": workers,
+    }  # fmt: skip
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    base = project(root)
+    folder = outputs or base / "outputs" / "comparison"
+    request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder)
+    raise typer.Exit(compare.run(request, base, console))
+
+
+def _search(
+    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], replay: Path | None = None
+) -> None:
+    """Search with a progress bar, then say what was found and where it is."""
+    opened: list[RunFolder] = []
+
+    def opening() -> RunFolder:
+        opened.append(open_folder())
+        console.print(
+            f"[bold]{opened[0].problem.name}[/] by {opened[0].config.strategy_name} in {opened[0].path}", soft_wrap=True
+        )
+        if missing := warning():
+            console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
+        return opened[0]
+
+    try:
+        with Bar(config.budget, problem.about.direction) as bar:
+            outcome = launch(config, root, problem, opening, bar, replay)
+    except (OragentError, OSError):
+        if opened and (opened[0].path / "best.py").is_file():
+            console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
+        raise
+    page = reports.write(opened[0].path)
+    summary(console, opened[0], outcome, page)
+    if not outcome.complete:
+        raise typer.Exit(130 if outcome.reason == STOPPED else 3)
