@@ -18,11 +18,11 @@ class Budget:
     """The bounds of a run; None means no bound.
 
     Attributes:
-        evaluations: candidates scored; an equal program is scored once and counted once.
-        model_calls: replies received.
-        tokens: tokens in and out, over all replies.
+        evaluations: Number of candidates scored; an equal program is scored once and counted once.
+        model_calls: Number of replies received.
+        tokens: Number of tokens in and out, over all replies.
         money: US dollars, by the price table; replies of models without a known price cost nothing here.
-        seconds: seconds by the clock, over all sittings of a run.
+        seconds: Seconds by the clock, over all sittings of a run.
     """
 
     evaluations: Annotated[int, Ge(1)] | None = 200
@@ -60,7 +60,7 @@ class Spent:
         return Spent(*map(add, self._figures(), other._figures()))
 
     def __sub__(self, other: "Spent") -> "Spent":
-        """What is left, never below 0."""
+        """Budget that is left, never below 0."""
         return Spent(*(max(0, left) for left in map(sub, self._figures(), other._figures())))
 
     def reaches(self, bounds: "Spent") -> bool:

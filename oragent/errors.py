@@ -8,6 +8,7 @@
     ├── CandidateError        a candidate did wrong: carries a status, becomes data at the border
     ├── ReplyError            nothing usable in a model's reply: told to the model once
     ├── ModelError            the model's endpoint: no key, refused, unreachable
+    ├── MilpError             an optimisation model, or a file that should hold one
     ├── SandboxError          our own side of an evaluation: no server, no process to be had
     ├── StoreError            a run's folder: missing, corrupted, disk full
     ├── WorkspaceError        a workspace's folder, its labels, or what is to be scored against them
@@ -20,6 +21,7 @@ __all__ = [
     "BudgetExhausted",
     "CandidateError",
     "ConfigError",
+    "MilpError",
     "ModelError",
     "OragentError",
     "ProblemError",
@@ -46,8 +48,8 @@ class CandidateError(OragentError):
     """A candidate returned something wrong, raised, or died.
 
     Attributes:
-        status: how the evaluation ended, a value of ``oragent.protocol.Status``.
-        traceback: the candidate's own traceback, empty where there is none.
+        status: Status with which the evaluation ended, a value of ``oragent.protocol.Status``.
+        traceback: Traceback of the candidate, empty where there is none.
     """
 
     def __init__(self, message: str, status: str = "invalid", traceback: str = "") -> None:
@@ -62,6 +64,10 @@ class ReplyError(OragentError):
 
 class ModelError(OragentError):
     """The model's endpoint cannot be used: no key, refused, unknown model, or unreachable."""
+
+
+class MilpError(OragentError):
+    """An optimisation model contradicts itself, or a file does not hold one."""
 
 
 class SandboxError(OragentError):

@@ -13,7 +13,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Write a draft that takes the place of a file in one step, once it lies on the disk.
 
     Args:
-        path: of the file; its folder is there.
+        path: Path of the file; its folder is there.
 
     Yields:
         The path of the draft, with the same suffix; without an error the block must leave a file there.

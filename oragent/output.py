@@ -7,7 +7,7 @@ class Capped:
     """The head and the tail of a byte stream.
 
     Args:
-        limit: bytes kept, half of them from either end.
+        limit: Number of bytes kept, half of them from either end.
     """
 
     def __init__(self, limit: int) -> None:

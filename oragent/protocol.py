@@ -53,9 +53,9 @@ class Result:
     """What an evaluation found.
 
     Attributes:
-        metrics: figures for people and models to read.
-        features: the archive cell, or None where the problem keeps a plain ranked population.
-        score: natural units; ``problem.yaml`` says in which direction it is good.
+        metrics: Figures for people and models to read.
+        features: Cell of the archive, or None where the problem keeps a plain ranked population.
+        score: Score in natural units; ``problem.yaml`` says in which direction it is good.
     """
 
     metrics: dict[str, Any]
@@ -89,7 +89,7 @@ def parse(output: str) -> Result | Failure:
     """Read the one result or error block out of an evaluation's standard output.
 
     Args:
-        output: all of the standard output; lines around and blank lines inside the block do not matter.
+        output: Standard output in full; lines around and blank lines inside the block do not matter.
 
     Returns:
         The result; or a failure: the one that was printed, ``crashed`` where there is no block, ``rejected`` where

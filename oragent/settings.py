@@ -22,10 +22,10 @@ def build(schema: type[T], tree: dict[str, Any], overrides: Sequence[str], sourc
     """Check a tree of settings, after overrides.
 
     Args:
-        schema: a pydantic dataclass.
-        tree: keys and values, nested.
-        overrides: ``section.key=value`` each, the value in YAML; they win over the tree.
-        source: what errors name.
+        schema: Schema of the settings, a pydantic dataclass.
+        tree: Keys and values, nested.
+        overrides: Texts ``section.key=value``, the value in YAML; they win over the tree.
+        source: Name of the tree's source, for errors.
 
     Raises:
         ConfigError: naming source or override, key, what was expected and the nearest valid key.

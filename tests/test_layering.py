@@ -7,12 +7,22 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-VALUES = {"errors", "protocol", "output", "direction", "settings", "files", "budget"}  # of these, none imports a system
+VALUES = {
+    "errors",
+    "protocol",
+    "output",
+    "plain",
+    "direction",
+    "settings",
+    "files",
+    "budget",
+}  # of these, none imports a system
 SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
 ALLOWED = {
     "errors": set(),
     "protocol": set(),
     "output": set(),
+    "plain": set(),
     "direction": set(),
     "files": set(),
     "settings": {"errors"},

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))
 
 # Problems of which one val evaluation takes minutes, on one core.
-SLOW = {"tsp_lehd", "cvrp_lehd"}
+SLOW = {"tsp_lehd", "cvrp_lehd", "driving_long", "driving_stateful"}
 
 # Warnings that a problem may have: its name and the finding's title, each with the reason.
 ALLOWED: dict[tuple[str, str], str] = {}

@@ -35,6 +35,7 @@ STRATEGIES = ("random", "funsearch", "eoh", "reevo", "mcts_ahd", "or_agent")
 BRED = ("bpp_online", "mkp_aco", "tsp_constructive")
 TIMES = ("queued_s", "wall_s", "cpu_s", "elapsed_s", "seconds", "peak_mb")
 FOLDER = re.compile(r"\d{8}-\d{6}-(\w+)")
+PATIENT = "limits.timeout_s=900"  # a busy machine must not decide what times out
 SIZES = {"mkp_aco": "problem_size=100", "tsp_constructive": "problem_size=20"}
 
 
@@ -82,7 +83,7 @@ def searches(folder: Path) -> dict[str, Any]:
             )
     oragent(
         "compare", "bpp_online", "--strategies=gp,random,or_agent", "--seeds=2", "--evaluations=8", "--model=scripted",
-        f"--outputs={folder / 'comparison'}",
+        PATIENT, f"--outputs={folder / 'comparison'}",
     )  # fmt: skip
     for run in sorted((folder / "comparison").glob("*/*/*/run.db")):
         facts[f"comparison/{named(str(run.parent.relative_to(folder)))}"] = read(run.parent)
@@ -106,7 +107,7 @@ def pages(source: Path, folder: Path) -> dict[str, Any]:
 
 def searched(outputs: Path, *words: str) -> dict[str, Any]:
     """Run one search, and read what came of it."""
-    oragent("run", *words, f"--outputs={outputs}", allowed=(0, 3))
+    oragent("run", *words, PATIENT, f"--outputs={outputs}", allowed=(0, 3))
     (database,) = outputs.glob("*/*/run.db")
     return read(database.parent)
 

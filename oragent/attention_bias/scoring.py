@@ -32,10 +32,11 @@ class Kind(NamedTuple):
     """What the networks solve: tours or routes.
 
     Attributes:
-        stream: the instances of a mode and size.
-        inputs: what a network gets of an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a capacity if any.
-        length: of a network's path, which it checks.
-        usual: what the length of good solutions is in proportion to, whatever the size.
+        stream: Function that gives the instances of a mode and size.
+        inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
+            capacity if any.
+        length: Function that gives the length of a network's path, which it checks.
+        usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
     """
 
     stream: Callable[[str, int], Sequence[Any]]
@@ -48,11 +49,11 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: st
     """Let the network solve every instance of the sizes that were asked for.
 
     Args:
-        arguments: of the evaluation.
-        heuristics: the candidate: the bias of an instance.
-        kind: tours or routes.
-        problem: its name, which says what network there is.
-        counts: how many instances of a size each mode has.
+        arguments: Arguments of the evaluation.
+        heuristics: Candidate: gives the bias of an instance.
+        kind: Kind of problem: tours or routes.
+        problem: Name of the problem, which says what network there is.
+        counts: Number of instances of a size that each mode has.
     """
     where = device(arguments)
     weights = load(problem, arguments.root_dir, where)

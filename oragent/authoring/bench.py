@@ -30,7 +30,7 @@ class Child(Protocol):
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
 
     @property
     def operator(self) -> str:
@@ -45,11 +45,11 @@ class Bench:
     """Where the candidates of a check are scored.
 
     Attributes:
-        problem: what they are for.
-        root: the project root.
-        timeout_s: seconds that one evaluation may take.
-        breed: makes a child of the problem's seed, as a search without a model does.
-        score: runs an evaluation; by default in a fresh interpreter.
+        problem: Problem that they are candidates for.
+        root: Root of the project.
+        timeout_s: Seconds that one evaluation may take.
+        breed: Function that makes a child of the problem's seed, as a search without a model does.
+        score: Function that runs an evaluation; by default in a fresh interpreter.
     """
 
     problem: Problem
@@ -69,10 +69,10 @@ class Bench:
         """Score a candidate; the seed where none is given.
 
         Args:
-            source: its text.
-            mode: passed on to the evaluator where given.
-            size: likewise, as ``--problem_size``.
-            wall_s: a time limit shorter than usual.
+            source: Text of the candidate.
+            mode: Mode that is passed on to the evaluator where given.
+            size: Size that is passed on likewise, as ``--problem_size``.
+            wall_s: Time limit shorter than usual, seconds.
         """
         limits = Limits(min(wall_s or self.timeout_s, self.timeout_s), self.problem.about.memory_mb)
         text = self.problem.seed if source is None else source

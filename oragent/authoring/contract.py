@@ -25,11 +25,12 @@ def check(
     """Check a problem, one thing after another; what comes late rests on what came before it.
 
     Args:
-        folder: the problem's.
-        root: the project root, for data and checkpoints.
-        breed: makes children of the seed, by which score and features are tried.
-        timeout_s: seconds that one evaluation may take; default: what the problem says.
-        quick: evaluate in mode val just once, leave out single sizes and mode test, breed fewer variants.
+        folder: Folder of the problem.
+        root: Root of the project, for data and checkpoints.
+        breed: Function that makes children of the seed, by which score and features are tried.
+        timeout_s: Seconds that one evaluation may take; default: what the problem says.
+        quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
+            variants.
 
     Yields:
         Findings as they are made; after a failure without which nothing else makes sense there are no more. A full

@@ -19,9 +19,9 @@ class Finding:
     """One thing that was looked at.
 
     Attributes:
-        level: how bad it is.
-        title: what was looked at.
-        detail: what came out, and what to do about it; a failure's may have several lines.
+        level: Level of the finding: how bad it is.
+        title: Title: what was looked at.
+        detail: Detail: what came out, and what to do about it; a failure's may have several lines.
     """
 
     level: Level

@@ -36,11 +36,11 @@ class Case:
     """A way to misbehave.
 
     Attributes:
-        name: what the candidate does.
-        body: what its function does, after the seed was renamed to ``_wrapped``; empty: its text is no Python.
-        wanted: statuses that name the fault.
-        advice: what to do where it gets a score.
-        level: how bad a score is.
+        name: Name of the fault: what the candidate does.
+        body: Body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no Python.
+        wanted: Statuses that name the fault.
+        advice: Advice on what to do where it gets a score.
+        level: Level of the finding where it gets a score.
     """
 
     name: str

@@ -15,9 +15,9 @@ def new(name: str, parent: Path, *, plain: bool = False) -> Path:
     """Make the folder of a new problem.
 
     Args:
-        name: of the problem and of its folder.
-        parent: where the folder goes, usually the project's ``problems``; made if it is missing.
-        plain: write an ``eval.py`` that imports nothing of ours; it runs the candidate in its own process.
+        name: Name of the problem and of its folder.
+        parent: Folder where it goes, usually the project's ``problems``; made if it is missing.
+        plain: Whether to write an ``eval.py`` that imports nothing of ours; it runs the candidate in its own process.
 
     Returns:
         The folder, with ``problem.yaml``, ``eval.py`` and ``heuristic.py``.

@@ -65,11 +65,11 @@ class Claim:
     """A claim of impossibility.
 
     Attributes:
-        kind: what is said to be impossible.
-        sentence: where, in somebody else's words.
-        constraints: what the sentence itself names: schools with their times, and bounds.
-        objective: what cannot be lowered; None where it is about constraints.
-        amount: value that the sentence gives the objective; None where it gives none.
+        kind: Kind of thing that is said to be impossible.
+        sentence: Sentence with the claim, in somebody else's words.
+        constraints: Constraints that the sentence itself names: schools with their times, and bounds.
+        objective: Objective that cannot be lowered; None where the claim is about constraints.
+        amount: Value that the sentence gives the objective; None where it gives none.
     """
 
     kind: ClaimKind
@@ -84,9 +84,9 @@ class Resolved:
     """A claim with what a solver says of it.
 
     Attributes:
-        claim: the claim.
-        verdict: whether it is true.
-        witness: a schedule that shows that it is false; None where there is none to show.
+        claim: Claim that was resolved.
+        verdict: Verdict: whether the claim is true.
+        witness: Schedule that shows that it is false; None where there is none to show.
     """
 
     claim: Claim
@@ -103,11 +103,12 @@ def resolve(claim: Claim, oracle: Oracle, in_force: Constraints, incumbent: Feat
     """Solve what a claim says cannot be solved.
 
     Args:
-        claim: the claim.
-        oracle: knows the district.
-        in_force: constraints of the model when it was made; what the claim names replaces those on the same school and
+        claim: Claim to resolve.
+        oracle: Oracle that knows the district.
+        in_force: Constraints of the model when it was made; what the claim names replaces those on the same school and
             objective, as with the tools.
-        incumbent: what "no lower" compares with where the claim gives no value: the schedule last presented.
+        incumbent: Features of the schedule last presented, which "no lower" compares with where the claim gives no
+            value.
     """
     if claim.kind is ClaimKind.UNPARSED:
         return Resolved(claim, Verdict.UNPARSED)
@@ -162,10 +163,10 @@ def _constraints(district: District, one: Said, *, turned: bool) -> Constraints 
     """The schools' times and the bounds that a sentence names; None where it names something else too.
 
     Args:
-        district: whose schools these are.
-        one: the sentence.
-        turned: whether it says that what lies above a bound cannot be avoided ("not without more than 12 minutes"),
-            so that what is impossible lies below.
+        district: District whose schools these are.
+        one: Sentence, taken apart.
+        turned: Whether it says that what lies above a bound cannot be avoided ("not without more than 12 minutes"), so
+            that what is impossible lies below.
     """
     placed = [(school, time) for school, time in placements(one) if not time.former]
     if any(time.minutes not in district.times for _, time in placed):

@@ -33,10 +33,10 @@ class Figure:
     """A figure that was stated.
 
     Attributes:
-        kind: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``.
-        told: what was said, such as ``2453 students``.
-        sentence: where, in somebody else's words.
-        truth: what it is worth.
+        kind: Kind of figure: ``load``, ``deviation``, ``time``, ``students``, ``change``, or ``unknown``.
+        told: Figure as it was said, such as ``2453 students``.
+        sentence: Sentence with the figure, in somebody else's words.
+        truth: Truth of the figure, by the schedules presented.
     """
 
     kind: str
@@ -49,10 +49,10 @@ def figures(district: District, text: str, presented: Sequence[str], earlier: Se
     """Every figure of a message: load, deviation, loads of single times, times and changes of schools.
 
     Args:
-        district: whose schedules these are.
-        text: the message; tables of schools are left to ``read``, which takes them as the proposal itself.
-        presented: schedules that the message presents.
-        earlier: schedules presented before, the default one among them.
+        district: District whose schedules these are.
+        text: Text of the message; tables of schools are left to ``read``, which takes them as the proposal itself.
+        presented: Schedules that the message presents.
+        earlier: Schedules presented before, the default one among them.
 
     Returns:
         In the order of the text; a figure that is not understood is there too, unchecked.

@@ -39,9 +39,9 @@ class Diversity:
     """How much a set of utilities asks for.
 
     Attributes:
-        utilities: number of utilities.
-        unique: how many of them have one maximiser only.
-        optima: number of different schedules among those only maximisers.
+        utilities: Number of utilities.
+        unique: Number of utilities that have one maximiser only.
+        optima: Number of different schedules among those only maximisers.
     """
 
     utilities: int
@@ -56,8 +56,8 @@ def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
     where a linear program says that there are any.
 
     Args:
-        exact: the district and all its schedules.
-        rng: draws the weights; the rest is determined.
+        exact: District and all its schedules.
+        rng: Generator that draws the weights; the rest is determined.
 
     Returns:
         In order of school, early before late, time, load.

@@ -67,11 +67,11 @@ class Amount:
     """An amount of students or minutes.
 
     Attributes:
-        unit: what is counted.
-        value: the amount.
-        slack: how far the true amount may be from it, as it was rounded or is "about" right.
-        relation: how it is meant.
-        place: where in the sentence it begins.
+        unit: Unit that is counted.
+        value: Amount, in its unit.
+        slack: Distance by which the true amount may be off, as this one was rounded or is "about" right, in its unit.
+        relation: Relation to the amount that the sentence states, such as ``at most``.
+        place: Place in the sentence where it begins.
     """
 
     unit: Unit
@@ -90,10 +90,10 @@ class Named:
     """A school or a time of day.
 
     Attributes:
-        school: position of the school; None for a time.
-        minutes: the time, minutes after midnight; None for a school.
-        former: whether the time is one that is left, as in "from 9:20".
-        place: where in the sentence it begins.
+        school: Position of the school; None for a time.
+        minutes: Time of day, minutes after midnight; None for a school.
+        former: Whether the time is one that is left, as in "from 9:20".
+        place: Place in the sentence where it begins.
     """
 
     school: int | None
@@ -107,9 +107,9 @@ class Said:
     """A sentence, taken apart.
 
     Attributes:
-        text: the sentence, without Markdown's marks.
-        named: its schools and times of day, in order.
-        amounts: its amounts, in order.
+        text: Text of the sentence, without Markdown's marks.
+        named: Schools and times of day in it, in order.
+        amounts: Amounts in it, in order.
     """
 
     text: str

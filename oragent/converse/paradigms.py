@@ -33,9 +33,9 @@ class Baseline:
     """What a rule-based decision agent ends with.
 
     Attributes:
-        schedule: the schedule that it is given.
-        standing: how good that is for it.
-        requests: number of requests until one could be met; 0 where it has no say.
+        schedule: Schedule that it is given.
+        standing: Standing of that schedule: how good it is for the agent.
+        requests: Number of requests until one could be met; 0 where it has no say.
     """
 
     schedule: str

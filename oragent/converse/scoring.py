@@ -1,18 +1,14 @@
 """What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
-from typing import Generic, TypeVar
 
-from oragent.converse.statistics import mcnemar_greater, sign_flip_greater
+from oragent.bench.statistics import Alternative, Interval, bootstrap, holm, mcnemar, sign_flip
 from oragent.converse.utilities import Direction
 from oragent.errors import ConfigError
 
 __all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
-
-Interval = TypeVar("Interval")
-Adjust = Callable[[Sequence[float | None]], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
@@ -20,19 +16,19 @@ class Scored:
     """How one conversation, or what stands in for one, ended.
 
     Attributes:
-        agent: the optimisation agent, such as ``T-P-P``.
-        paradigm: how the model was used, such as ``conversation``.
-        model: the language model of the optimisation agent; empty for rules.
-        utility: position of the decision agent's utility in its set.
-        school: name of its school.
-        direction: where it wants its school.
-        role: who it plays; empty where that makes no difference, as with the default schedule.
-        style: vague or precise; likewise.
-        feedback: binary or rich; likewise.
-        score: utility over the greatest possible, 0 to 1.
-        success: whether the greatest possible was reached.
-        turns: messages of the decision agent.
-        calls: calls of the solver.
+        agent: Name of the optimisation agent, such as ``T-P-P``.
+        paradigm: Paradigm in which the model was used, such as ``conversation``.
+        model: Name of the optimisation agent's language model; empty for rules.
+        utility: Position of the decision agent's utility in its set.
+        school: Name of the decision agent's school.
+        direction: Direction in which the decision agent wants its school's start time.
+        role: Role that the decision agent plays; empty where that makes no difference, as with the default schedule.
+        style: Style of the decision agent, vague or precise; empty likewise.
+        feedback: Feedback to the decision agent, binary or rich; empty likewise.
+        score: Utility over the greatest possible, 0 to 1.
+        success: Whether the greatest possible utility was reached.
+        turns: Number of messages of the decision agent.
+        calls: Number of calls of the solver.
     """
 
     agent: str
@@ -57,15 +53,15 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
 @dataclass(frozen=True)
-class Summary(Generic[Interval]):
+class Summary:
     """The means of a group.
 
     Attributes:
-        cases: number of conversations.
-        score: mean score with its interval.
-        success: share of successes with its interval.
-        turns: mean number of turns.
-        calls: mean number of calls of the solver.
+        cases: Number of conversations.
+        score: Mean score with its interval.
+        success: Share of successes with its interval.
+        turns: Mean number of turns.
+        calls: Mean number of calls of the solver.
     """
 
     cases: int
@@ -80,13 +76,13 @@ class Contrast:
     """One side against another, paired by decision agent.
 
     Attributes:
-        better: the side that is claimed to be better.
-        other: the other side.
-        pairs: number of decision agents that both sides had.
-        scores: mean score of either side over the pairs, the better one first.
-        successes: share of successes of either side over the pairs.
-        score_p: one-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
-        success_p: one-sided exact McNemar test of success, adjusted.
+        better: Side that is claimed to be better.
+        other: Other side of the pair.
+        pairs: Number of decision agents that both sides had.
+        scores: Mean score of either side over the pairs, the better one first.
+        successes: Share of successes of either side over the pairs.
+        score_p: One-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
+        success_p: One-sided exact McNemar test of success, adjusted.
     """
 
     better: str
@@ -108,15 +104,12 @@ class Contrast:
         return self.successes[0] - self.successes[1]
 
 
-def summarise(
-    cases: Iterable[Scored], by: Sequence[str], interval: Callable[[Sequence[float]], Interval]
-) -> dict[tuple[str, ...], Summary[Interval]]:
-    """The means of each group, groups in the order in which they first appear.
+def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], Summary]:
+    """The means of each group with bootstrap intervals, groups in the order in which they first appear.
 
     Args:
-        cases: what to sum up.
-        by: attributes of ``Scored`` whose values make a group; none for one group of all.
-        interval: a mean with its interval, such as a bootstrap.
+        cases: Cases to sum up.
+        by: Attributes of ``Scored`` whose values make a group; none for one group of all.
 
     Raises:
         ConfigError: ``by`` names no attribute that groups.
@@ -130,8 +123,8 @@ def summarise(
     return {
         key: Summary(
             len(group),
-            interval([case.score for case in group]),
-            interval([float(case.success) for case in group]),
+            bootstrap([case.score for case in group]),
+            bootstrap([float(case.success) for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )
@@ -139,18 +132,16 @@ def summarise(
     }
 
 
-def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> list[Contrast]:
-    """Test whether one side is better than each of the others.
+def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
+    """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
     A side whose cases leave role, style or feedback open, such as the default schedule, stands against every decision
     agent of the same utility.
 
     Args:
-        cases: those of all sides.
-        by: what the sides differ in: ``agent``, ``paradigm`` or ``model``.
-        better: the side that is claimed to be better, such as ``T-P-P``.
-        adjust: makes p-values of several tests honest, such as Holm's method; those of scores are one family, those of
-            success another.
+        cases: Cases of all sides.
+        by: Attribute in which the sides differ: ``agent``, ``paradigm`` or ``model``.
+        better: Side that is claimed to be better, such as ``T-P-P``.
 
     Raises:
         ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
@@ -164,8 +155,7 @@ def contrasts(cases: Iterable[Scored], by: str, better: str, adjust: Adjust) -> 
         raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
     others = [side for side in sides if side != better]
     paired = [_pairs(sides[better], sides[other], f"{by} {other!r}") for other in others]
-    score_ps = adjust([sign_flip_greater([ours.score - theirs.score for ours, theirs in pairs]) for pairs in paired])
-    success_ps = adjust([_success_p(pairs) for pairs in paired])
+    score_ps, success_ps = holm([_score_p(pairs) for pairs in paired]), holm([_success_p(pairs) for pairs in paired])
     return [
         Contrast(
             better, other, len(pairs),
@@ -197,7 +187,9 @@ def _decider(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
     return tuple(getattr(case, name) for name in shared)
 
 
-def _success_p(pairs: Sequence[Pair]) -> float:
-    gained = sum(ours.success and not theirs.success for ours, theirs in pairs)
-    lost = sum(theirs.success and not ours.success for ours, theirs in pairs)
-    return mcnemar_greater(gained, lost)
+def _score_p(pairs: Sequence[Pair]) -> float | None:
+    return sign_flip([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+
+
+def _success_p(pairs: Sequence[Pair]) -> float | None:
+    return mcnemar([ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], Alternative.GREATER)

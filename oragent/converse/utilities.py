@@ -35,9 +35,9 @@ class Outcome:
     """All that a utility tells apart of a schedule.
 
     Attributes:
-        time: position of the school's start time.
-        load_met: whether load is at most L.
-        deviation_met: whether deviation is at most R.
+        time: Position of the school's start time.
+        load_met: Whether load is at most L.
+        deviation_met: Whether deviation is at most R.
     """
 
     time: int
@@ -50,11 +50,11 @@ class Utility:
     """A hidden utility.
 
     Attributes:
-        school: position of the agent's school in its district.
-        direction: where on the list of start times the agent wants it.
+        school: Position of the agent's school in its district.
+        direction: Direction on the list of start times in which the agent wants it.
         load: L, most students at a start time that still please; itself pleases.
         deviation: R, most minutes of mean change that still please; itself pleases.
-        weights: of start time, load and deviation; 0 or more, sum 1 but for rounding.
+        weights: Weights of start time, load and deviation; 0 or more, sum 1 but for rounding.
 
     Raises:
         ConfigError: unless it is such a utility.
@@ -117,9 +117,9 @@ class Standing:
     """How good a schedule is for an agent; the rich answer of ``check_utility``.
 
     Attributes:
-        value: utility of the schedule.
-        maximum: greatest utility that any schedule reaches.
-        outcome: what the utility sees of the schedule.
+        value: Utility of the schedule.
+        maximum: Greatest utility that any schedule reaches.
+        outcome: Outcome of the schedule, as the utility sees it.
     """
 
     value: float

@@ -23,8 +23,8 @@ class UtilitySet:
     """What a file of utilities holds.
 
     Attributes:
-        targets: the utilities, in the order of the file, each with its first maximiser.
-        warnings: one line for each that cannot do all that a utility should.
+        targets: Utilities in the order of the file, each with its first maximiser.
+        warnings: One line for each that cannot do all that a utility should.
     """
 
     targets: tuple[Target, ...]
@@ -35,10 +35,10 @@ def write(path: Path, schedules: Schedules, targets: Iterable[Target], made: str
     """Write utilities as JSON, schools by name.
 
     Args:
-        path: file to write; an older one is replaced.
-        schedules: those of the district.
-        targets: what to write.
-        made: how they were made, for people: procedure and seed.
+        path: Path of the file to write; an older one is replaced.
+        schedules: Schedules of the district.
+        targets: Utilities to write.
+        made: Note on how they were made, for people: procedure and seed.
 
     Raises:
         StoreError: it cannot be written.

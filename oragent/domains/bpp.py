@@ -40,7 +40,7 @@ class Instance:
 
     Attributes:
         items: ``(n,)`` int64 sizes, 0 to ``capacity``.
-        capacity: of every bin, positive.
+        capacity: Capacity of every bin, positive.
 
     Raises:
         ValueError: unless they are such numbers.
@@ -77,7 +77,7 @@ def weibull_stream(mode: str, size: int) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        size: number of items: 5000, and in ``test`` 10000 too.
+        size: Number of items: 5000, and in ``test`` 10000 too.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -107,7 +107,7 @@ def uniform_stream(mode: str, size: int) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        size: number of items.
+        size: Number of items.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -125,8 +125,8 @@ def check(instance: Instance, assignment: Any) -> NDArray[np.int64]:
     """Make sure that a claimed packing holds every item and overfills no bin.
 
     Args:
-        instance: the items.
-        assignment: anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
+        instance: Items to pack.
+        assignment: Anything; a packing is a sequence of ``n`` bin numbers, 0 to ``n - 1``, one an item.
 
     Returns:
         The packing as an ``(n,)`` array.

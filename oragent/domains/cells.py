@@ -11,7 +11,7 @@ def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
     """Tell in which bin of each axis a heuristic falls.
 
     Args:
-        axes: for every feature its measured value and the rising edges between its bins.
+        axes: Pair for every feature: its measured value, and the rising edges between its bins.
 
     Returns:
         One bin a feature, 0 to the number of its edges; a value on an edge falls into the upper bin.
@@ -23,6 +23,6 @@ def geometric_mean(values: Mapping[int, Sequence[float]]) -> float:
     """The geometric mean of positive figures over instances, all sizes counting alike.
 
     Args:
-        values: for each problem size one figure an instance.
+        values: Positive figures of each problem size, one an instance.
     """
     return float(np.exp(np.mean([np.mean(np.log(measured)) for measured in values.values()])))

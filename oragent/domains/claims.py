@@ -14,10 +14,10 @@ def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.in
     """Turn what claims to be a list of indices into an array.
 
     Args:
-        claim: anything.
-        what: what it claims to be, such as ``a tour``.
-        item: what one index names, such as ``city``.
-        limit: indices go from 0 to ``limit - 1``.
+        claim: Anything that claims to be such a list.
+        what: Name of what it claims to be, such as ``a tour``.
+        item: Name of what one index stands for, such as ``city``.
+        limit: Number of indices: they go from 0 to ``limit - 1``.
 
     Returns:
         ``(k,)`` int64 array with values in that range.

@@ -23,7 +23,7 @@ class Instance(tsp.Nodes):
     Attributes:
         coordinates: ``(n, 2)`` float array, depot first.
         demands: ``(n,)`` int64 array, 0 at the depot, 0 to ``capacity`` at customers.
-        capacity: what a vehicle holds, positive.
+        capacity: Capacity of a vehicle, positive.
 
     Raises:
         ValueError: unless they are such numbers.
@@ -64,7 +64,7 @@ def stream(mode: str, size: int) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        size: number of customers.
+        size: Number of customers.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -82,8 +82,8 @@ def check(instance: Instance, path: Any) -> NDArray[np.int64]:
     """Make sure that claimed routes serve every customer once and overload no vehicle.
 
     Args:
-        instance: depot and customers.
-        path: anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
+        instance: Depot and customers.
+        path: Anything; routes are one sequence of nodes that starts and ends at the depot, 0, and comes back to it
             between one route and the next.
 
     Returns:

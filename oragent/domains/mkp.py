@@ -67,7 +67,7 @@ def stream(mode: str, size: int) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        size: number of items.
+        size: Number of items.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -86,8 +86,8 @@ def check(instance: Instance, choice: Any) -> NDArray[np.int64]:
     """Make sure that a claimed choice names every item at most once and fits in every dimension.
 
     Args:
-        instance: the items.
-        choice: anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
+        instance: Items with their prizes and weights.
+        choice: Anything; a choice is a sequence of item numbers, 0 to ``n - 1``, in any order, and may be empty.
 
     Returns:
         The choice as a flat array.

@@ -22,7 +22,7 @@ class Instance(tsp.Nodes):
     Attributes:
         coordinates: ``(n, 2)`` float array, depot first.
         prizes: ``(n,)`` float array, not negative.
-        maxlen: how long a tour may be, the way back to the depot included; in the unit of the coordinates.
+        maxlen: Most length of a tour, the way back to the depot included; in the unit of the coordinates.
 
     Raises:
         ValueError: unless they are such numbers.
@@ -79,7 +79,7 @@ def stream(mode: str, size: int) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        size: number of nodes, the depot included.
+        size: Number of nodes, the depot included.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -98,8 +98,8 @@ def check(instance: Instance, path: Any) -> NDArray[np.int64]:
     """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
 
     Args:
-        instance: depot, prizes and bound.
-        path: anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
+        instance: Depot, prizes and bound.
+        path: Anything; a path is a sequence of nodes that starts with 0. The way back from its last node is understood.
 
     Returns:
         The path as a ``(k,)`` array.

@@ -53,7 +53,7 @@ class Instance:
 
     Attributes:
         coordinates: ``(n, 2)`` float array.
-        rounding: how a distance becomes a length.
+        rounding: Rule by which a distance becomes a length.
 
     Raises:
         ValueError: unless ``coordinates`` is such an array, finite and not empty.
@@ -135,7 +135,7 @@ def stream(parts: Stream, mode: str, size: int) -> list[Instance]:
     Args:
         parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
         mode: ``train``, ``val`` or ``test``.
-        size: number of cities.
+        size: Number of cities.
 
     Raises:
         ValueError: if the stream has no such part.
@@ -156,8 +156,8 @@ def check(instance: Instance, tour: Any) -> NDArray[np.int64]:
     """Make sure that a claimed tour visits every city once.
 
     Args:
-        instance: the cities.
-        tour: anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
+        instance: Cities to visit.
+        tour: Anything; a tour is a sequence of ``n`` whole numbers, city 0 to ``n - 1``, each once.
 
     Returns:
         The tour as an ``(n,)`` array.

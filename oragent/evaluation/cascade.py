@@ -20,10 +20,10 @@ def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Di
     """Whether a candidate is better on ``train`` than a quantile of the elites; the first one always is.
 
     Args:
-        quick: how it did there.
-        elites: their metrics.
-        direction: of the scores.
-        quantile: in [0, 1].
+        quick: Evaluation of the candidate on ``train``.
+        elites: Metrics of the elites.
+        direction: Direction of the scores.
+        quantile: Quantile of the elites that it must beat, in [0, 1].
     """
     reached = [direction.fitness(metrics[TRAIN]) for metrics in elites]
     assert quick.score is not None
@@ -42,7 +42,7 @@ def with_train(full: Evaluation, quick: Evaluation) -> Evaluation:
 
 
 def name_on_train(fingerprint: str) -> str:
-    """Under which the evaluation of a program on ``train`` is kept."""
+    """Key under which the evaluation of a program on ``train`` is kept."""
     return _named("train", fingerprint)
 
 

@@ -19,13 +19,13 @@ class Job:
     """What is to be evaluated.
 
     Attributes:
-        evaluator: the problem's ``eval.py``; it is copied beside the candidate.
-        source: the candidate's text.
-        root_dir: project root, for data and checkpoints.
-        limits: what the evaluation may use.
-        mode: passed on where given; otherwise the evaluator's own default holds.
-        problem_size: likewise.
-        arguments: more for the evaluator, such as options of its own.
+        evaluator: Path of the problem's ``eval.py``; it is copied beside the candidate.
+        source: Text of the candidate.
+        root_dir: Root of the project, for data and checkpoints.
+        limits: Limits on what the evaluation may use.
+        mode: Mode that is passed on where given; otherwise the evaluator's own default holds.
+        problem_size: Size that is passed on where given, likewise.
+        arguments: Further arguments of the evaluator, such as options of its own.
     """
 
     evaluator: Path
@@ -57,19 +57,19 @@ class Evaluation:
     """How an evaluation ended; a failure is data like a success.
 
     Attributes:
-        status: ``ok`` if and only if there is a score.
-        score: in the problem's natural units.
-        features: the archive cell; None for a ranked population, or without a score.
-        metrics: the problem's own figures.
-        message: why there is no score, one line.
-        traceback: the candidate's own.
-        log: the end of standard error.
-        output: the end of standard output.
-        end: how its process ended, a value of ``End``; empty if none was started.
-        queued_s: seconds for which it waited for a free worker.
-        wall_s: seconds by the clock from its start to its end.
-        cpu_s: user and system seconds of all its processes that ended in time to be counted.
-        peak_mb: resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
+        status: How the evaluation ended: ``ok`` if and only if there is a score.
+        score: Score in the problem's natural units; None for a failure.
+        features: Cell of the archive; None for a ranked population, or without a score.
+        metrics: Figures of the problem's own.
+        message: Reason why there is no score, one line.
+        traceback: Traceback of the candidate.
+        log: End of standard error.
+        output: End of standard output.
+        end: How its process ended, a value of ``End``; empty if none was started.
+        queued_s: Seconds for which it waited for a free worker.
+        wall_s: Seconds by the clock from its start to its end.
+        cpu_s: User and system seconds of all its processes that ended in time to be counted.
+        peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
     """
 
     status: Status

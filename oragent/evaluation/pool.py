@@ -14,8 +14,8 @@ class Pool:
     """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
 
     Args:
-        workers: how many evaluations run at once; each uses one core.
-        run: how one is run, such as a ``Runner`` for as many workers.
+        workers: Number of evaluations that run at once; each uses one core.
+        run: Function that runs one job, such as a ``Runner`` for as many workers.
     """
 
     def __init__(self, workers: int, run: Callable[[Job], Evaluation] = evaluate) -> None:
@@ -29,8 +29,8 @@ class Pool:
         """Run one job as soon as a worker is free.
 
         Args:
-            job: what to run.
-            admit: called when its turn has come; what it raises keeps the job from being run.
+            job: Job to run.
+            admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
         """
         async with self._free:
             admit()

@@ -34,19 +34,19 @@ class Description:
     """What ``problem.yaml`` may say.
 
     Attributes:
-        title: one line for a list.
-        description: what a language model is told: the problem, what the function gets and must return.
-        function: the name of the function that evolves.
-        direction: whether more or less score is better.
-        evaluator: the script that scores; any program that prints the result block.
-        timeout_s: seconds that one evaluation may take.
-        memory_mb: address space of each of its processes, in MiB.
-        sizes: the problem sizes of each mode, for people; the evaluator has the last word.
-        features: the axes of the archive, in the order of the features that the evaluator prints.
-        primitives: expressions over the function's arguments that breeding may insert.
-        requires: modules that the evaluator imports and that oragent does not bring; it says how to get them.
-        published: figures of others, for comparison.
-        notes: what a person should know.
+        title: Title of the problem, one line for a list.
+        description: Description for a language model: the problem, what the function gets and must return.
+        function: Name of the function that evolves.
+        direction: Direction of the scores: whether more or less is better.
+        evaluator: Name of the script that scores; any program that prints the result block.
+        timeout_s: Seconds that one evaluation may take.
+        memory_mb: Address space of each of its processes, in MiB.
+        sizes: Problem sizes of each mode, for people; the evaluator has the last word.
+        features: Axes of the archive, in the order of the features that the evaluator prints.
+        primitives: Expressions over the function's arguments that breeding may insert.
+        requires: Modules that the evaluator imports and that oragent does not bring; it says how to get them.
+        published: Figures of others, for comparison.
+        notes: Notes for people.
     """
 
     title: str
@@ -69,8 +69,8 @@ class LimitSettings:
     """Bounds of one evaluation; None leaves what the problem says.
 
     Attributes:
-        timeout_s: seconds by the clock.
-        memory_mb: address space of each process, in MiB.
+        timeout_s: Seconds by the clock.
+        memory_mb: Address space of each process, in MiB.
     """
 
     timeout_s: Annotated[float, Gt(0)] | None = None
@@ -82,12 +82,12 @@ class Problem:
     """A loaded problem.
 
     Attributes:
-        name: its folder's name.
-        folder: where it lives.
-        about: what ``problem.yaml`` says.
-        seed: the text of ``heuristic.py``.
-        signature: of the function that evolves.
-        knowledge: the text of ``knowledge.md``, empty where there is none.
+        name: Name of the problem, that of its folder.
+        folder: Folder of the problem.
+        about: Content of ``problem.yaml``.
+        seed: Text of ``heuristic.py``.
+        signature: Signature of the function that evolves.
+        knowledge: Text of ``knowledge.md``, empty where there is none.
     """
 
     name: str

@@ -13,8 +13,8 @@ class Runner:
     """Runs evaluations, several at once, each in a process of its own under a server of its problem.
 
     Args:
-        workers: how many run at once.
-        warm: whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
+        workers: Number of evaluations that run at once.
+        warm: Whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
             starts a fresh one, as by hand.
     """
 

@@ -14,8 +14,8 @@ def verdict(ended: Ended, limits: Limits) -> Result | Failure:
     """Read off the end of an evaluator's process what it found.
 
     Args:
-        ended: how the process ended.
-        limits: which it had to keep.
+        ended: End of the process, with its output.
+        limits: Limits that it had to keep.
     """
     code = ended.code
     if ended.end is End.LOST:

@@ -31,13 +31,14 @@ class Arguments:
     """What an evaluation was asked to do.
 
     Attributes:
-        root_dir: project root; data and checkpoints are found from here, never from the script's own path.
-        file_output_prefix: prefix, not only a folder, of any file that the evaluation saves.
-        mode: ``train`` (small and fast), ``val`` (what a search optimises) or ``test`` (which no search reads).
-        sizes: the problem sizes to run: all of the mode, or the one that was asked for.
-        candidate: the file with the heuristic to score.
-        flags: which of the evaluator's own options without a value were given.
-        choices: the values of its other options.
+        root_dir: Root of the project; data and checkpoints are found from here, never from the script's own path.
+        file_output_prefix: Prefix, not only a folder, of any file that the evaluation saves.
+        mode: Mode of the evaluation: ``train`` (small and fast), ``val`` (what a search optimises) or ``test`` (which
+            no search reads).
+        sizes: Problem sizes to run: all of the mode, or the one that was asked for.
+        candidate: Path of the file with the heuristic to score.
+        flags: Names of the evaluator's own options without a value that were given.
+        choices: Values of its other options, by name.
     """
 
     root_dir: Path
@@ -59,10 +60,10 @@ def parse_arguments(
     """Read the arguments of the contract, and an evaluator's own.
 
     Args:
-        sizes: the problem sizes of each mode.
-        argv: the command line without the program's name; default: the process's own.
-        flags: options of the evaluator's own, none of which takes a value: name and help text.
-        choices: options of its own that take one of several values: name and values, the default first.
+        sizes: Problem sizes of each mode.
+        argv: Command line without the program's name; default: the process's own.
+        flags: Options of the evaluator's own, none of which takes a value: name and help text.
+        choices: Options of its own that take one of several values: name and values, the default first.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.

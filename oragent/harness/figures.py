@@ -18,9 +18,9 @@ def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False)
     """Check what a heuristic returned.
 
     Args:
-        value: what came back across the wire.
-        shape: the shape that the problem expects.
-        allow_inf: whether infinite entries have a meaning for the problem.
+        value: Value that came back across the wire.
+        shape: Shape that the problem expects.
+        allow_inf: Whether infinite entries have a meaning for the problem.
 
     Returns:
         A float64 array of that shape, free of NaN.
@@ -53,8 +53,8 @@ def figures(name: str, values: Mapping[int, Sequence[float]]) -> tuple[dict[str,
     """Sum up what was measured on every instance.
 
     Args:
-        name: what was measured, such as ``length``; metrics are called ``length_20``.
-        values: for each problem size one value an instance.
+        name: Name of the figure, such as ``length``; metrics are called ``length_20``.
+        values: Values of each problem size, one an instance.
 
     Returns:
         The metrics (the mean of every size, and ``ci95``: a bootstrap interval of the score over instances, drawn
@@ -82,8 +82,8 @@ def seconds(begun: float, candidate: float) -> dict[str, float]:
     """Tell where the time went: ``candidate_seconds``, and ``solver_seconds`` for all the rest.
 
     Args:
-        begun: what ``time.perf_counter`` said at the start.
-        candidate: wall seconds spent in calls of the candidate, `Guest.seconds`.
+        begun: Reading of ``time.perf_counter`` at the start, seconds.
+        candidate: Wall seconds spent in calls of the candidate, `Guest.seconds`.
     """
     rest = perf_counter() - begun - candidate
     return {"candidate_seconds": round(candidate, 3), "solver_seconds": round(rest, 3)}

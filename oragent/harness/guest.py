@@ -29,9 +29,9 @@ class Guest:
     Fork it before data is loaded: what the scorer reads later is not in the guest's memory.
 
     Attributes:
-        where: the instance at hand, such as ``size 50, instance 3``; every failure's message ends with it.
-        seconds: wall seconds spent in calls.
-        limit_s: wall seconds that one call may take; None for as long as the evaluation has.
+        where: Name of the instance at hand, such as ``size 50, instance 3``; every failure's message ends with it.
+        seconds: Wall seconds spent in calls.
+        limit_s: Wall seconds that one call may take; None for as long as the evaluation has.
     """
 
     limit_s: float | None = None
@@ -41,8 +41,8 @@ class Guest:
 
         Args:
             candidate: Python file that defines the function.
-            function: the name of the function that evolves.
-            witness: fork a second, untouched guest too, for spot checks.
+            function: Name of the function that evolves.
+            witness: Whether to fork a second, untouched guest too, for spot checks.
 
         Raises:
             CandidateError: ``rejected``, if the file is no UTF-8 text.
@@ -79,8 +79,8 @@ class Guest:
         """Run ``loop(function, *args)`` beside the candidate, for heuristics that are called thousands of times.
 
         Args:
-            loop: a module-level function of ours, imported before the fork.
-            args: the rest of its arguments, copied.
+            loop: Module-level function of ours, imported before the fork.
+            args: Rest of its arguments, copied.
 
         Returns:
             What the loop returned. It ran in reach of the candidate, so it is a claim: check it, and spot-check its

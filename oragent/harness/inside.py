@@ -35,12 +35,12 @@ def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, fu
     """Be the guest: never returns, ends when the scorer does.
 
     Args:
-        wire: this side of the connection to the scorer.
-        log: file descriptor that takes standard output and error.
-        scorer: process id of the scorer.
-        path: the candidate's file, for tracebacks.
-        source: the candidate's text.
-        function: the name of the function that evolves.
+        wire: This side of the connection to the scorer.
+        log: File descriptor that takes standard output and error.
+        scorer: Process id of the scorer.
+        path: Path of the candidate's file, for tracebacks.
+        source: Text of the candidate.
+        function: Name of the function that evolves.
     """
     try:
         _confine(wire, log, scorer)

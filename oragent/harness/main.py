@@ -29,12 +29,12 @@ def run(
     """Evaluate the candidate, print the block of the contract, and exit.
 
     Args:
-        evaluate: scores the candidate; all that it knows is what it is given.
-        function: the name of the function that evolves.
-        sizes: the problem sizes of each mode.
-        witness: whether ``evaluate`` spot-checks with ``Guest.witness``.
-        flags: options of the evaluator's own, none of which takes a value: name and help text.
-        choices: options of its own that take one of several values: name and values, the default first.
+        evaluate: Function that scores the candidate; all that it knows is what it is given.
+        function: Name of the function that evolves.
+        sizes: Problem sizes of each mode.
+        witness: Whether ``evaluate`` spot-checks with ``Guest.witness``.
+        flags: Options of the evaluator's own, none of which takes a value: name and help text.
+        choices: Options of its own that take one of several values: name and values, the default first.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.

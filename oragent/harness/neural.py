@@ -65,8 +65,8 @@ def bias(value: ArrayLike, size: int) -> "Tensor":
     """Check an attention bias.
 
     Args:
-        value: what came back across the wire: a tensor or an array.
-        size: number of nodes.
+        value: Value that came back across the wire: a tensor or an array.
+        size: Number of nodes.
 
     Returns:
         ``(size, size)`` float32 tensor of finite numbers in main memory.

@@ -19,9 +19,9 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
     """Tell how far from the reference every size is.
 
     Args:
-        arguments: the mode, and the project root that the problem's folder is found from.
-        problem: its name.
-        values: for each problem size one value an instance, of all of its instances.
+        arguments: Arguments of the evaluation: the mode, and the project root that the problem's folder is found from.
+        problem: Name of the problem.
+        values: Values of each problem size, one an instance, of all of its instances.
 
     Returns:
         ``gap_percent_20`` and so on: by how many percent the mean is worse than the reference's (negative: better).

@@ -19,8 +19,8 @@ class Group:
     """A control group in every hierarchy that lets us make one.
 
     Attributes:
-        folders: of the group.
-        doors: descriptors of its lists of members; a process that writes "0" there joins.
+        folders: Folders of the group, one a hierarchy.
+        doors: Descriptors of its lists of members; a process that writes "0" there joins.
     """
 
     folders: list[Path] = field(default_factory=list)
@@ -31,9 +31,9 @@ class Group:
         """Make a group; one without folders where nothing can be made.
 
         Args:
-            name: of its folder.
-            memory_mb: that all members may use together, in MiB.
-            tasks: how many processes and threads there may be.
+            name: Name of the group's folder.
+            memory_mb: Memory that all members may use together, in MiB.
+            tasks: Most processes and threads that there may be.
         """
         group = cls()
         for version, parent in _parents():

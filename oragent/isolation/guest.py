@@ -18,7 +18,7 @@ def prepare(needed: tuple[Path, ...] = ()) -> None:
     """Do once, in a process that forks others, what each would have to do again.
 
     Args:
-        needed: what must stay readable beside Python in those that will ``surrender``.
+        needed: Paths that must stay readable beside Python in those that will ``surrender``.
     """
     if allowed(Means.SECCOMP):
         with suppress(OSError):
@@ -32,8 +32,8 @@ def confine(memory_mb: int, scorer: int) -> None:
     """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
 
     Args:
-        memory_mb: address space, in MiB.
-        scorer: process id of the parent, with which this process ends.
+        memory_mb: Address space, in MiB.
+        scorer: Process id of the parent, with which this process ends.
     """
     kernel.no_new_privileges()
     kernel.lower_limits(
@@ -61,7 +61,7 @@ def surrender(needed: tuple[Path, ...] = ()) -> None:
     Where only root can read Python, the right to read every file is kept if Landlock will say which.
 
     Args:
-        needed: what must stay readable beside Python.
+        needed: Paths that must stay readable beside Python.
     """
     nobody, kept = _rights(needed)
     with suppress(OSError):

@@ -83,7 +83,7 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     """Bound this process and all that it will start, for good; a limit that is lower already stays.
 
     Args:
-        limits: by ``resource.RLIMIT_...``.
+        limits: Limits by ``resource.RLIMIT_...``.
     """
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
@@ -143,8 +143,8 @@ def make_read_only(root: Path, *, below: bool = True) -> None:
     """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12).
 
     Args:
-        root: where it is mounted.
-        below: whether those below it are meant, too.
+        root: Path at which it is mounted.
+        below: Whether mounts below it are meant, too.
 
     Raises:
         OSError: if that is not allowed here.

@@ -62,9 +62,9 @@ def ruleset(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> in
     """Say what a process may access; nothing is forbidden yet.
 
     Args:
-        read: folders and files that may be read, with what is below them.
-        write: those that may be changed too.
-        network: whether TCP stays allowed (known to version 4 on).
+        read: Folders and files that may be read, with what is below them.
+        write: Folders and files that may be changed too.
+        network: Whether TCP stays allowed (known to version 4 on).
 
     Returns:
         A descriptor, which a child may inherit.

@@ -63,8 +63,8 @@ def child_apart(scratch: Path, scratch_mb: int) -> Iterator[None]:
     done: every page that a new child touches has to be copied for it, which costs more than any call here.
 
     Args:
-        scratch: an existing folder; what is in it is covered by an empty one that vanishes with the child.
-        scratch_mb: what fits into it, in MiB.
+        scratch: Existing folder; what is in it is covered by an empty one that vanishes with the child.
+        scratch_mb: Size of the empty folder, in MiB.
 
     Raises:
         OSError: if that is not allowed here.
@@ -84,8 +84,8 @@ def shadow(folder: Path, size_mb: int) -> None:
     """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
 
     Args:
-        folder: an existing folder.
-        size_mb: what fits into the copy, in MiB.
+        folder: Existing folder.
+        size_mb: Size of the copy, in MiB.
 
     Raises:
         OSError: if that is not allowed here.
@@ -103,8 +103,8 @@ def alone(folder: Path, needed: Iterable[Path]) -> None:
     """Let a folder be written, and hide what lies beside it, now and later; the caller is in a mount namespace.
 
     Args:
-        folder: an existing folder, without links in its path and not directly below the root of all files.
-        needed: what must still be seen where it lies beside the folder; as writable as it is.
+        folder: Existing folder, without links in its path and not directly below the root of all files.
+        needed: Paths that must still be seen where they lie beside the folder; as writable as they are.
 
     Raises:
         OSError: if that is not allowed here.

@@ -19,9 +19,9 @@ class Offer:
     """One means on this machine.
 
     Attributes:
-        means: which.
-        works: whether it was tried and worked.
-        detail: what there is of it, or why there is none and what would help.
+        means: Name of the means.
+        works: Whether it was tried and worked.
+        detail: Details of what there is, or why there is none and what would help.
     """
 
     means: Means

@@ -47,7 +47,7 @@ def guest_filter(more: tuple[str, ...] = ()) -> bytes:
     """Compile the guest's filter, or take the one compiled before.
 
     Args:
-        more: names of further calls that stay allowed.
+        more: Names of further calls that stay allowed.
 
     Returns:
         A program of 8-byte BPF instructions.

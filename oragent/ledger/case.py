@@ -27,7 +27,7 @@ class Desk(Protocol):
 
     @property
     def replies(self) -> Replies:
-        """Where replies are kept."""
+        """Table of the replies."""
 
     def model(self, role: str) -> Model:
         """Who is asked in a role.
@@ -53,12 +53,12 @@ class Case:
     """One piece of work. In it one thing is done after the other; what is done side by side goes into branches.
 
     Attributes:
-        desk: what it shares with other cases.
-        name: of the case; of a branch also its path, such as ``0.2/``.
-        rng: the case's, or the branch's, own generator.
-        allowance: what it may use of the budget.
-        used: what it has used of that.
-        replies: what it was answered, in order; those of branches are theirs.
+        desk: Desk that it shares with other cases.
+        name: Name of the case; of a branch also its path, such as ``0.2/``.
+        rng: Generator of the case's, or the branch's, own.
+        allowance: Share of the budget that it may use.
+        used: Spending so far, against its allowance.
+        replies: Replies that it got, in order; those of branches are theirs.
     """
 
     desk: Desk
@@ -77,10 +77,10 @@ class Case:
         """Put a prompt to a model; the reply is in the database before anyone reads it.
 
         Args:
-            role: what the model is asked as; a role may have a model of its own, and has its own account.
-            messages: the conversation; it is cut to what the model's context holds.
-            temperature: None: the model's own.
-            tools: what the model may call.
+            role: Role in which the model is asked; a role may have a model of its own, and has its own account.
+            messages: Conversation to be answered; it is cut to what the model's context holds.
+            temperature: Sampling temperature; None: the model's own.
+            tools: Tools that the model may call.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.

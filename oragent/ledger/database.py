@@ -18,12 +18,12 @@ class Database:
     """One SQLite file in WAL mode, so that a process that is killed loses nothing that was written.
 
     Args:
-        path: the file, made if it is missing.
-        schema: statements that make its tables where they are not there yet.
-        version: of the layout; None: whatever there is, to be read alone.
-        migrations: what brings an older version, by its name, to this one; all happens or nothing.
-        readonly: never write to it; an older version is read as it is.
-        noun: what the file belongs to, for errors.
+        path: Path of the file, which is made if it is missing.
+        schema: Statements that make its tables where they are not there yet.
+        version: Version of the layout; None: whatever there is, to be read alone.
+        migrations: Migrations that bring an older version, by its name, to this one; all happens or nothing.
+        readonly: Whether it is never written to; an older version is read as it is.
+        noun: Noun for errors: the thing that the file belongs to.
 
     Raises:
         StoreError: if it cannot be opened, is corrupted, or was written by a version that is not known.

@@ -14,7 +14,7 @@ class Replaying:
     than when it was answered: another version wrote it. The reply to the call of the same key and role is given then.
 
     Args:
-        replies: what is recorded.
+        replies: Replies that are recorded.
     """
 
     def __init__(self, replies: Replies) -> None:

@@ -35,16 +35,16 @@ class RecordedReply:
     """A model's reply, as it was paid for.
 
     Attributes:
-        key: of the call.
-        role: the part that the model played.
-        prompt: the conversation as JSON.
-        text: the answer.
-        model: the name under which it was asked.
-        tokens_in, tokens_out: of the prompt, and of the answer.
-        money: USD; None where the price is unknown.
-        seconds: it took.
-        retries: attempts that failed before.
-        tool_calls: the tools that the model wants called.
+        key: Name of the call, different from that of every other call of a run.
+        role: Role in which the model was asked.
+        prompt: Prompt: the conversation as JSON.
+        text: Text of the answer.
+        model: Name under which the model was asked.
+        tokens_in, tokens_out: Numbers of tokens of the prompt and of the answer.
+        money: Price in US dollars; None where it is unknown.
+        seconds: Duration of the call, seconds.
+        retries: Number of attempts that failed before.
+        tool_calls: Tools that the model wants called.
     """
 
     key: str
@@ -109,7 +109,7 @@ class Replies:
     """The replies in a database.
 
     Args:
-        database: in which they are; it has the table of ``REPLIES``, or that of an older search.
+        database: Database of the replies; it has the table of ``REPLIES``, or that of an older search.
     """
 
     def __init__(self, database: Database) -> None:
@@ -131,7 +131,8 @@ class Replies:
     def keep(self, reply: RecordedReply, digest: str) -> None:
         """Write a reply as soon as it has come; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
-        values = {**asdict(reply), "tool_calls": calls, "prompt_hash": digest}
+        own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
+        values = {**own, "tool_calls": calls, "prompt_hash": digest}
         self._database.write("INSERT OR REPLACE INTO", "replies", values)
 
     def all(self) -> list[RecordedReply]:

@@ -37,9 +37,9 @@ class Finished:
     """A case that was done to its end.
 
     Attributes:
-        name: of the case.
-        result: what the work returned, as JSON holds it.
-        spent: what it took.
+        name: Name of the case.
+        result: Result that the work returned, as JSON holds it.
+        spent: Spending of the case.
     """
 
     name: str
@@ -56,12 +56,12 @@ class Study:
     whole or missing.
 
     Attributes:
-        folder: where ``run.db`` is, or will be.
-        models: by role; the one under the empty role is asked in all others.
-        budget: of the whole.
-        seed: of the generators of cases, each from this and its case's name.
-        workers: cases at once; it never changes what a case comes to.
-        tokens: that a prompt may have; None: any number.
+        folder: Folder where ``run.db`` is, or will be.
+        models: Models by role; the one under the empty role is asked in all others.
+        budget: Budget of the whole study.
+        seed: Seed of the cases' generators, each from this and its case's name.
+        workers: Number of cases at once; it never changes what a case comes to.
+        tokens: Most tokens of a prompt; None: any number.
     """
 
     folder: Path
@@ -99,7 +99,7 @@ class Study:
 
     @property
     def spent(self) -> Spent:
-        """What all cases have used so far."""
+        """Spending of all cases so far."""
         used = [one.spent for one in self._finished.values()] + [case.used for case in self._active.values()]
         total = sum(used, Spent())
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
@@ -155,9 +155,9 @@ class Study:
         """Do the cases that are missing, in their order, several at once.
 
         Args:
-            names: of all cases, each once.
-            work: does one; what it returns is kept as JSON.
-            observer: told of each case that has been finished.
+            names: Names of all cases, each once.
+            work: Coroutine function that does a case; what it returns is kept as JSON.
+            observer: Callback that is told of each case that has been finished.
 
         Returns:
             What each case came to, in the order of ``names``; None for one that was left unfinished: ``reason`` says
@@ -191,9 +191,9 @@ class Study:
         """Do something of a case that is not to be done again when the case is: such as a long solve.
 
         Args:
-            case: to which it belongs.
-            key: of the thing, different from others of the case.
-            work: does it, and returns what JSON can hold.
+            case: Case to which it belongs.
+            key: Key of the thing, different from others of the case.
+            work: Coroutine function that does it, and returns what JSON can hold.
 
         Returns:
             What it returned, as JSON holds it.

@@ -20,11 +20,11 @@ def wrapped(function: Function, name: str = "", concurrency: int = 4) -> Model:
     """Make a model of a function.
 
     Args:
-        function: gets the conversation as a list of ``{"role": ..., "content": ...}``, returns the reply as a text; it
-            may be a coroutine function, else it is called in a thread, so that nothing waits for it. Tools are told to
-            it, and called by it, as fenced JSON in the texts.
-        name: under which its replies are recorded; empty: its own.
-        concurrency: calls of a function in threads at once; 1 calls one that is not made for threads.
+        function: Function that gets the conversation as a list of ``{"role": ..., "content": ...}`` and returns the
+            reply as a text; it may be a coroutine function, else it is called in a thread, so that nothing waits for
+            it. Tools are told to it, and called by it, as fenced JSON in the texts.
+        name: Name under which its replies are recorded; empty: the function's own.
+        concurrency: Most calls of a function in threads at once; 1 for one that is not made for threads.
 
     Returns:
         The model, whose price is unknown and whose tokens are a guess by length. An exception of the function's is a

@@ -38,9 +38,9 @@ class Client:
     A client belongs to one event loop; use it as ``async with Client(...) as model`` or call ``close()``.
 
     Args:
-        settings: which model, where, and how patiently.
-        prices: what models cost.
-        api_key: the key; empty where the server asks for none. ``factory.taken_key`` has that of the environment.
+        settings: Settings: which model, where, and how patiently.
+        prices: Prices of models; None: unknown.
+        api_key: Key of the server; empty where it asks for none. ``factory.taken_key`` has that of the environment.
 
     Raises:
         ModelError: there is no key, and no address of a server that might need none; or a malformed address.

@@ -19,9 +19,9 @@ class Part:
     """A part of a prompt that may be left out, piece by piece, the first piece first.
 
     Attributes:
-        name: what the prompt calls it when it says what was left out.
-        pieces: its texts.
-        keep: how many of the last pieces always stay.
+        name: Name that the prompt gives the part when it says what was left out.
+        pieces: Texts of the part, one a piece.
+        keep: Number of the last pieces that always stay.
     """
 
     name: str
@@ -39,9 +39,9 @@ def fit(render: Callable[[Mapping[str, Sequence[str]]], str], parts: Sequence[Pa
     """Write a prompt that fits, or comes as near to it as leaving out its parts allows.
 
     Args:
-        render: writes the prompt from the pieces of each part by its name.
-        parts: what may be left out, the least needed first.
-        tokens: how many the prompt may have; None: any number.
+        render: Function that writes the prompt from the pieces of each part by its name.
+        parts: Parts that may be left out, the least needed first.
+        tokens: Most tokens of the prompt; None: any number.
 
     Returns:
         The prompt, with a line at its end that says what was left out, if anything was.
@@ -62,8 +62,8 @@ def fit_messages(messages: Sequence[Message], tokens: int | None) -> list[Messag
     """Make a conversation fit, whatever it holds: the last resort, which takes the middle out of the longest message.
 
     Args:
-        messages: the conversation.
-        tokens: how many it may have in all; None: any number.
+        messages: Conversation to be cut.
+        tokens: Most tokens in all; None: any number.
 
     Returns:
         The same messages where they fit; else shortened ones, which say so where text is missing.

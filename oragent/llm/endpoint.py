@@ -29,11 +29,11 @@ class AttemptFailed(Exception):
     """One attempt brought no reply.
 
     Attributes:
-        message: one line for a person.
-        passing: another attempt may succeed.
-        status: the HTTP status; 0 where there was none.
-        wait_s: how long the server asks to wait, seconds.
-        parameter: the request's parameter that the server names as wrong.
+        message: Message for a person, one line.
+        passing: Whether another attempt may succeed.
+        status: HTTP status; 0 where there was none.
+        wait_s: Seconds that the server asks to wait; None where it does not say.
+        parameter: Parameter of the request that the server names as wrong; empty where it names none.
     """
 
     message: str
@@ -51,9 +51,9 @@ class Endpoint:
     repeats a call whose quota is used up.
 
     Args:
-        base_url: address up to and with ``/v1``.
-        key: the API key; empty where the server asks for none.
-        timeout_s: limit on one attempt.
+        base_url: Address up to and with ``/v1``.
+        key: API key; empty where the server asks for none.
+        timeout_s: Limit on one attempt, seconds.
 
     Raises:
         ModelError: the address is no http address.
@@ -78,7 +78,7 @@ class Endpoint:
         """Make one attempt.
 
         Args:
-            request: the body of a chat completion: ``model``, ``messages`` and what else is set.
+            request: Body of a chat completion: ``model``, ``messages`` and what else is set.
 
         Returns:
             The decoded body, in which ``choices`` holds at least one message.

@@ -17,12 +17,12 @@ class Arm:
     """What a model has shown so far.
 
     Attributes:
-        rounds: that were given to it, those in flight included.
-        settled: of these, the rounds that have ended.
-        reward: sum over the settled ones, each in [0, 1].
-        squares: sum of the squared rewards.
-        money: US dollars that these took, where prices are known.
-        tokens: that these took.
+        rounds: Number of rounds that were given to it, those in flight included.
+        settled: Number of these rounds that have ended.
+        reward: Sum of the rewards of the settled rounds, each in [0, 1].
+        squares: Sum of the squared rewards.
+        money: US dollars that the settled rounds took, where prices are known.
+        tokens: Tokens that the settled rounds took.
     """
 
     rounds: int = 0
@@ -52,7 +52,7 @@ def choose(arms: Sequence[Arm]) -> int:
     not yet as one that gained or cost anything. Costs are relative to the dearest arm's.
 
     Args:
-        arms: at least one.
+        arms: Arms to choose from, at least one.
 
     Returns:
         The arm's place; the first of equal ones, and before anything else those that were never tried.
@@ -77,7 +77,7 @@ class Ensemble:
     follows from the history of the run alone, however calls overlap.
 
     Args:
-        models: in the order in which they are tried first.
+        models: Models in the order in which they are tried first.
     """
 
     def __init__(self, models: Sequence[Model]) -> None:
@@ -101,10 +101,10 @@ class Ensemble:
         """Take down what came of a round.
 
         Args:
-            number: of the round; it was begun.
-            reward: in [0, 1].
-            money: that it took, US dollars.
-            tokens: that it took.
+            number: Number of the round; it was begun.
+            reward: Reward of the round, in [0, 1].
+            money: US dollars that the round took.
+            tokens: Tokens that the round took.
         """
         place = self._flying.pop(number)
         arm = self._arms[place]

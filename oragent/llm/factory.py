@@ -24,8 +24,8 @@ class Models:
     """The models of one piece of work; itself a model, which passes each request on by its role.
 
     Attributes:
-        main: answers all roles that have no model of their own.
-        roles: model of each role that has one.
+        main: Model that answers all roles that have no model of their own.
+        roles: Model of each role that has one.
     """
 
     main: Model
@@ -50,15 +50,15 @@ async def models(
     """Make models, and close them in the end; equal settings share one client, which is checked once.
 
     Args:
-        settings: of the main model.
-        roles: settings of the models that are asked in single roles.
-        ensemble: settings of models beside the main one; a bandit chooses among them.
-        understudies: roles that are played by whoever plays another one, by that one's name, unless they have a model
+        settings: Settings of the main model.
+        roles: Settings of the models that are asked in single roles.
+        ensemble: Settings of models beside the main one; a bandit chooses among them.
+        understudies: Roles that are played by whoever plays another one, by that one's name, unless they have a model
             of their own.
-        makers: make the models of certain names, in place of a client.
-        prices: what models cost.
-        key: the key of all servers, which leaves the environment as it is; None takes it from ``OPENAI_API_KEY``, where
-            it is missing until the models are closed, so that no child process inherits it.
+        makers: Functions that make the models of certain names, in place of a client.
+        prices: Prices of models; None: unknown.
+        key: Key of all servers, which leaves the environment as it is; None takes it from ``OPENAI_API_KEY``, where it
+            is missing until the models are closed, so that no child process inherits it.
 
     Raises:
         ModelError: a model has no key, cannot be reached, or refuses.

@@ -87,8 +87,8 @@ def read(text: str, request: Request) -> tuple[str, tuple[ToolCall, ...]]:
     """Take the calls out of a reply.
 
     Args:
-        text: the reply.
-        request: what it answers.
+        text: Text of the reply.
+        request: Request that it answers.
 
     Returns:
         What is left to be shown: all that stands outside of fences where the reply calls tools, else the whole reply;

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field
@@ -20,15 +21,15 @@ class ModelSettings:
     """Which model to ask, and how.
 
     Attributes:
-        name: the model as its server knows it, say ``gpt-4.1-mini``.
-        base_url: address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
-        temperature: in [0, 2]; a single call may set another one.
-        max_tokens: limit on a reply's length, tokens; None leaves it to the server.
-        context_tokens: what prompt and reply may have together, to which prompts are fitted; None: not known.
-        timeout_s: limit on one attempt, from sending to the last byte.
-        retries: attempts after the first one, for failures that may pass.
-        concurrency: calls in flight at once.
-        backoff_s: wait before the first retry; it doubles with every further one.
+        name: Name of the model as its server knows it, say ``gpt-4.1-mini``.
+        base_url: Address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
+        temperature: Sampling temperature, in [0, 2]; a single call may set another one.
+        max_tokens: Limit on a reply's length, tokens; None leaves it to the server.
+        context_tokens: Tokens that prompt and reply may have together, to which prompts are fitted; None: not known.
+        timeout_s: Limit on one attempt, from sending to the last byte, seconds.
+        retries: Number of attempts after the first one, for failures that may pass.
+        concurrency: Most calls in flight at once.
+        backoff_s: Wait before the first retry, seconds; it doubles with every further one.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -47,8 +48,8 @@ class Tool:
     """A function that a model may call.
 
     Attributes:
-        name: letters, digits, ``_`` and ``-`` alone, as servers want it.
-        description: when to call it, and what comes back.
+        name: Name of the tool: letters, digits, ``_`` and ``-`` alone, as servers want it.
+        description: Description for the model: when to call it, and what comes back.
         parameters: JSON schema of its arguments, an object.
     """
 
@@ -71,10 +72,10 @@ class ToolCall:
     """A model's wish to have a tool called; nothing in it is checked against the tool.
 
     Attributes:
-        id: by which the message with the result refers to it.
-        name: name of the tool, perhaps of one that does not exist.
-        arguments: by parameter name; empty where they could not be read.
-        problem: one line on why they could not be read; empty where they could.
+        id: Id by which the message with the result refers to it.
+        name: Name of the tool, perhaps of one that does not exist.
+        arguments: Arguments by parameter name; empty where they could not be read.
+        problem: Reason why they could not be read, one line; empty where they could.
     """
 
     id: str
@@ -89,9 +90,9 @@ class Message:
 
     Attributes:
         role: ``system``, ``user``, ``assistant`` or ``tool``.
-        content: the text.
-        tool_calls: the calls that an ``assistant`` message asks for.
-        tool_call_id: the call whose result a ``tool`` message is.
+        content: Text of the message.
+        tool_calls: Calls that an ``assistant`` message asks for.
+        tool_call_id: Id of the call whose result a ``tool`` message is.
     """
 
     role: str
@@ -111,11 +112,11 @@ class Request:
     """What a model is asked.
 
     Attributes:
-        role: the part that the model plays, such as ``code``.
-        messages: the conversation so far.
-        temperature: in [0, 2]; None: the model's own.
-        tools: what the model may call.
-        key: name of the call, different from that of every other call of a run; empty where nobody counts.
+        role: Role that the model plays, such as ``code``.
+        messages: Conversation so far.
+        temperature: Sampling temperature, in [0, 2]; None: the model's own.
+        tools: Tools that the model may call.
+        key: Name of the call, different from that of every other call of a run; empty where nobody counts.
     """
 
     role: str
@@ -124,12 +125,12 @@ class Request:
     tools: tuple[Tool, ...] = ()
     key: str = ""
 
-    @property
+    @cached_property
     def prompt(self) -> str:
         """The conversation as JSON: a list of messages."""
         return json.dumps([message.plain() for message in self.messages])
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hash of all that shapes the reply: equal requests have the same, whatever their keys."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
@@ -141,17 +142,17 @@ class Reply:
     """What a model answered, and what that took.
 
     Attributes:
-        text: the answer; empty where the model gave none.
-        tool_calls: the tools that it wants called, in order.
-        tokens_in: tokens of the prompt.
-        tokens_out: tokens of the answer, thoughts included.
-        money: USD; None where the model's price is unknown.
-        seconds: from the first attempt to the last byte, waits between attempts included.
-        model: the name under which the model was asked.
-        retries: attempts that failed before this answer came.
-        finish_reason: why the model stopped: ``stop``, ``length``, or whatever its server says.
-        reasoning: the thoughts, where the server sends them apart from the answer.
-        estimated: the server counted no tokens, so they are a guess by length.
+        text: Text of the answer; empty where the model gave none.
+        tool_calls: Tools that it wants called, in order.
+        tokens_in: Number of tokens of the prompt.
+        tokens_out: Number of tokens of the answer, thoughts included.
+        money: Price in US dollars; None where the model's price is unknown.
+        seconds: Seconds from the first attempt to the last byte, waits between attempts included.
+        model: Name under which the model was asked.
+        retries: Number of attempts that failed before this answer came.
+        finish_reason: Reason why the model stopped: ``stop``, ``length``, or whatever its server says.
+        reasoning: Thoughts of the model, where the server sends them apart from the answer.
+        estimated: Whether the token counts are a guess by length, as the server counted none.
     """
 
     text: str
@@ -196,10 +197,10 @@ class Learner(Protocol):
         """A round has ended; rounds end in order.
 
         Args:
-            number: of the round; it was begun.
-            reward: what it gained, in [0, 1].
-            money: that its calls took, US dollars.
-            tokens: that they took.
+            number: Number of the round; it was begun.
+            reward: Reward of the round, in [0, 1].
+            money: US dollars that its calls took.
+            tokens: Tokens that its calls took.
         """
 
 

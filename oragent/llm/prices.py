@@ -38,7 +38,7 @@ class Prices:
     """List prices by model name.
 
     Attributes:
-        models: price of each model; a name also stands for its dated snapshots, the longest listed name winning.
+        models: Price of each model; a name also stands for its dated snapshots, the longest listed name winning.
     """
 
     models: Mapping[str, Price] = field(default_factory=dict)

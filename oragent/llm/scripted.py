@@ -16,9 +16,9 @@ class Scripted:
     """A deterministic stand-in for a model: free of charge, and one token for every four characters.
 
     Args:
-        replies: the replies, taken in turn and over again; or a function of the request and the number of the call,
-            counted from 0. A reply is a text, or a message with tool calls.
-        name: the name that its replies carry.
+        replies: Replies, taken in turn and over again; or a function of the request and the number of the call, counted
+            from 0. A reply is a text, or a message with tool calls.
+        name: Name that its replies carry.
 
     Raises:
         ValueError: there are no replies.

@@ -75,8 +75,8 @@ def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, 
     """The tool calls of a message.
 
     Args:
-        calls: what the message has under ``tool_calls``.
-        earlier: ids of the conversation's calls before; each call gets an id of its own, whatever the server gave it.
+        calls: Value that the message has under ``tool_calls``.
+        earlier: Ids of the conversation's calls before; each call gets an id of its own, whatever the server gave it.
     """
     taken, read = {*earlier}, []
     for call in calls if isinstance(calls, list) else []:

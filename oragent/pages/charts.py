@@ -64,7 +64,7 @@ def styled(name: str) -> AbstractContextManager[None]:
     """Draw and save within this: the style holds, whatever the user's own is, and the same data give the same file.
 
     Args:
-        name: of the figure, so that the ids in two figures of one page differ.
+        name: Name of the figure, so that the ids in two figures of one page differ.
     """
     return matplotlib.style.context({**STYLE, "svg.hashsalt": f"oragent {name}"}, after_reset=True)
 

@@ -21,10 +21,10 @@ class Drawing:
     """A finished figure.
 
     Attributes:
-        name: of its files.
-        caption: what is to be seen.
-        svg: the picture, a document of its own.
-        png: the same at 160 dots an inch.
+        name: Name of its files, without a suffix.
+        caption: Caption: what is to be seen.
+        svg: Picture, an SVG document of its own.
+        png: Picture at 160 dots an inch, PNG.
     """
 
     name: str

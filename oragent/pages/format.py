@@ -12,9 +12,9 @@ class Gain:
     """How much better one score is than another.
 
     Attributes:
-        amount: in the problem's natural units; above 0 is better, whatever the direction.
-        share: of the size of the score that it is held against; None where that is 0.
-        direction: of the problem.
+        amount: Difference in the problem's natural units; above 0 is better, whatever the direction.
+        share: Share of the size of the score that it is held against; None where that is 0.
+        direction: Direction of the problem's scores.
     """
 
     amount: float

@@ -22,7 +22,7 @@ def environment(*folders: Path) -> Environment:
     """Jinja that escapes everything, and that shows control characters instead of sending them.
 
     Args:
-        folders: where templates are, before those of this package.
+        folders: Folders of templates, searched before those of this package.
     """
     environment = Environment(
         loader=FileSystemLoader([*folders, Path(__file__).parent]),

@@ -2,16 +2,14 @@
 
 import ast
 import difflib
-import re
 from dataclasses import dataclass
 
 from oragent.errors import CandidateError
+from oragent.plain import plain
 from oragent.programs.syntax import parse
 
 __all__ = ["DiffLine", "clip", "diff", "one_line", "plain"]
 
-# Control characters drive a terminal, bidirectional marks reorder what is read, lone surrogates cannot be written.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
 MAX_WIDTH = 2000
 
@@ -22,16 +20,11 @@ class DiffLine:
 
     Attributes:
         kind: ``added``, ``removed``, ``same``, or ``gap`` where lines that are equal were left out.
-        text: the line, with its mark in front.
+        text: Text of the line, with its mark in front.
     """
 
     kind: str
     text: str
-
-
-def plain(text: str) -> str:
-    """Show control characters, bidirectional marks and lone surrogates as escapes; line ends become plain ones."""
-    return UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int = 200) -> str:

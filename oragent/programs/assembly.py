@@ -55,8 +55,8 @@ def completed(source: str, helpers: Sequence[str]) -> str:
     """Put the missing imports and definitions before a program.
 
     Args:
-        source: a program that parses.
-        helpers: other programs that parse, in which missing names are looked up; the last definition of a name wins.
+        source: Program that parses.
+        helpers: Other programs that parse, in which missing names are looked up; the last definition of a name wins.
 
     Returns:
         ``source``, behind those statements of ``helpers`` that it needs, and those that they need in turn; and imports

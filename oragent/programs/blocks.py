@@ -18,8 +18,8 @@ class Block:
     """A fenced block.
 
     Attributes:
-        text: what is inside, its common indentation removed.
-        closed: the closing fence is there; without it the reply may have been cut.
+        text: Text inside, its common indentation removed.
+        closed: Whether the closing fence is there; without it the reply may have been cut.
     """
 
     text: str

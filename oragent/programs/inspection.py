@@ -16,10 +16,10 @@ class Inspected:
     """A program's text, looked at.
 
     Attributes:
-        problem: why it cannot be used, one line; empty where it can.
-        canonical: the form in which equal programs read the same; its text as it is where it cannot be used.
-        fingerprint: SHA-256 of that, hex digits: the key under which equal programs are scored once.
-        length: nodes of its syntax tree, without docstrings; 0 where it cannot be used.
+        problem: Reason why the program cannot be used, one line; empty where it can.
+        canonical: Form in which equal programs read the same; the text as it is where it cannot be used.
+        fingerprint: SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once.
+        length: Number of nodes of its syntax tree, without docstrings; 0 where it cannot be used.
     """
 
     problem: str

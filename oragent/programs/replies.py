@@ -49,9 +49,9 @@ def extract_code(text: str, function: str, parent: str | None = None) -> str:
     SEARCH/REPLACE edits of the parent.
 
     Args:
-        text: the reply.
-        function: name of the function that the program must define at its top level.
-        parent: the program that the reply was asked to change, where there is one.
+        text: Text of the reply.
+        function: Name of the function that the program must define at its top level.
+        parent: Program that the reply was asked to change, where there is one.
 
     Returns:
         The source of a module that parses, defines ``function`` and ends with one newline. Of several programs that do,

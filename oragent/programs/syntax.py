@@ -23,9 +23,9 @@ class Signature:
     """What the evaluator calls.
 
     Attributes:
-        function: name of the function that evolves.
-        parameters: names in their order; they are passed by position or by keyword.
-        text: the ``def ...:`` line as a model is shown it.
+        function: Name of the function that evolves.
+        parameters: Names of the parameters in their order; they are passed by position or by keyword.
+        text: Text of the ``def ...:`` line as a model is shown it.
     """
 
     function: str

@@ -28,15 +28,15 @@ class About:
     """A run as it was configured.
 
     Attributes:
-        problem: its name.
-        title: one line on it.
-        direction: ``maximize`` or ``minimize``.
-        function: the name of the function that evolves.
-        axes: the archive's features, in their order; empty for a ranked population.
-        published: figures of others, for comparison.
-        settings: how the search was configured.
-        version: of oragent, with which the run began.
-        text: the file itself.
+        problem: Name of the problem.
+        title: Title of the problem, one line.
+        direction: Direction of its scores: ``maximize`` or ``minimize``.
+        function: Name of the function that evolves.
+        axes: Features of the archive, in their order; empty for a ranked population.
+        published: Figures of others, for comparison.
+        settings: Settings of the search, as they were configured.
+        version: Version of oragent with which the run began.
+        text: Text of the file itself.
     """
 
     problem: str

@@ -16,9 +16,9 @@ class Map:
     """An island, or all of them where there is one feature.
 
     Attributes:
-        columns: the bins of the first feature.
-        rows: the bins of the second feature, or the islands.
-        scores: the best score of each cell, by column and row.
+        columns: Bins of the first feature.
+        rows: Bins of the second feature, or the islands.
+        scores: Best score of each cell, by column and row.
     """
 
     columns: tuple[int, ...]

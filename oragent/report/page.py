@@ -19,8 +19,8 @@ def page(data: RunData, drawings: Mapping[str, Drawing]) -> str:
     """Write a run's report.
 
     Args:
-        data: the run.
-        drawings: its figures by name.
+        data: Findings of the run.
+        drawings: Figures of the run by name.
 
     Returns:
         A page that a browser shows by itself.

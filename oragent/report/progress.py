@@ -14,9 +14,9 @@ class Point:
     """A scored candidate on its way through a run.
 
     Attributes:
-        at: evaluations paid until then, its own included, or seconds of the run's own time.
-        score: its own.
-        best: the best until then, its own included.
+        at: Evaluations paid until then, its own included, or seconds of the run's own time.
+        score: Score of the candidate, in the problem's natural units.
+        best: Best score until then, its own included.
     """
 
     at: float

@@ -15,9 +15,9 @@ def replayed(about: About, records: Sequence[Committed], rounds: int) -> Archive
     """Place again what was placed, with all that migrated and was reset.
 
     Args:
-        about: the run as it was configured.
-        records: every committed candidate, in order.
-        rounds: how many were committed.
+        about: Configuration of the run.
+        records: Every committed candidate, in order.
+        rounds: Number of committed rounds.
 
     Raises:
         StoreError: if a candidate was placed without a score.

@@ -19,14 +19,14 @@ class Branch:
     """An idea in a tree.
 
     Attributes:
-        depth: 1 for what was tried at the root.
-        title: a few words.
-        idea: how it was to be done.
-        candidate: id of its solution; empty without one.
-        outcome: its score, or how it failed.
-        verdict: whether it is better than what it started from.
-        report: what came of the experiments on it.
-        steps: the experiments, one line each.
+        depth: Steps from the root; 1 for what was tried at the root.
+        title: Title of the idea, a few words.
+        idea: Text of the idea: how to do it.
+        candidate: Id of its solution; empty without one.
+        outcome: Score of its solution, or how it failed.
+        verdict: Whether it is better than what it started from, in words.
+        report: Report on the experiments on it.
+        steps: Experiments on it, one line each.
     """
 
     depth: int
@@ -44,9 +44,9 @@ class Tree:
     """A round's tree.
 
     Attributes:
-        round: its number.
-        start: what stood at its root, in words.
-        branches: the ideas, each before those that start from it.
+        round: Number of the round.
+        start: Programs at its root, in words.
+        branches: Ideas of the tree, each before those that start from it.
     """
 
     round: int
@@ -59,11 +59,11 @@ class Research:
     """What was written down.
 
     Attributes:
-        memory: the long-term memory at the end; empty where none was written.
-        trees: the latest ones, the latest first.
-        left_out: how many older ones are not among them.
-        ideas: how many were tried in all.
-        better: how many of them were better than what they started from.
+        memory: Long-term memory at the end; empty where none was written.
+        trees: Latest trees, the latest first.
+        left_out: Number of older trees that are not among them.
+        ideas: Number of ideas that were tried in all.
+        better: Number of these ideas that were better than what they started from.
     """
 
     memory: str

@@ -26,20 +26,20 @@ class RunData:
     """A run's findings.
 
     Attributes:
-        folder: where it lives.
-        about: how it was configured.
-        records: every committed candidate, in order.
-        replies: every model's reply, in order.
-        islands: each island's elites at the end, best first.
-        seed: the seed heuristic.
-        best: the best candidate.
-        by_evaluations: the way there, over evaluations.
-        by_seconds: the same, over the run's own time.
-        failures: the candidates that failed by how they ended, the most frequent first.
-        descent: from the best candidate back to the oldest, through first parents.
-        spend: what it took.
-        research: what its research rounds wrote down; None where the strategy has none.
-        end: why it ended; None where it was killed, or still runs.
+        folder: Folder of the run.
+        about: Configuration of the run.
+        records: Every committed candidate, in order.
+        replies: Every model's reply, in order.
+        islands: Elites of each island at the end, best first.
+        seed: Seed heuristic.
+        best: Best candidate.
+        by_evaluations: Scored candidates on the way to the best, over evaluations.
+        by_seconds: The same, over the run's own time.
+        failures: Candidates that failed by how they ended, the most frequent first.
+        descent: Line of first parents from the best candidate back to the oldest.
+        spend: Resources that the run took.
+        research: Notes of its research rounds; None where the strategy has none.
+        end: Reason for its end; None where it was killed, or still runs.
     """
 
     folder: Path
@@ -69,7 +69,7 @@ class RunData:
 
     @property
     def gain(self) -> Gain:
-        """What the search gained on the seed."""
+        """Gain of the search on the seed."""
         return self.gain_of(self.best.candidate.evaluation.score)
 
     def gain_of(self, score: float | None) -> Gain:

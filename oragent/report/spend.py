@@ -16,13 +16,13 @@ class Calls:
     """Sums over model calls.
 
     Attributes:
-        number: replies received.
-        tokens_in: tokens of the prompts.
-        tokens_out: tokens of the replies.
+        number: Number of replies received.
+        tokens_in: Tokens of the prompts.
+        tokens_out: Tokens of the replies.
         cost: US dollars, over the replies whose price is known.
-        unpriced: replies whose price is not known.
-        seconds: spent waiting, summed over calls that may have run side by side.
-        retries: attempts that failed before a reply came.
+        unpriced: Number of replies whose price is not known.
+        seconds: Seconds spent waiting, summed over calls that may have run side by side.
+        retries: Number of attempts that failed before a reply came.
     """
 
     number: int
@@ -44,15 +44,15 @@ class Spend:
     """What a run took.
 
     Attributes:
-        candidates: programs that were tried, equal ones and rejected ones included.
-        screened: those of them that were not scored on ``val``, as they did badly on ``train``.
-        evaluations: programs that were run; equal ones count once.
-        seconds: the run's own time, over all sittings.
+        candidates: Number of programs that were tried, equal ones and rejected ones included.
+        screened: Number of those that were not scored on ``val``, as they did badly on ``train``.
+        evaluations: Number of programs that were run; equal ones count once.
+        seconds: Seconds of the run's own time, over all sittings.
         cpu_s: CPU seconds of all evaluations.
-        wall_median_s: median time of an evaluation by the clock; None without one.
-        calls: of the model, all of them: also those of rounds that were not finished.
-        by_model: the same for each model.
-        by_role: the same for each role that a prompt plays.
+        wall_median_s: Median time of an evaluation by the clock, seconds; None without one.
+        calls: Calls of models, all of them: also those of rounds that were not finished.
+        by_model: Calls of each model, by its name.
+        by_role: Calls in each role that a prompt plays.
     """
 
     candidates: int

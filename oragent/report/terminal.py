@@ -24,8 +24,8 @@ def show(data: RunData, console: Console) -> None:
     """Print a run: what it gained, the best program and its difference to the seed, archive, failures, cost.
 
     Args:
-        data: the run.
-        console: where to.
+        data: Findings of the run.
+        console: Console to print on.
     """
     _headline(data, console)
     _best(data, console)

@@ -29,12 +29,12 @@ class Step:
     """One candidate in a line of descent.
 
     Attributes:
-        id: of the candidate.
-        origin: what made it.
-        mates: ids of its parents but the first.
-        score: its own.
-        better: whether it is better than its first parent.
-        diff: what changed since its first parent.
+        id: Id of the candidate.
+        origin: Operator of breeding, or model's role, that made it.
+        mates: Ids of its parents but the first.
+        score: Score of the candidate; None for a failure.
+        better: Whether it is better than its first parent.
+        diff: Comparison with the text of its first parent.
     """
 
     id: str
@@ -50,12 +50,12 @@ class FailureRow:
     """A way of failing.
 
     Attributes:
-        status: how the evaluations ended.
-        number: of candidates.
-        share: of all candidates.
-        message: the most frequent one.
-        alike: how many candidates have that message.
-        example: id of the latest of them.
+        status: Status with which the evaluations ended.
+        number: Number of candidates.
+        share: Share of all candidates, in [0, 1].
+        message: Most frequent message.
+        alike: Number of candidates that have that message.
+        example: Id of the latest of them.
     """
 
     status: Status
@@ -71,13 +71,13 @@ class EliteRow:
     """An elite in a table.
 
     Attributes:
-        id: of the candidate.
-        score: its own.
-        change: against the seed, above 0 is better.
-        islands: where it was kept.
-        cell: its features.
-        size: nodes of its syntax tree.
-        origin: what made it.
+        id: Id of the candidate.
+        score: Score of the candidate; None for a failure.
+        change: Gain on the seed, above 0 is better.
+        islands: Islands where it was kept.
+        cell: Features of the candidate, its cell of the archive.
+        size: Number of nodes of its syntax tree.
+        origin: Operator of breeding, or model's role, that made it.
     """
 
     id: str

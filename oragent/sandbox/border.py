@@ -36,8 +36,8 @@ class Sandbox:
       lasting folders of others among them.
 
     Args:
-        workers: how many run at once.
-        warm: whether Python scripts are forked from an interpreter that has imported what they need; otherwise each
+        workers: Number of commands that run at once.
+        warm: Whether Python scripts are forked from an interpreter that has imported what they need; otherwise each
             starts a fresh one, as by hand.
     """
 
@@ -62,8 +62,8 @@ class Sandbox:
         A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
 
         Args:
-            command: what to run. Commands with the same lasting folder run one after the other.
-            root_dir: folder that must stay readable to it, such as a project's.
+            command: Command to run. Commands with the same lasting folder run one after the other.
+            root_dir: Folder that must stay readable to it, such as a project's.
             warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
                 from an interpreter that has done them.
 

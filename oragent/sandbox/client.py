@@ -78,10 +78,10 @@ class Client:
     """An evaluation server: started at once, ready when it has imported what it is to keep warm.
 
     Args:
-        warm_up: the Python script whose imports it keeps warm; None: every command starts a program of its own.
-        root_dir: folder that must stay readable; None for none.
-        limits: of each command; the control groups are made for them.
-        workers: how many commands may run at once.
+        warm_up: Python script whose imports it keeps warm; None: every command starts a program of its own.
+        root_dir: Folder that must stay readable; None for none.
+        limits: Limits of each command; the control groups are made for them.
+        workers: Number of commands that may run at once.
     """
 
     def __init__(self, warm_up: Path | None, root_dir: Path | None, limits: Limits, workers: int) -> None:

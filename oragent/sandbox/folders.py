@@ -37,9 +37,9 @@ def write(folder: int, files: Mapping[str, str], folder_mode: int) -> None:
     """Put files into a folder, in place of what has their names; each may be executed.
 
     Args:
-        folder: descriptor of the folder.
-        files: sound names, and texts.
-        folder_mode: of the folders that have to be made for them.
+        folder: Descriptor of the folder.
+        files: Texts by sound names.
+        folder_mode: Mode of the folders that have to be made for them.
 
     Raises:
         OSError: if that cannot be done, such as where a folder has a file's name.
@@ -79,10 +79,10 @@ class _Entry:
     """Something in a folder.
 
     Attributes:
-        name: path below the folder that was asked for.
-        within: descriptor of the folder that it lies in; open as long as the walk stays there.
-        last: its name there.
-        status: of itself, and not of what it leads to.
+        name: Path below the folder that was asked for.
+        within: Descriptor of the folder that it lies in; open as long as the walk stays there.
+        last: Name in the folder that it lies in.
+        status: Status of the thing itself, and not of what it leads to.
     """
 
     name: str
@@ -113,9 +113,9 @@ def hand_over(folder: int, user: int, group: int) -> None:
     """Make somebody the owner of a folder and of what is in it, except files that have a name elsewhere as well.
 
     Args:
-        folder: descriptor of the folder.
-        user: number of the new owner.
-        group: likewise.
+        folder: Descriptor of the folder.
+        user: User id of the new owner.
+        group: Group id of the new owner.
 
     Raises:
         OSError: if this process may not do that.
@@ -130,9 +130,9 @@ def bring(folder: int, patterns: Sequence[str], bytes_in_all: int) -> tuple[dict
     """Read the files that match any pattern.
 
     Args:
-        folder: descriptor of the folder; nothing in it changes any more.
-        patterns: as a ``Command`` has them.
-        bytes_in_all: that may be brought.
+        folder: Descriptor of the folder; nothing in it changes any more.
+        patterns: Patterns of names, as a ``Command`` has them.
+        bytes_in_all: Most bytes that may be brought, over all files.
 
     Returns:
         Names and contents; names and reasons of what matched and was left out.

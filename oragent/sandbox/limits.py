@@ -54,8 +54,8 @@ def restrict(limits: Limits, others: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
     Args:
-        limits: of the command.
-        others: tasks that its user has already, as the kernel counts those too.
+        limits: Limits of the command.
+        others: Number of tasks that its user has already, as the kernel counts those too.
     """
     lower_limits(
         {

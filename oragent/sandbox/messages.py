@@ -23,12 +23,13 @@ class Limits:
     """Bounds of one command.
 
     Attributes:
-        wall_s: seconds by the clock, from its start; at the end of them all its processes are killed.
-        memory_mb: address space of each of its processes, in MiB.
-        file_mb: size of any file that it writes, of all of them where its folder lies in memory, and of all that is
+        wall_s: Seconds by the clock, from its start; at the end of them all its processes are killed.
+        memory_mb: Address space of each of its processes, in MiB.
+        file_mb: Size of any file that it writes, of all of them where its folder lies in memory, and of all that is
             brought back, in MiB. What it leaves in a folder that lasts is bounded file by file alone.
-        processes: how many processes and threads it may have.
-        output_kb: bytes kept of standard output and of standard error, in KiB; the rest is read and dropped.
+        processes: Most processes and threads that it may have.
+        output_kb: Size of what is kept of standard output and of standard error, in KiB each; the rest is read and
+            dropped.
     """
 
     wall_s: float = 60.0
@@ -48,19 +49,19 @@ class Command:
     """A program to be run, with all that it may use.
 
     Attributes:
-        argv: program first. A word that names one of ``files`` becomes the path at which that lies; ``PYTHON`` is the
-            interpreter that runs us; any other program is looked for on the path. In other words ``FOLDER`` stands
-            for the folder's path.
-        files: name to text of what lies in the folder when it begins; a name may have folders in it, and every file
-            may be executed. In a folder that lasts they take the place of what had their names.
-        stdin: text on its standard input.
-        environment: variables added to those on the allow-list. A script that is forked from a warm interpreter sees
+        argv: Words of the command line, the program first. A word that names one of ``files`` becomes the path at which
+            that lies; ``PYTHON`` is the interpreter that runs us; any other program is looked for on the path. In other
+            words ``FOLDER`` stands for the folder's path.
+        files: Texts by name of the files that lie in the folder when it begins; a name may have folders in it, and
+            every file may be executed. In a folder that lasts they take the place of what had their names.
+        stdin: Text on its standard input.
+        environment: Variables added to those on the allow-list. A script that is forked from a warm interpreter sees
             them too, but what Python reads when it starts (such as ``PYTHONPATH``) has no effect on it.
-        limits: what it may use.
-        folder: an existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and
-            in place of a home and of a folder for temporary files, it has an empty one that goes with it.
-            None: it works in that empty one.
-        bring: patterns of the files to bring back once it has ended: names below the folder, where ``*`` and ``?``
+        limits: Limits on what it may use.
+        folder: Existing folder of its own, which lasts: the command works in it, and it alone. Beside it, and in place
+            of a home and of a folder for temporary files, it has an empty one that goes with it. None: it works in that
+            empty one.
+        bring: Patterns of the files to bring back once it has ended: names below the folder, where ``*`` and ``?``
             stand for characters of a name, and ``**`` for any number of folders.
 
     Raises:
@@ -130,17 +131,17 @@ class Ended:
     """How a command ended, and what is left of it; a failure is data like a success.
 
     Attributes:
-        end: why it ended.
-        code: exit code, or minus the number of the signal; 127 if there was no such program to start.
-        stdout: standard output, head and tail of it; its folders' paths are cut off the names of files.
-        stderr: standard error, likewise.
-        files: what was brought back, by name.
-        left_out: what should have been brought and was not, name and reason: links, devices, odd names, what is
-            beyond the limits.
-        wall_s: seconds by the clock, from its start to its end.
-        cpu_s: user and system seconds of all its processes that ended in time to be counted.
-        peak_mb: resident memory of its largest process, in MiB, with what it shares with the server it came from.
-        queued_s: seconds for which it waited for a free worker.
+        end: Reason for the end.
+        code: Exit code, or minus the number of the signal; 127 if there was no such program to start.
+        stdout: Standard output, head and tail of it; its folders' paths are cut off the names of files.
+        stderr: Standard error, head and tail of it, likewise.
+        files: Contents of the files that were brought back, by name.
+        left_out: Reasons by the names of files that should have been brought and were not: links, devices, odd names,
+            what is beyond the limits.
+        wall_s: Seconds by the clock, from its start to its end.
+        cpu_s: User and system seconds of all its processes that ended in time to be counted.
+        peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it came from.
+        queued_s: Seconds for which it waited for a free worker.
     """
 
     end: End

@@ -31,9 +31,9 @@ def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoRe
     """Be the main program, and end as Python ends: exit code, hooks, streams.
 
     Args:
-        script: its file.
-        arguments: its command line.
-        program: the file compiled, if it has been.
+        script: Path of the script.
+        arguments: Words of its command line.
+        program: Code of the compiled file; None if it has not been compiled.
     """
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(script)

@@ -100,9 +100,9 @@ def placed(command: Command, setting: Setting, after: ExitStack) -> Iterator[Lau
     """Make the place; a child that is forked within this has it, and must do as the launch says.
 
     Args:
-        command: to be launched.
-        setting: of the server.
-        after: to be closed once the command has ended and what is to be brought has been read.
+        command: Command to be launched.
+        setting: Setting of the server.
+        after: Stack to be closed once the command has ended and what is to be brought has been read.
 
     Raises:
         Unplaced: in one line, if it cannot be made.

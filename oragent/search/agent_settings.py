@@ -29,25 +29,27 @@ class AgentSettings:
     """One research round.
 
     Attributes:
-        initial_ideas: ideas of the first round, which only fills the archive: coded, debugged, not experimented on.
-        parents: programs at the root of a round that does not start from the elitist.
-        children: ideas for each leaf that is opened.
-        depth: of the tree; the root has depth 0.
-        experiments: on one solution, at most.
-        debugging: how often a program that fails gets its error back.
-        tuning_evaluations: evaluations that one tuning of constants takes; 0: constants are not tuned.
-        elitist_period: every so many rounds (and the first) the root is the elitist alone.
-        elitist_enlargement: factor on the number of ideas at the root of such a round.
-        fast_crossover: rounds that do not start from the elitist end at depth 1.
-        tree: how the next leaf is chosen: the best one, or by PUCT, which also visits neglected branches.
-        exploration: weight of what is neglected, for PUCT.
-        reflection_period: reports that the long-term memory has not taken in, from which on it is rewritten; it is in
-            every round that starts from the elitist.
-        memory_words: length of the long-term memory, beyond which it is compressed.
-        selection_temperature: of the draw of parents, in units of the step from the median score to the best; the
-            mean over a cycle.
-        temperature_cycle: rounds in which the temperature falls from twice its mean to nearly nothing, and starts anew.
-        temperatures: of the model, for each role.
+        initial_ideas: Number of ideas of the first round, which only fills the archive: coded, debugged, not
+            experimented on.
+        parents: Number of programs at the root of a round that does not start from the elitist.
+        children: Number of ideas for each leaf that is opened.
+        depth: Depth of the tree; the root has depth 0.
+        experiments: Most experiments on one solution.
+        debugging: Most repairs of a program that fails: each gets its error back.
+        tuning_evaluations: Number of evaluations that one tuning of constants takes; 0: constants are not tuned.
+        elitist_period: Period, in rounds, at which the root is the elitist alone, as in the first round.
+        elitist_enlargement: Factor on the number of ideas at the root of such a round.
+        fast_crossover: Whether rounds that do not start from the elitist end at depth 1.
+        tree: Rule by which the next leaf is chosen: the best one, or by PUCT, which also visits neglected branches.
+        exploration: Weight of what is neglected, for PUCT.
+        reflection_period: Number of reports that the long-term memory has not taken in, from which on it is rewritten;
+            it is in every round that starts from the elitist.
+        memory_words: Length of the long-term memory in words, beyond which it is compressed.
+        selection_temperature: Temperature of the draw of parents, in units of the step from the median score to the
+            best; the mean over a cycle.
+        temperature_cycle: Number of rounds in which the temperature falls from twice its mean to nearly nothing, and
+            starts anew.
+        temperatures: Sampling temperatures of the model, one for each role.
     """
 
     initial_ideas: Annotated[int, Ge(1)] = 20

@@ -30,9 +30,9 @@ class Archive:
     Where a problem has no features, an island is a plain population of its ``population`` best programs.
 
     Args:
-        direction: of the problem.
-        islands: how many populations evolve side by side.
-        population: size of a ranked population; unused where there are features.
+        direction: Direction of the problem's scores.
+        islands: Number of populations that evolve side by side.
+        population: Size of a ranked population; unused where there are features.
     """
 
     def __init__(self, direction: Direction, islands: int = 1, population: int = 20) -> None:
@@ -123,8 +123,8 @@ def restarts(tops: Sequence[float], rng: np.random.Generator) -> list[tuple[int,
     """Which islands start anew, the worse half of them, and from the best of which surviving one, drawn at random.
 
     Args:
-        tops: fitness of each island's best.
-        rng: draws the survivors.
+        tops: Fitness of each island's best.
+        rng: Generator that draws the survivors.
 
     Returns:
         Pairs of islands: one that starts anew, and the one that its founder comes from.

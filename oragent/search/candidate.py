@@ -16,11 +16,11 @@ class Parent(Protocol):
 
     @property
     def id(self) -> str:
-        """Its name in a line of descent."""
+        """Name in a line of descent."""
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,15 +28,15 @@ class Candidate:
     """A program that was evaluated, or a reply without one.
 
     Attributes:
-        source: its text.
-        fingerprint: hash of its canonical form, under which equal programs are scored once.
-        parents: ids of the candidates that it was made from; until its round is committed also fingerprints, for those
+        source: Text of the program.
+        fingerprint: Hash of its canonical form, under which equal programs are scored once.
+        parents: Ids of the candidates that it was made from; until its round is committed also fingerprints, for those
             of the same round, which have no id yet.
-        origin: what made it: an operator of breeding, or a model's role.
-        island: where it belongs.
-        call: the number, within its branch of the round, of the reply that it came from; None without a model.
-        evaluation: how it did.
-        branch: the branch of its round in which it was tried; empty outside of branches.
+        origin: Operator of breeding, or model's role, that made it.
+        island: Number of the island where it belongs, from 0.
+        call: Number, within its branch of the round, of the reply that it came from; None without a model.
+        evaluation: Evaluation of the program.
+        branch: Branch of its round in which it was tried; empty outside of branches.
     """
 
     source: str
@@ -50,12 +50,12 @@ class Candidate:
 
     @property
     def id(self) -> str:
-        """Its name until its round is committed."""
+        """Name until its round is committed."""
         return self.fingerprint
 
     @property
     def score(self) -> float | None:
-        """In the problem's natural units; None for a failure."""
+        """Score in the problem's natural units; None for a failure."""
         return self.evaluation.score
 
 
@@ -65,9 +65,9 @@ class Committed:
 
     Attributes:
         id: ``round.number``; the seed heuristic is ``0.0``.
-        candidate: what it is and how it did.
-        placed: what became of it: a name of ``AddStatus``, or empty where it had no score.
-        elapsed_s: seconds of the run's own time at which its evaluation ended.
+        candidate: Candidate as it was tried, with its evaluation.
+        placed: Name of the ``AddStatus`` that it got from the archive; empty where it had no score.
+        elapsed_s: Seconds of the run's own time at which its evaluation ended.
     """
 
     id: str
@@ -77,12 +77,12 @@ class Committed:
 
     @property
     def source(self) -> str:
-        """Its text."""
+        """Text of the program."""
         return self.candidate.source
 
     @property
     def score(self) -> float | None:
-        """In the problem's natural units; None for a failure."""
+        """Score in the problem's natural units; None for a failure."""
         return self.candidate.evaluation.score
 
     @property
@@ -96,11 +96,11 @@ class Elite:
     """A scored program, as the archive holds it and as prompts show it.
 
     Attributes:
-        id: of the candidate.
-        source: its text.
-        score: in the problem's natural units.
-        features: its cell; None in a plain ranked population.
-        metrics: the problem's own figures.
+        id: Id of the candidate.
+        source: Text of the program.
+        score: Score in the problem's natural units.
+        features: Cell of the archive; None in a plain ranked population.
+        metrics: Figures of the problem's own.
     """
 
     id: str
@@ -122,8 +122,8 @@ class Elite:
         """A candidate that has a score.
 
         Args:
-            known: the candidate.
-            id: under which it goes; default: its own.
+            known: Candidate to be read.
+            id: Id of the elite; default: the candidate's own.
 
         Raises:
             ValueError: if it has no score: a failure is never an elite.

@@ -28,10 +28,10 @@ class ArchiveSettings:
     """The archive.
 
     Attributes:
-        islands: populations that evolve side by side; None: as the strategy has it.
-        population: size of an island where a problem has no features.
-        migration_period: rounds after which each island's best goes to the next one; 0: never.
-        reset_period: rounds after which the worse half of the islands starts anew; 0: never.
+        islands: Populations that evolve side by side; None: as the strategy has it.
+        population: Size of an island where a problem has no features.
+        migration_period: Rounds after which each island's best goes to the next one; 0: never.
+        reset_period: Rounds after which the worse half of the islands starts anew; 0: never.
     """
 
     islands: Annotated[int, Ge(1)] | None = None
@@ -47,13 +47,13 @@ class StrategySettings:
     Attributes:
         name: ``auto`` is ``or_agent`` with a model and ``gp`` without; a path that ends in ``.py`` is a strategy of
             one's own.
-        file: such a file, as a run keeps it.
-        options: settings that a strategy of one's own takes.
-        temperature: greed in choosing parents: share of the ranking over which the weight falls by a factor e.
-        window: rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
+        file: File of a strategy, as a run keeps it.
+        options: Settings that a strategy of one's own takes.
+        temperature: Greed in choosing parents: share of the ranking over which the weight falls by a factor e.
+        window: Rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
             has it.
-        patience: rounds in a row without a new program to score, after which a run gives up.
-        novelty: share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
+        patience: Rounds in a row without a new program to score, after which a run gives up.
+        novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
     """
 
@@ -71,20 +71,23 @@ class Config:
     """Everything that shapes a run.
 
     Attributes:
-        seed: of the run's own randomness; instances and solvers have seeds of their own.
-        workers: evaluations at once, a core each; 0: as many as there are cores. It never changes what is found.
-        zygote: fork evaluations from a warm interpreter; otherwise each starts a fresh one. Nor does this.
-        cascade: score on ``train`` first, and on ``val`` only what is better there than this quantile of the elites:
-            0.5 is their median, 1 the best. None: score on ``val`` alone.
-        problem_size: score on this one of the problem's sizes alone; None: on all of them.
-        budget: when to stop.
-        strategy: how to search.
-        or_agent: how its rounds go, if that is the strategy.
-        archive: what to remember.
-        limits: bounds of one evaluation.
-        model: the language model; None: search without one.
-        models: other models for single roles.
-        ensemble: models beside the first; a bandit gives each round to one of them, by what it gained for its cost.
+        seed: Seed of the run's own randomness, 0 or more; instances and solvers have seeds of their own.
+        workers: Number of evaluations at once, a core each; 0: as many as there are cores. It never changes what is
+            found.
+        zygote: Whether evaluations are forked from a warm interpreter; otherwise each starts a fresh one. Nor does this
+            change what is found.
+        cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
+            they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
+            alone.
+        problem_size: Only one of the problem's sizes to score on; None: all of them.
+        budget: Budget that ends the run when it is used up.
+        strategy: Settings of the search: its strategy, and what all strategies have.
+        or_agent: Settings of its rounds, if ``or_agent`` is the strategy.
+        archive: Settings of the archive.
+        limits: Bounds of one evaluation.
+        model: Language model; None: search without one.
+        models: Other models for single roles.
+        ensemble: Models beside the first; a bandit gives each round to one of them, by what it gained for its cost.
     """
 
     seed: Annotated[int, Ge(0)] = 0
@@ -118,7 +121,7 @@ def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:
     """Build a configuration.
 
     Args:
-        path: a YAML file; None: the defaults.
+        path: Path of a YAML file; None: the defaults.
         overrides: ``section.key=value`` each, the value in YAML; they win over the file.
 
     Raises:

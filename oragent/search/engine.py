@@ -37,10 +37,10 @@ class Progress:
     """Where a run stands.
 
     Attributes:
-        spent: of its budget.
-        seed: the seed heuristic's elite.
-        best: the best so far.
-        candidates: what the latest round tried.
+        spent: Spending so far, against the run's budget.
+        seed: Elite of the seed heuristic.
+        best: Best elite so far.
+        candidates: Candidates that the latest round tried.
     """
 
     spent: Spent
@@ -59,10 +59,10 @@ class Outcome:
     """How a run ended.
 
     Attributes:
-        reason: one line.
-        complete: whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
-        progress: where it stood then.
-        remark: what a person should know beside; empty for nothing.
+        reason: Reason for the end, one line.
+        complete: Whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
+        progress: Progress of the run when it ended.
+        remark: Remark that a person should read beside the reason; empty if there is none.
     """
 
     reason: str
@@ -82,13 +82,14 @@ class Engine:
     """Runs a strategy on a problem until a budget ends it.
 
     Args:
-        folder: where the run lives; a database with rounds in it is resumed.
-        store: its database.
-        pool: evaluates.
-        strategy: how to search; a coroutine function alone is the round of one that looks back on every candidate.
-        model: answers prompts; None where the strategy needs none.
-        observer: told of every committed round.
-        cast: models for single roles, where those are asked another one.
+        folder: Folder of the run; if its database has rounds in it, the run is resumed.
+        store: Database of the run.
+        pool: Pool that evaluates.
+        strategy: Strategy of the search; a coroutine function alone is the round of one that looks back on every
+            candidate.
+        model: Model that answers prompts; None where the strategy needs none.
+        observer: Callback that is told of every committed round.
+        cast: Models for single roles, where those are asked another one.
     """
 
     def __init__(

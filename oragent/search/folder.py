@@ -31,10 +31,10 @@ class RunFolder:
     """The files of one run.
 
     Attributes:
-        path: the folder.
-        root: the project's root, for data and checkpoints.
-        problem: what is searched.
-        config: how.
+        path: Path of the folder.
+        root: Root of the project, for data and checkpoints.
+        problem: Problem that is searched.
+        config: Configuration of the run.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class RunFolder:
 
     @property
     def database(self) -> Path:
-        """Where everything is kept."""
+        """Path of the database."""
         return self.path / "run.db"
 
     def write_best(self, elite: Elite) -> None:
@@ -96,7 +96,7 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     """Find a run again, as it was begun.
 
     Args:
-        path: the run's folder.
+        path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
             model, models, ensemble.
 

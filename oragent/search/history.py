@@ -21,12 +21,12 @@ class Tending:
     """How a run's archive is kept.
 
     Attributes:
-        direction: of the scores.
-        islands: populations that evolve side by side.
-        population: size of an island where the problem has no features.
-        migration_period: rounds after which each island's best goes to the next one; 0: never.
-        reset_period: rounds after which the worse half of the islands starts anew; 0: never.
-        seed: of the run.
+        direction: Direction of the scores.
+        islands: Number of populations that evolve side by side.
+        population: Size of an island where the problem has no features.
+        migration_period: Number of rounds after which each island's best goes to the next one; 0: never.
+        reset_period: Number of rounds after which the worse half of the islands starts anew; 0: never.
+        seed: Seed of the run.
     """
 
     direction: Direction
@@ -44,9 +44,9 @@ class Tending:
         """Place a candidate where it belongs; the first one with a score, the seed heuristic, begins on every island.
 
         Args:
-            archive: to place it in.
-            name: its id.
-            candidate: with or without a score.
+            archive: Archive to place it in.
+            name: Id that the candidate gets.
+            candidate: Candidate to place, with or without a score.
 
         Returns:
             What became of it; None where it has no score.
@@ -69,9 +69,9 @@ def resetting(number: int, period: int, seed: int) -> np.random.Generator | None
     """The generator by which islands start anew after a round; None where none does.
 
     Args:
-        number: of the round.
-        period: rounds after which they do; 0: never.
-        seed: of the run.
+        number: Number of the round.
+        period: Number of rounds after which islands start anew; 0: never.
+        seed: Seed of the run.
     """
     return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
 
@@ -80,9 +80,9 @@ def replay(tending: Tending, records: Iterable[Committed], rounds: int) -> Archi
     """The archive as a run held it.
 
     Args:
-        tending: how it was kept.
-        records: every committed candidate, in the order of their commitment.
-        rounds: how many were committed, the seed's among them; the latest may have no candidates.
+        tending: How the archive was kept.
+        records: Every committed candidate, in the order of their commitment.
+        rounds: Number of committed rounds, the seed's among them; the latest may have no candidates.
     """
     archive, latest = tending.opened(), 0
     for number, group in groupby(records, key=lambda record: record.round):
@@ -103,8 +103,8 @@ def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], fl
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
 
     Args:
-        history: the candidates of every round, by its number; the seed is the first.
-        fitness: turns a score so that more is better.
+        history: Candidates of every round, by its number; the seed is the first.
+        fitness: Function that turns a score so that more is better.
 
     Returns:
         In [0, 1]; 0 for a round without a candidate.

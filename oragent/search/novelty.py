@@ -20,10 +20,10 @@ def too_near(source: str, known: Iterable[Known], threshold: float, wanted: Sign
     Programs are compared in their canonical forms, so that other names, comments and formatting make no difference.
 
     Args:
-        source: the program; it parses.
-        known: the programs to hold it against.
-        threshold: share of its tokens by which it must differ from each, in [0, 1].
-        wanted: signature of the function that evolves.
+        source: Text of the program; it parses.
+        known: Programs to hold it against.
+        threshold: Share of its tokens by which it must differ from each, in [0, 1].
+        wanted: Signature of the function that evolves.
 
     Returns:
         The name of the nearest such program, the first of equally near ones; None where it is new enough.
@@ -41,9 +41,9 @@ def distance(first: Sequence[str], second: Sequence[str], limit: float = 1.0) ->
     """The edit distance of two sequences (Levenshtein 1966) over the length of the longer one.
 
     Args:
-        first: any tokens.
-        second: others.
-        limit: the distance from which on it does not matter how large it is; a small one is fast.
+        first: Tokens, any.
+        second: Other tokens.
+        limit: Distance from which on it does not matter how large it is; a small one is fast.
 
     Returns:
         A share in [0, 1], exact below ``limit``; at least ``limit`` where the true one is.

@@ -30,17 +30,17 @@ class Desk:
     """What all rounds of a run share.
 
     Attributes:
-        problem: what is searched.
-        settings: how the run was configured, with all that depends on the strategy filled in.
-        own: the strategy's own settings; None where it has none.
-        store: the run's database.
-        scoring: scores programs.
-        asked: answers prompts; None where the strategy needs no model.
-        clock: the run's own time, in seconds.
-        cast: models that are asked in certain roles instead of ``asked``.
-        committed: the round in which each program was first committed, by its fingerprint.
-        history: the candidates of every committed round, by its number; empty if the strategy does not look back.
-        stopped: nothing new may begin.
+        problem: Problem that is searched.
+        settings: Configuration of the run, with all that depends on the strategy filled in.
+        own: Settings of the strategy's own; None where it has none.
+        store: Database of the run.
+        scoring: Scorer of programs.
+        asked: Model that answers prompts; None where the strategy needs none.
+        clock: Clock of the run's own time, in seconds.
+        cast: Models that are asked in certain roles instead of ``asked``.
+        committed: Number of the round in which each program was first committed, by its fingerprint.
+        history: Candidates of every committed round, by its number; empty if the strategy does not look back.
+        stopped: Whether nothing new may begin.
     """
 
     problem: Problem
@@ -57,7 +57,7 @@ class Desk:
 
     @property
     def replies(self) -> Replies:
-        """Where replies are kept."""
+        """Table of the replies."""
         return self.store.replies
 
     def model(self, role: str) -> Model:
@@ -97,16 +97,16 @@ class Run:
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
 
     Attributes:
-        desk: what it shares with other rounds.
-        number: of the round.
-        case: where it asks models, with its generator and what it may use of the budget.
-        archive: as it was when the round began.
-        horizon: the last round that was committed when it began.
-        island: where its candidates belong.
-        memory: what the rounds that were committed by then wrote down.
-        spent: what those rounds used of the budget.
-        candidates: the candidates that it evaluated, in order.
-        notes: what it writes down for later rounds and for reports.
+        desk: Desk that it shares with other rounds.
+        number: Number of the round.
+        case: Case in which it asks models, with its generator and what it may use of the budget.
+        archive: Archive as it was when the round began.
+        horizon: Number of the last round that was committed when it began.
+        island: Number of the island where its candidates belong.
+        memory: Notes of the rounds that were committed by then.
+        spent: Spending of those rounds, against the run's budget.
+        candidates: Candidates that it evaluated, in order.
+        notes: Notes that it writes for later rounds and for reports.
     """
 
     desk: Desk
@@ -146,17 +146,17 @@ class Run:
 
     @property
     def used(self) -> Spent:
-        """What it has used of what it may."""
+        """Spending so far, against what it may use."""
         return self.case.used
 
     @property
     def replies(self) -> list[RecordedReply]:
-        """What a model answered it, in order; those of branches are theirs."""
+        """Replies that it got, in order; those of branches are theirs."""
         return self.case.replies
 
     @property
     def problem(self) -> Problem:
-        """What is searched."""
+        """Problem that is searched."""
         return self.desk.problem
 
     @property
@@ -236,8 +236,8 @@ class Run:
         what it leaves over comes back. It sees what was tried before the fork, and nothing of its siblings.
 
         Args:
-            works: a coroutine function for each branch.
-            islands: where each branch's candidates belong; without them, where this run's do.
+            works: Coroutine function for each branch.
+            islands: Island of each branch's candidates; without them, all belong where this run's do.
 
         Returns:
             What each of them returned.
@@ -277,9 +277,9 @@ class Run:
         """Put a prompt to the model; the reply is in the store before anyone reads it.
 
         Args:
-            role: what the model is asked as; a role may have a model of its own, and has its own account.
-            messages: the conversation.
-            temperature: None: the model's own.
+            role: Role in which the model is asked; a role may have a model of its own, and has its own account.
+            messages: Conversation to be answered.
+            temperature: Sampling temperature; None: the model's own.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -292,10 +292,10 @@ class Run:
         """Score a program, or take the score of an equal one.
 
         Args:
-            source: its text.
-            parents: ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: what made it.
-            call: the number of the reply that it came from.
+            source: Text of the program.
+            parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
+            origin: Operator or role that made it.
+            call: Number of the reply that it came from; None without one.
 
         Returns:
             The candidate with how it did; a failure is data.

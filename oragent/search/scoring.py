@@ -25,10 +25,10 @@ class Seen:
     """What a round knows when it has a program scored.
 
     Attributes:
-        archive: as it was when the round began.
-        tried: what the round itself has tried so far.
-        knows: whether a fingerprint was tried before the round began, or in it.
-        admit: raises where nothing more may begin; asked again when a worker is free.
+        archive: Archive as it was when the round began.
+        tried: Candidates that the round itself has tried so far.
+        knows: Predicate: whether a fingerprint was tried before the round began, or in it.
+        admit: Callback that raises where nothing more may begin; called again when a worker is free.
     """
 
     archive: Archive
@@ -41,12 +41,12 @@ class Scoring:
     """Scores programs for all rounds of a run; what is kept is written before anyone reads it.
 
     Args:
-        problem: what is searched.
-        root: project root, for data and checkpoints.
-        config: how.
-        store: the run's database.
-        pool: where evaluations run.
-        clock: the run's own time, in seconds.
+        problem: Problem that is searched.
+        root: Root of the project, for data and checkpoints.
+        config: Configuration of the run.
+        store: Database of the run.
+        pool: Pool in which evaluations run.
+        clock: Clock of the run's own time, in seconds.
     """
 
     def __init__(

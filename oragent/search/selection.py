@@ -19,11 +19,11 @@ def parents(
     would otherwise make all good ones look alike.
 
     Args:
-        archive: where they live.
-        island: which population.
-        count: how many; fewer where the island has fewer.
-        rng: the round's generator.
-        temperature: share of the ranking over which the weight falls by a factor e; small is greedy.
+        archive: Archive to draw from.
+        island: Number of the island, from 0.
+        count: Number of elites to draw; fewer come where the island has fewer.
+        rng: Generator of the round.
+        temperature: Share of the ranking over which the weight falls by a factor e; small is greedy.
 
     Returns:
         The drawn elites, in the order of the draw.
@@ -42,10 +42,10 @@ def drawn(archive: Archive, count: int, rng: np.random.Generator, temperature: f
     scores.
 
     Args:
-        archive: where they live.
-        count: how many; fewer where the drawn islands have no others.
-        rng: the round's generator.
-        temperature: of the softmax; small is greedy.
+        archive: Archive to draw from.
+        count: Number of elites to draw; fewer come where the drawn islands have no others.
+        rng: Generator of the round.
+        temperature: Temperature of the softmax; small is greedy.
 
     Returns:
         The drawn elites in the order of the draw, and the island of the first.
@@ -74,9 +74,9 @@ def by_rank(ranked: Sequence[Committed], count: int, rng: np.random.Generator) -
     """Draw different members of a population, the one at rank r (from 1) of n with weight 1 / (r + n), as EoH does.
 
     Args:
-        ranked: the population, best first.
-        count: how many; fewer where there are fewer.
-        rng: the round's generator.
+        ranked: Population to draw from, best first.
+        count: Number of members to draw; fewer come where there are fewer.
+        rng: Generator of the round.
 
     Returns:
         The drawn ones, worst first: a model builds on what it reads last.

@@ -46,9 +46,9 @@ class Note:
     """What a round wrote down for later rounds and for reports.
 
     Attributes:
-        round: its number.
-        kind: what the note is, by which it is found again.
-        text: whatever the strategy says, perhaps JSON.
+        round: Number of the round.
+        kind: Kind of note, by which it is found again.
+        text: Text of the note: whatever the strategy says, perhaps JSON.
     """
 
     round: int
@@ -60,8 +60,8 @@ class Store:
     """The database of one run.
 
     Args:
-        path: the file, made if it is missing.
-        readonly: never write to it, as reports do.
+        path: Path of the file, which is made if it is missing.
+        readonly: Whether it is never written to, as for reports.
 
     Raises:
         StoreError: if it cannot be opened, is corrupted, or was written by another version.
@@ -113,11 +113,11 @@ class Store:
         """Write a round with its candidates and notes, all or nothing.
 
         Args:
-            number: of the round.
-            candidates: each with what became of it, in the order of the round.
-            spent: what the round used.
-            elapsed_s: the run's own time.
-            notes: what the round wrote down, in its order.
+            number: Number of the round.
+            candidates: Candidates in the order of the round, each with what became of it in the archive.
+            spent: Spending of the round.
+            elapsed_s: Seconds of the run's own time at which the round was committed.
+            notes: Notes of the round, in its order.
         """
         with self._db.transaction():
             for position, (candidate, placed) in enumerate(candidates):
@@ -130,7 +130,7 @@ class Store:
             self._db.execute("INSERT INTO rounds VALUES (?, ?, ?)", number, json.dumps(vars(spent)), elapsed_s)
 
     def rounds(self) -> dict[int, Spent]:
-        """What each committed round used, in round order."""
+        """Spending of each committed round, in round order."""
         rows = self._db.rows("SELECT * FROM rounds ORDER BY round")
         return {row["round"]: Spent(**json.loads(row["spent"])) for row in rows}
 

@@ -19,15 +19,15 @@ class Strategy:
     """A strategy; a file that holds one exports it as ``STRATEGY``.
 
     Attributes:
-        name: under which it is chosen and reported.
-        round: one round of it, a coroutine function.
-        asks_model: whether it asks a language model.
-        remembers: whether it looks back on every candidate (``run.history``); otherwise the archive must be enough for
+        name: Name under which it is chosen and reported.
+        round: Coroutine function of one round.
+        asks_model: Whether it asks a language model.
+        remembers: Whether it looks back on every candidate (``run.history``); otherwise the archive must be enough for
             it, and memory does not grow.
-        islands: populations that evolve side by side where ``archive.islands`` is not set.
-        window: rounds in flight at once where ``strategy.window`` is not set.
-        settings: a pydantic dataclass of settings of its own, which a configuration has under ``strategy.options``, or
-            under the strategy's name where that is a section; None: it has none.
+        islands: Number of populations that evolve side by side where ``archive.islands`` is not set.
+        window: Number of rounds in flight at once where ``strategy.window`` is not set.
+        settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
+            or under the strategy's name where that is a section; None: it has none.
     """
 
     name: str

@@ -51,7 +51,7 @@ class Solution(NamedTuple):
     """The best that a colony found.
 
     Attributes:
-        cost: by the rules' own count; scorers recompute it.
+        cost: Cost by the rules' own count; scorers recompute it.
         path: ``(k,)`` int64 array, the nodes in the order in which the ant took them.
     """
 
@@ -68,10 +68,10 @@ def draw_uniforms(rng: np.random.Generator, iterations: int, ants: int, longest:
     """Draw all that a colony needs in one call, which takes half the time of one call a step from compiled code.
 
     Args:
-        rng: the only source of randomness.
-        iterations: pheromone updates.
-        ants: paths an iteration.
-        longest: the most nodes that a path may have, counting its first.
+        rng: Only source of randomness.
+        iterations: Number of pheromone updates.
+        ants: Number of paths an iteration.
+        longest: Most nodes that a path may have, counting its first.
 
     Returns:
         ``(iterations, ants, longest)`` array, uniform in [0, 1).

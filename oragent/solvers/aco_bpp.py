@@ -19,7 +19,7 @@ class Packing(NamedTuple):
     """The best that a colony found.
 
     Attributes:
-        cost: number of bins, by the rules' own count; scorers recompute it.
+        cost: Number of bins, by the rules' own count; scorers recompute it.
         bins: ``(n,)`` int64 array, the bin of every item.
     """
 
@@ -162,12 +162,12 @@ def solve_bpp(
 
     Args:
         sizes: ``(n,)`` sizes of the items, 0 to ``capacity``.
-        capacity: of every bin.
+        capacity: Capacity of every bin.
         heuristics: ``(n, n)`` finite promises of two items to share a bin, row: an item that is in it.
-        rng: the only source of randomness.
-        ants: packings an iteration.
-        iterations: pheromone updates.
-        decay: share of the pheromone that stays.
+        rng: Only source of randomness.
+        ants: Number of packings an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
 
     Returns:
         The packing with the fewest bins.

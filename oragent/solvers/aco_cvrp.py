@@ -86,12 +86,12 @@ def solve_cvrp(
     Args:
         distances: ``(n, n)`` lengths, depot first; the diagonal is not read.
         demands: ``(n,)`` int64 array, 0 at the depot, at most ``capacity`` at customers.
-        capacity: what one route may carry.
+        capacity: Capacity of one route.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better.
-        rng: the only source of randomness.
-        ants: paths an iteration.
-        iterations: pheromone updates.
-        decay: share of the pheromone that stays.
+        rng: Only source of randomness.
+        ants: Number of paths an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
 
     Returns:
         The shortest routes and their length: one path from the depot to the depot, which it visits in between.

@@ -93,10 +93,10 @@ def solve_mkp(
         prizes: ``(n,)`` what the items are worth, at least 0.
         weights: ``(n, m)`` what they take of every dimension, 0 to 1; all capacities are 1.
         heuristics: ``(n,)`` finite promises of the items, larger is better.
-        rng: the only source of randomness.
-        ants: choices an iteration.
-        iterations: pheromone updates.
-        decay: share of the pheromone that stays.
+        rng: Only source of randomness.
+        ants: Number of choices an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
 
     Returns:
         The best choice, ``path``, and minus its prize, ``cost``.

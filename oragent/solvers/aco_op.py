@@ -89,12 +89,12 @@ def solve_op(
     Args:
         prizes: ``(n,)`` prizes, not negative, depot first.
         distances: ``(n, n)`` lengths; the diagonal is not read but for the depot's, which is 0.
-        maxlen: how long a path may be, the way home included.
+        maxlen: Most length of a path, the way home included.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better; column 0 is not read.
-        rng: the only source of randomness.
-        ants: paths an iteration.
-        iterations: pheromone updates.
-        decay: share of the pheromone that stays.
+        rng: Only source of randomness.
+        ants: Number of paths an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
 
     Returns:
         The path with the largest prize, depot first; its cost is minus that prize.

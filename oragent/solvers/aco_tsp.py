@@ -80,10 +80,10 @@ def solve_tsp(
     Args:
         distances: ``(n, n)`` lengths; the diagonal is read for a single city only.
         heuristics: ``(n, n)`` finite promises of the edges, larger is better.
-        rng: the only source of randomness.
-        ants: tours an iteration.
-        iterations: pheromone updates.
-        decay: share of the pheromone that stays.
+        rng: Only source of randomness.
+        ants: Number of tours an iteration.
+        iterations: Number of pheromone updates.
+        decay: Share of the pheromone that stays.
 
     Returns:
         The shortest tour and its length, closing edge included.

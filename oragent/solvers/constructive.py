@@ -68,7 +68,7 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
         priority: ``(item, bins_remain_cap) -> (k,)`` array; it sees the bins in which the item fits, in order of their
             numbers. As many empty bins as there are items stand open from the start.
         items: ``(n,)`` sizes.
-        capacity: of every bin.
+        capacity: Capacity of every bin.
 
     Returns:
         The bin of each item.

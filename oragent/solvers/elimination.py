@@ -31,7 +31,7 @@ def with_shunts(
 
     Args:
         impedance: ``(p, p, f)`` impedance of the network at every frequency, symmetric in its ports.
-        port: the port that is looked at.
+        port: Port that is looked at.
         shunts: ``(f,)`` impedance of one shunt, real and positive.
         choices: ``(n, k)`` ports with a shunt: in range, different ones in a row, never ``port``.
 

@@ -22,8 +22,8 @@ class Solution(NamedTuple):
 
     Attributes:
         genes: ``(k,)`` int64 array, different genes.
-        fitness: by the function that was given; scorers recompute it.
-        history: best fitness of the first population, then of every generation; it never falls.
+        fitness: Fitness by the function that was given; scorers recompute it.
+        history: Best fitness of the first population, then of every generation; it never falls.
     """
 
     genes: Genes
@@ -49,15 +49,15 @@ def evolve(
     mutation.
 
     Args:
-        fitness: values of an ``(n, length)`` array of individuals, to be maximised.
-        crossover: makes ``n`` children, ``(n, length)`` whole numbers, from ``(population - population // 2, length)``
-            parents, the worst first.
+        fitness: Function that gives the values of an ``(n, length)`` array of individuals, to be maximised.
+        crossover: Function that makes ``n`` children, ``(n, length)`` whole numbers, from ``(population - population //
+            2, length)`` parents, the worst first.
         allowed: ``(m,)`` genes that an individual may have, different ones, at least ``length``.
-        length: genes of an individual.
-        rng: the only source of randomness.
-        population: individuals of a generation.
-        generations: how often there are children.
-        elite_rate: share of the population that survives.
+        length: Number of genes of an individual.
+        rng: Only source of randomness.
+        population: Number of individuals of a generation.
+        generations: Number of generations of children.
+        elite_rate: Share of the population that survives.
     """
     individuals = rng.permuted(np.tile(allowed, (population, 1)), axis=1)[:, :length]
     values = fitness(individuals)
@@ -81,7 +81,7 @@ def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:
     Args:
         individuals: ``(n, k)`` array, any whole numbers.
         allowed: ``(m,)`` array of at least ``k`` different genes.
-        rng: draws the new genes; untouched where nothing is to be mended.
+        rng: Generator that draws the new genes; untouched where nothing is to be mended.
 
     Returns:
         ``(n, k)`` array; every row has ``k`` different allowed genes.

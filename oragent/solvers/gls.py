@@ -58,9 +58,9 @@ class Search(NamedTuple):
         badness: ``(n, n)`` guide.
         penalties: ``(n, n)`` counts.
         weights: ``(n, n)`` penalised lengths.
-        turned: their transpose, so that what leads to a city is a row too.
+        turned: ``(n, n)`` transpose of the penalised lengths, so that what leads to a city is a row too.
         utility: ``(n, n)`` badness / (1 + penalty).
-        tour: ``(n + 1,)`` closed.
+        tour: ``(n + 1,)`` closed tour.
         edges: ``(n,)`` weights of the tour's edges.
         utilities: ``(n,)`` utilities of the tour's edges.
         changes: ``(n,)`` what the moves of the last scan would change.
@@ -239,8 +239,8 @@ def solve_tsp_gls(
         distances: ``(n, n)`` symmetric lengths.
         badness: ``(n, n)`` finite numbers, how bad it is to go from the row's city to the column's; negative ones
             count as 0.
-        moves: made on penalised lengths between two descents.
-        iterations: perturbations, each followed by a descent.
+        moves: Number of moves made on penalised lengths between two descents.
+        iterations: Number of perturbations, each followed by a descent.
 
     Returns:
         The shortest tour met after a descent, and the penalties.

@@ -15,8 +15,9 @@ def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[...,
     """Compile a function for these signatures, or load it where that was done before.
 
     Args:
-        signatures: of numba; the kernel is there after the import, and a process that forks evaluations has it.
-        options: of ``numba.njit``.
+        signatures: Signatures of numba; the kernel is there after the import, and a process that forks evaluations has
+            it.
+        options: Options of ``numba.njit``.
     """
     drop_stale(Path(__file__).parent)
     return njit(list(signatures), cache=True, **options)
@@ -29,7 +30,7 @@ def drop_stale(folder: Path) -> None:
     numba compiles a kernel anew when the file it stands in has changed, but not when a file that it calls into has.
 
     Args:
-        folder: of the sources; what was compiled lies in its ``__pycache__``.
+        folder: Folder of the sources; what was compiled lies in its ``__pycache__``.
     """
     newest = max(source.stat().st_mtime_ns for source in folder.glob("*.py"))
     for compiled in folder.glob("__pycache__/*.nb[ic]"):

@@ -93,10 +93,11 @@ def best_two_opt(lengths, near, tour, places, slack):  # type: ignore[no-untyped
 
     Args:
         lengths: ``(n, n)`` float32 array.
-        near: from `sorted_neighbours`.
-        tour: closed.
+        near: Cities by their distance from each city, nearest first, from `sorted_neighbours`.
+        tour: ``(n + 1,)`` closed tour.
         places: ``(n,)`` int64 array, the place of each city.
-        slack: how much longer than its old partner a new edge is still looked at: `SLACK` times the longest length.
+        slack: Length by which a new edge may exceed its old partner and still be looked at: `SLACK` times the longest
+            length.
 
     Returns:
         The change of the length, the first and the last place to turn around; zeros if no move gains anything.

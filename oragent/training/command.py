@@ -14,9 +14,9 @@ def run(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
     """Train, or only export what a training has reached.
 
     Args:
-        request: what is asked.
-        root: project root: weights go to its ``checkpoints``.
-        export: measure and write the weights of the training as it is, without going on.
+        request: Request: problem, folder and limits of the sitting.
+        root: Root of the project: weights go to its ``checkpoints``.
+        export: Whether only to measure and write the weights of the training as it is, without going on.
 
     Returns:
         Lines for a person.

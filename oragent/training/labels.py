@@ -31,7 +31,7 @@ class Labels:
     Attributes:
         coordinates: ``(k, n, 2)`` float32, depot first where there is one.
         demands: ``(k, n)`` float32 shares of the capacity; empty for tours.
-        solutions: tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the
+        solutions: Tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the
             depot; int16.
     """
 
@@ -47,10 +47,10 @@ def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
     Args:
-        folder: where blocks are kept.
-        size: number of cities.
-        count: instances, rounded up to whole blocks.
-        seed: of the instances.
+        folder: Folder where blocks are kept.
+        size: Number of cities.
+        count: Number of instances, rounded up to whole blocks.
+        seed: Seed of the instances.
 
     Raises:
         ProblemError: if ``elkai`` is needed and missing.

@@ -23,9 +23,9 @@ class Rates:
     """Peak learning rates, and how they are reached.
 
     Attributes:
-        warm_up: steps over which they rise.
-        others: of AdamW.
-        matrices: of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too.
+        warm_up: Number of steps over which they rise.
+        others: Peak rate of AdamW.
+        matrices: Peak rate of Muon, for matrices at least as wide as a layer both ways; None: AdamW moves them too.
     """
 
     warm_up: int
@@ -37,8 +37,8 @@ class Optimiser:
     """One or two optimisers as one.
 
     Args:
-        model: whose parameters move.
-        rates: at the schedule's peak.
+        model: Model whose parameters move.
+        rates: Rates at the schedule's peak.
     """
 
     def __init__(self, model: nn.Module, rates: Rates) -> None:

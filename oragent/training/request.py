@@ -15,16 +15,17 @@ class TrainRequest:
     """What is asked of one sitting.
 
     Attributes:
-        problem: one of ``PROBLEMS``.
-        folder: of the training: begun if it is empty, resumed if not.
-        labels: folder of labels, which trainings share.
-        seed: of a new training.
-        steps: stop when so many steps are done in all; None: no limit.
-        minutes: stop after so long by the clock; None: no limit.
-        decay: begin to lower the learning rate now, for so many steps, then stop.
-        imitate: how many first steps of a new POMO training imitate tours.
-        device: where to compute.
-        precise: single precision instead of bfloat16 products.
+        problem: Name of the problem, one of ``PROBLEMS``.
+        folder: Folder of the training: begun if it is empty, resumed if not.
+        labels: Folder of labels, which trainings share.
+        seed: Seed of a new training.
+        steps: Number of steps in all after which to stop; None: no limit.
+        minutes: Minutes by the clock after which to stop; None: no limit.
+        decay: Number of steps over which to lower the learning rate from now on, then stop; None: as the schedule has
+            it.
+        imitate: Number of first steps of a new POMO training that imitate tours.
+        device: Device to compute on, as torch names it.
+        precise: Whether to compute in single precision instead of bfloat16 products.
     """
 
     problem: str

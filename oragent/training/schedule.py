@@ -15,9 +15,9 @@ class Schedule:
     """When the learning rate falls.
 
     Attributes:
-        warm_up: steps over which it rises.
-        decay_from: step at which the decay begins, or None.
-        decay_steps: how long it takes, along a half cosine to zero.
+        warm_up: Number of steps over which it rises.
+        decay_from: Step at which the decay begins, or None.
+        decay_steps: Number of steps of the decay, along a half cosine to zero.
     """
 
     warm_up: int

@@ -23,15 +23,15 @@ class State:
     """A training between two steps.
 
     Attributes:
-        problem: such as ``tsp_pomo``.
-        seed: of batches and first weights.
-        imitate: how many first steps imitate tours.
-        schedule: of the learning rate.
-        step: steps done.
-        cpu_s: processor seconds spent.
-        weights: of the network.
-        average: exponential moving average of the weights: what is measured and exported.
-        optimiser: its state.
+        problem: Name of the problem, such as ``tsp_pomo``.
+        seed: Seed of batches and first weights.
+        imitate: Number of first steps that imitate tours.
+        schedule: Schedule of the learning rate.
+        step: Number of steps done.
+        cpu_s: Processor seconds spent.
+        weights: Weights of the network.
+        average: Exponential moving average of the weights: what is measured and exported.
+        optimiser: State of the optimiser.
     """
 
     problem: str

@@ -41,8 +41,8 @@ class Context:
     """Where a step is computed.
 
     Attributes:
-        device: of model and batches.
-        precise: single precision throughout; else matrix products in bfloat16.
+        device: Device of model and batches.
+        precise: Whether in single precision throughout; else matrix products in bfloat16.
     """
 
     device: torch.device

@@ -21,7 +21,7 @@ class Yardstick:
     """Instances of one size and the lengths of their good solutions.
 
     Attributes:
-        labels: instances and solutions.
+        labels: Instances and solutions.
         lengths: ``(k,)``.
     """
 

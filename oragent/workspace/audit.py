@@ -17,14 +17,14 @@ class Audit:
     """All that there is to say of a release.
 
     Attributes:
-        imported: workspaces of each mode.
-        variants: of the revisions, the variant that each can have, counted.
-        stray: revised documents beside the requirement, by number.
-        tables: of build.
-        code: of revise.
-        records: of explain.
-        rubrics: of explain.
-        unrevised: numbers of revisions that pass with the original's reference, the floor of doing nothing.
+        imported: Number of workspaces of each mode.
+        variants: Number of revisions that can have each variant.
+        stray: Revised documents beside the requirement, by number.
+        tables: Audit of the tables of build.
+        code: Audit of the programs of revise.
+        records: Audit of the records of explain.
+        rubrics: Audit of the checklists of explain.
+        unrevised: Numbers of revisions that pass with the original's reference, the floor of doing nothing.
     """
 
     imported: Mapping[Mode, int]

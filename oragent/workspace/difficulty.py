@@ -25,7 +25,7 @@ def tertiles(results: Sequence[float]) -> list[Difficulty]:
     third; among those, the one with the fewest easy, then the fewest medium instances (Zhou et al. 2026).
 
     Args:
-        results: one an instance, more is easier; pass rates or mean scores.
+        results: Pass rates or mean scores, one an instance; more is easier.
 
     Returns:
         A label for each, in their order.

@@ -19,13 +19,13 @@ class TableAudit:
     """The tables of build, by numbers of instances.
 
     Attributes:
-        with_tables: have a table beside the parameters.
-        empty_tables: have an empty one.
-        empty_parameters: have an empty file of parameters.
-        bare_parameters: have a header of parameters and no row.
-        valueless: have a parameter without a value.
-        uneven: have a file whose rows differ in length: it reads as plain CSV only.
-        spaced: have spaces behind the commas of the parameters' header.
+        with_tables: Instances with a table beside the parameters.
+        empty_tables: Instances with an empty table.
+        empty_parameters: Instances with an empty file of parameters.
+        bare_parameters: Instances with a header of parameters and no row.
+        valueless: Instances with a parameter without a value.
+        uneven: Instances with a file whose rows differ in length: it reads as plain CSV only.
+        spaced: Instances with spaces behind the commas of the parameters' header.
     """
 
     with_tables: tuple[int, ...]
@@ -42,8 +42,8 @@ class CodeAudit:
     """The programs of the originals of revise; none in a copy without them.
 
     Attributes:
-        files: how many originals have a program of this name.
-        pandas: numbers of those that import pandas, which fails on uneven tables.
+        files: Number of originals that have a program, by the program's name.
+        pandas: Numbers of the originals whose program imports pandas, which fails on uneven tables.
     """
 
     files: Mapping[str, int]

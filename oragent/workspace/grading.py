@@ -56,12 +56,13 @@ class Attempt:
     """What came of running a submitted program.
 
     Attributes:
-        stop: how it ended.
-        stdout: what it printed.
-        stderr: what it complained of.
-        status: of the last model solved, as the solver names it; empty where none was solved.
-        objectives: of the models that were solved, None for one without a solution; None where nobody watched.
-        direction: of the last model; None where unknown.
+        stop: Way in which it ended.
+        stdout: Text of its standard output.
+        stderr: Text of its standard error.
+        status: Status of the last model solved, as the solver names it; empty where none was solved.
+        objectives: Objectives of the models that were solved, None for one without a solution; None where nobody
+            watched.
+        direction: Direction of the last model; None where unknown.
     """
 
     stop: Stop = Stop.ENDED
@@ -77,13 +78,13 @@ class Grade:
     """The verdict on one attempt.
 
     Attributes:
-        workspace_id: of the instance.
-        outcome: passed, or the kind of failure.
-        strict: whether it also passes at ``STRICT``.
-        objective: the value that was graded; None where there was none.
-        error: its relative error; None where there was no value.
-        note: one line on what was wrong with the output; empty where nothing was.
-        backing: what stands behind the value, a mark that does not change the outcome; None where nobody watched.
+        workspace_id: Id of the instance's workspace.
+        outcome: Outcome: passed, or the kind of failure.
+        strict: Whether it also passes at ``STRICT``.
+        objective: Value that was graded; None where there was none.
+        error: Relative error of the value; None where there was no value.
+        note: Note on what was wrong with the output, one line; empty where nothing was.
+        backing: Backing of the value, a mark that does not change the outcome; None where nobody watched.
     """
 
     workspace_id: str
@@ -109,10 +110,10 @@ def grade(attempt: Attempt, reference: Reference, original: float | None = None,
     """Grade an attempt.
 
     Args:
-        attempt: what came of the program.
-        reference: the instance's label.
-        original: reference of the version before the revision; None for build.
-        demand_model: whether a program that solves no model fails; the published rule lets it pass.
+        attempt: Attempt to grade: what came of the program.
+        reference: Label of the instance.
+        original: Reference of the version before the revision; None for build.
+        demand_model: Whether a program that solves no model fails; the published rule lets it pass.
     """
     printed = objective.parse(attempt.stdout)
     stopped = _stopped(attempt, printed, demand_model)

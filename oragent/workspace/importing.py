@@ -35,10 +35,10 @@ class Release:
     """A release as it lies on disk.
 
     Attributes:
-        root: its folder.
-        workspaces: by mode and number.
-        references: labels of build and revise, by mode and number.
-        rubrics: labels of explain, by number.
+        root: Folder of the release.
+        workspaces: Workspaces by mode and number.
+        references: Labels of build and revise, by mode and number.
+        rubrics: Labels of explain, by number.
         hashes: SHA-256 of the files of labels.
     """
 
@@ -122,10 +122,10 @@ def import_release(
     """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
 
     Args:
-        release: what is imported.
-        folder: where to; must not exist yet.
-        variant: of revisions; where the original lacks its program, the formulation is shown instead.
-        note: whether the description of a revision is shown as well.
+        release: Release that is imported.
+        folder: Folder to make; it must not exist yet.
+        variant: Variant of revisions; where the original lacks its program, the formulation is shown instead.
+        note: Whether the description of a revision is shown as well.
 
     Returns:
         Views by workspace id.

@@ -42,9 +42,9 @@ class Judgement:
     """Decisions and marks of one judge on one answer.
 
     Attributes:
-        decisions: of all semantic criteria, by their ids.
-        reasons: what the judge said to each decision and mark, by id or name.
-        marks: the four parts; None where predicates judged, which give none.
+        decisions: Decisions on all semantic criteria, by their ids.
+        reasons: Reasons that the judge gave for each decision and mark, by id or name.
+        marks: Marks of the four parts; None where predicates judged, which give none.
     """
 
     decisions: Mapping[str, bool]
@@ -57,11 +57,11 @@ class Result:
     """The score of one answer.
 
     Attributes:
-        instance_id: of the instance.
-        exact: decisions of all entities, by ``c<criterion>.e<entity>``.
-        semantic: decisions of all semantic criteria, by their ids.
-        coverage: points for both, 0 to 35.
-        marks: the judge's four parts; None without a judge.
+        instance_id: Id of the instance.
+        exact: Decisions on all entities, by ``c<criterion>.e<entity>``.
+        semantic: Decisions on all semantic criteria, by their ids.
+        coverage: Points for both, 0 to 35.
+        marks: Marks of the judge for its four parts; None without a judge.
     """
 
     instance_id: str
@@ -102,11 +102,11 @@ def judgement(
     """Check a judge's JSON against its rubric.
 
     Args:
-        row: ``llm_boolean_judgments``, a list of ``{criterion_id, hit, reason}``, and ``{score, reason}`` for each of
-            ``reasoning``, ``grounding``, ``answer_quality`` and ``hallucination_penalty``.
-        rubric: the label.
-        place: where the JSON stood, for messages.
-        penalty_max: the largest penalty, 12 by the paper and 20 by the release.
+        row: Reply as JSON: ``llm_boolean_judgments``, a list of ``{criterion_id, hit, reason}``, and ``{score,
+            reason}`` for each of ``reasoning``, ``grounding``, ``answer_quality`` and ``hallucination_penalty``.
+        rubric: Label of the instance.
+        place: Place of the JSON, for messages.
+        penalty_max: Largest penalty, 12 by the paper and 20 by the release.
 
     Raises:
         WorkspaceError: if a decision is missing, repeated, unknown or not 0 or 1, or a mark is out of its range.

@@ -23,13 +23,13 @@ class RecordAudit:
     """The records of explain against the references of build and revise.
 
     Attributes:
-        solutions: solver records, notes included.
-        relaxations: records of linear relaxations.
-        notes: records that only note what a search of the program's own found.
-        rounded: programs that print the value of a model, to fewer digits.
-        unbacked: programs that print a value that no model of theirs has, by mode of the version and number.
-        off: references that differ from the record, by mode and number, with the relative difference.
-        failing: references that the record itself does not pass.
+        solutions: Solver records, notes included.
+        relaxations: Number of solver records, notes included.
+        notes: Number of records of linear relaxations.
+        rounded: Number of records that only note what a search of the program's own found.
+        unbacked: Number of programs that print the value of a model, to fewer digits.
+        off: References that differ from the record, by mode and number, with the relative difference.
+        failing: References that the record itself does not pass.
     """
 
     solutions: int
@@ -46,11 +46,11 @@ class RubricAudit:
     """The checklists of explain, and what answers cover that explain nothing.
 
     Attributes:
-        exact: exact criteria.
-        semantic: semantic criteria.
-        entities: of all exact criteria.
-        short_answers: mean coverage of the reference answers, points, semantic criteria not counted as hit.
-        echo: mean coverage of the question given back, points.
+        exact: Number of exact criteria.
+        semantic: Number of semantic criteria.
+        entities: Number of entities of all exact criteria.
+        short_answers: Mean coverage of the reference answers, points, semantic criteria not counted as hit.
+        echo: Mean coverage of the question given back, points.
     """
 
     exact: int

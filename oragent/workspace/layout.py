@@ -69,10 +69,10 @@ class Entry:
     """A line of a manifest.
 
     Attributes:
-        path: relative to the workspace, with ``/``.
-        role: the part that the file plays.
-        size: bytes.
-        sha256: of its content.
+        path: Path relative to the workspace, with ``/``.
+        role: Role that the file plays.
+        size: Size in bytes.
+        sha256: SHA-256 of its content, hex digits.
     """
 
     path: str
@@ -86,8 +86,8 @@ class Finding:
     """Something wrong with one file.
 
     Attributes:
-        path: relative to the workspace.
-        what: the rest of the sentence that begins with the path.
+        path: Path of the file, relative to the workspace.
+        what: Rest of the sentence that begins with the path.
     """
 
     path: str
@@ -102,9 +102,9 @@ class Workspace:
     """The files of one workspace; they need not lie in one folder.
 
     Attributes:
-        mode: what is asked.
-        files: where each file lies, by its path in the workspace.
-        metadata: content of ``metadata.json``, never shown as it is; empty where there is none.
+        mode: Mode of the workspace: what is asked.
+        files: Place of each file, by its path in the workspace.
+        metadata: Content of ``metadata.json``, never shown as it is; empty where there is none.
     """
 
     mode: Mode
@@ -147,8 +147,8 @@ def open_workspace(folder: Path, mode: Mode | None = None) -> Workspace:
     """Read which files a workspace has.
 
     Args:
-        folder: where it lies.
-        mode: what is asked; None to find out from the files.
+        folder: Folder of the workspace.
+        mode: Mode of the workspace; None to find it out from the files.
 
     Raises:
         WorkspaceError: if there is no such folder, a part of a workspace is missing, or there is a link or a device.

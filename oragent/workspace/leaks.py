@@ -38,10 +38,10 @@ class Labels:
     """What must not be found.
 
     Attributes:
-        names: of files of labels, without their folders.
+        names: Names of files of labels, without their folders.
         hashes: SHA-256 of files of labels.
-        sentences: of answers and checklists, each with the label that it is of.
-        values: reference objectives, each with the label that it is of.
+        sentences: Sentences of answers and checklists, each with the label that it is of.
+        values: Reference objectives, each with the label that it is of.
     """
 
     names: frozenset[str] = LABEL_FILES
@@ -55,10 +55,10 @@ class Leak:
     """A label that was found.
 
     Attributes:
-        path: of the file, relative to the folder.
-        trace: how it showed.
-        label: which label; never its content.
-        certain: whether chance is out of the question; a value of few digits may stand in any table.
+        path: Path of the file, relative to the folder.
+        trace: Trace by which it showed.
+        label: Name of the label, never its content.
+        certain: Whether chance is out of the question; a value of few digits may stand in any table.
     """
 
     path: str
@@ -73,9 +73,9 @@ def labels_of(
     """The labels of one instance.
 
     Args:
-        references: whose objectives must not be found; none for explain, whose evidence holds them.
-        rubric: of its question.
-        hashes: of the files of labels.
+        references: Labels whose objectives must not be found; none for explain, whose evidence holds them.
+        rubric: Label of its question.
+        hashes: SHA-256 of the files of labels.
     """
     sentences = {}
     if rubric is not None:

@@ -41,9 +41,9 @@ class Answer:
     """An answer, prepared for looking up many entities.
 
     Args:
-        text: as it was given.
-        bounded: whether a number must stand between characters that belong to no identifier; the release finds the 2
-            of ``x2``, too.
+        text: Text of the answer as it was given.
+        bounded: Whether a number must stand between characters that belong to no identifier; the release finds the 2 of
+            ``x2``, too.
     """
 
     def __init__(self, text: str, bounded: bool = False) -> None:

@@ -29,9 +29,9 @@ class Printed:
     """What a program's output says.
 
     Attributes:
-        value: the objective; None where there is none to be used.
-        text: its digits as printed; empty where there are none.
-        note: one line on what is wrong with it; empty where nothing is.
+        value: Objective; None where there is none to be used.
+        text: Digits of the objective as printed; empty where there are none.
+        note: Note on what is wrong with it, one line; empty where nothing is.
     """
 
     value: float | None
@@ -65,8 +65,8 @@ def backing(printed: Printed, objectives: Sequence[float | None]) -> Backing:
     """What stands behind a printed value.
 
     Args:
-        printed: with a value.
-        objectives: of the models that the program solved, None for one without a solution.
+        printed: Output with a value.
+        objectives: Objectives of the models that the program solved, None for one without a solution.
     """
     known = [objective for objective in objectives if objective is not None]
     if not objectives:

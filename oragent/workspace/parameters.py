@@ -18,10 +18,10 @@ class Parameter:
     """A named value.
 
     Attributes:
-        name: as the documents and the program call it.
-        value: text of its cell, spaces at the ends dropped; empty where the file gives none.
-        unit: as given; empty where there is none.
-        meaning: what it is.
+        name: Name that the documents and the program use.
+        value: Text of its cell, spaces at the ends dropped; empty where the file gives none.
+        unit: Unit as given; empty where there is none.
+        meaning: Meaning of the parameter; empty where the file gives none.
     """
 
     name: str

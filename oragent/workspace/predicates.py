@@ -24,8 +24,8 @@ class Predicate:
     """What one sentence has to say.
 
     Attributes:
-        together: names and numbers that must stand in it, all of them.
-        denied: whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
+        together: Names and numbers that must stand in it, all of them.
+        denied: Whether the fact is a negative one, as in "row 3 does not bind": then the sentence must hold a denial.
     """
 
     together: tuple[str, ...]

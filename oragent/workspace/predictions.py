@@ -24,9 +24,9 @@ class Prediction:
     """What somebody found for one instance.
 
     Attributes:
-        workspace_id: which instance.
-        status: as the solver named it; only ``Optimal`` can pass.
-        objective: the value; None where none was found.
+        workspace_id: Id of the instance's workspace.
+        status: Status as the solver named it; only ``Optimal`` can pass.
+        objective: Value of the objective; None where none was found.
     """
 
     workspace_id: str
@@ -39,7 +39,7 @@ class Score:
     """Grades of all instances of a mode; one without a prediction fails.
 
     Attributes:
-        grades: one for each reference, in their order.
+        grades: One for each reference, in their order.
     """
 
     grades: tuple[Grade, ...]
@@ -109,9 +109,9 @@ def grade_predictions(
     """Grade predictions by the published rule; the denominator is the number of references.
 
     Args:
-        predictions: by workspace id.
-        references: all instances of one mode or of several.
-        originals: reference of the version before the revision, by the instance's number; None for build.
+        predictions: Predictions by workspace id.
+        references: References of all instances of one mode or of several.
+        originals: Reference of the version before the revision, by the instance's number; None for build.
 
     Raises:
         WorkspaceError: if a prediction is for an instance that has no reference, or there is no reference at all.

@@ -18,12 +18,12 @@ class Scores:
     """One model's results.
 
     Attributes:
-        model: as the paper names it.
-        build: per cent passed.
-        revise_code: per cent passed, with the original's program shown.
-        revise_all: per cent passed, with program and formulation shown; None where not published.
-        revise_model: per cent passed, with the original's formulation shown; None where not published.
-        explain: mean of 100 points.
+        model: Name of the model in the paper.
+        build: Per cent passed.
+        revise_code: Per cent passed, with the original's program shown.
+        revise_all: Per cent passed, with program and formulation shown; None where not published.
+        revise_model: Per cent passed, with the original's formulation shown; None where not published.
+        explain: Mean of 100 points.
     """
 
     model: str
@@ -39,13 +39,13 @@ class Solver:
     """Means over models for one solver.
 
     Attributes:
-        solver: its name.
-        build: per cent passed.
-        revise_model: per cent passed, formulation shown.
-        revise_code: per cent passed, program shown.
-        revise_all: per cent passed, both shown.
-        explain: mean of 100 points.
-        range: largest less smallest of the five.
+        solver: Name of the solver.
+        build: Per cent passed.
+        revise_model: Per cent passed, formulation shown.
+        revise_code: Per cent passed, program shown.
+        revise_all: Per cent passed, both shown.
+        explain: Mean of 100 points.
+        range: Largest less smallest of the five.
     """
 
     solver: str
@@ -62,10 +62,10 @@ class Flat:
     """One model with tools in a file system, and with all files in one prompt; pairs in this order.
 
     Attributes:
-        model: as the paper names it.
-        build: per cent passed.
-        revise_code: per cent passed.
-        explain: mean of 100 points.
+        model: Name of the model in the paper.
+        build: Per cent passed.
+        revise_code: Per cent passed.
+        explain: Mean of 100 points.
     """
 
     model: str

@@ -20,13 +20,13 @@ class Solution:
     """One solver record.
 
     Attributes:
-        name: of the model.
-        status: ``Optimal``, ``Infeasible`` and so on; empty where the record names none.
-        objective: at the solution; None without one.
-        note: whether it only notes what a program found by a search of its own, without a model.
-        values: of the variables, by name.
-        slacks: right side minus activity of the constraints, by name.
-        duals: of the constraints, by name; None for integer models.
+        name: Name of the model.
+        status: Status, ``Optimal``, ``Infeasible`` and so on; empty where the record names none.
+        objective: Objective at the solution; None without one.
+        note: Whether it only notes what a program found by a search of its own, without a model.
+        values: Values of the variables, by name.
+        slacks: Right side minus activity of the constraints, by name.
+        duals: Dual values of the constraints, by name; None for integer models.
     """
 
     name: str
@@ -43,10 +43,10 @@ class VersionRecords:
     """All records of one version.
 
     Attributes:
-        objective: of the execution record; None where it has none.
-        printed: the objective in its output.
-        solutions: solver records.
-        relaxations: records of linear relaxations, for integer models.
+        objective: Objective of the execution record; None where it has none.
+        printed: Objective in its output.
+        solutions: Records of the solver.
+        relaxations: Records of linear relaxations, for integer models.
     """
 
     objective: float | None

@@ -21,12 +21,12 @@ class Reference:
     """The label of one build or revise instance.
 
     Attributes:
-        workspace_id: ``or_space_007_build`` in the public release.
-        mode: build or revise.
-        number: of the instance.
-        instance_id: of its source.
-        objective: of the reference program, in the units of the instance.
-        tolerance: relative, of the difference that still passes.
+        workspace_id: Id of the workspace: ``or_space_007_build`` in the public release.
+        mode: Mode of the instance, build or revise.
+        number: Number of the instance.
+        instance_id: Id of the source that the instance comes from.
+        objective: Objective of the reference program, in the units of the instance.
+        tolerance: Relative error up to which a value passes.
     """
 
     workspace_id: str

@@ -60,7 +60,7 @@ class Diff:
     """How many operations of each kind a revision has.
 
     Attributes:
-        counts: by kind; kinds that are not used may be left out.
+        counts: Number of operations by kind; kinds that are not used may be left out.
     """
 
     counts: Mapping[Change, int]

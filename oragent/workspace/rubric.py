@@ -30,12 +30,12 @@ class Criterion:
     """One line of a checklist.
 
     Attributes:
-        id: ``c1``, ``c2`` and so on.
-        kind: exact, decided by matching, or semantic, decided by a judge or a predicate.
-        text: what is asked of the answer.
-        entities: that an exact criterion wants named; at least one.
-        instruction: when a judge gives a hit.
-        predicate: decides a semantic criterion without a judge; None where there is none.
+        id: Id of the criterion: ``c1``, ``c2`` and so on.
+        kind: Kind of criterion: exact, decided by matching, or semantic, decided by a judge or a predicate.
+        text: Text of the criterion: what is asked of the answer.
+        entities: Entities that an exact criterion wants named; at least one.
+        instruction: Instruction for judges: when to give a hit.
+        predicate: Predicate that decides a semantic criterion without a judge; None where there is none.
     """
 
     id: str
@@ -51,13 +51,13 @@ class Rubric:
     """The label of one explain instance.
 
     Attributes:
-        instance_id: ``OR_explain_007`` in the public release.
-        number: of the instance.
-        dimension: of explanation that is tested.
-        question: as it was asked.
-        criteria: the checklist.
-        short_answer: a reference answer, for people; it need not hit every criterion.
-        path: documents, code, data and records that the answer has to connect.
+        instance_id: Id of the instance: ``OR_explain_007`` in the public release.
+        number: Number of the instance.
+        dimension: Dimension of explanation that is tested.
+        question: Question as it was asked.
+        criteria: Criteria of the checklist.
+        short_answer: Reference answer, for people; it need not hit every criterion.
+        path: Documents, code, data and records that the answer has to connect.
     """
 
     instance_id: str
@@ -98,9 +98,9 @@ def coverage(rubric: Rubric, exact: Mapping[str, bool], semantic: Mapping[str, b
     """Points for what was named and said, from 0 to ``COVERAGE``.
 
     Args:
-        rubric: the label.
-        exact: decisions of all entities.
-        semantic: decisions of all semantic criteria, by their ids.
+        rubric: Label of the instance.
+        exact: Decisions on all entities.
+        semantic: Decisions on all semantic criteria, by their ids.
 
     Raises:
         WorkspaceError: if a semantic decision is missing or belongs to no criterion: neither counts as a zero.

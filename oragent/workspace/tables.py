@@ -53,8 +53,8 @@ class Table:
     """A table of text cells.
 
     Attributes:
-        header: names of the columns, as they stand in the file.
-        rows: cells, a tuple a row; in a flawed file rows may be longer or shorter than the header.
+        header: Names of the columns, as they stand in the file.
+        rows: Cells, a tuple a row; in a flawed file rows may be longer or shorter than the header.
     """
 
     header: tuple[str, ...]
@@ -77,8 +77,8 @@ class Reading:
     """A table together with what is wrong with its file.
 
     Attributes:
-        table: the cells; None where the file is empty.
-        flaws: one sentence each, with the line; none in a clean file.
+        table: Cells of the file; None where it is empty.
+        flaws: One sentence each, with the line; none in a clean file.
     """
 
     table: Table | None
@@ -90,11 +90,11 @@ class Column:
     """What a column holds.
 
     Attributes:
-        name: from the header.
-        unit: from the header, in brackets or as a last word that is a unit; None where there is none.
-        kind: of its cells.
-        missing: how many cells hold no value.
-        distinct: how many different values the others hold.
+        name: Name from the header.
+        unit: Unit from the header, in brackets or as a last word that is a unit; None where there is none.
+        kind: Kind of its cells.
+        missing: Number of cells that hold no value.
+        distinct: Number of different values in the other cells.
     """
 
     name: str

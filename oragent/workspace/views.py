@@ -69,13 +69,13 @@ class View:
     """A folder that was made for an agent.
 
     Attributes:
-        folder: where it lies.
-        mode: what is asked.
-        variant: how much of the original it shows; None unless it is a revision.
-        entries: its files.
-        hidden: files of the workspace that it does not show.
-        removed: keys of the metadata that it does not show.
-        chances: values of labels that stand in it, too short to be more than chance.
+        folder: Folder of the view.
+        mode: Mode of the workspace: what is asked.
+        variant: Variant: how much of the original it shows; None unless it is a revision.
+        entries: Files of the view.
+        hidden: Files of the workspace that it does not show.
+        removed: Keys of the metadata that it does not show.
+        chances: Values of labels that stand in it, too short to be more than chance.
     """
 
     folder: Path
@@ -148,12 +148,12 @@ def copy_view(
     """Copy what an agent may see into a new folder, and search it for labels.
 
     Args:
-        workspace: what is copied.
-        folder: where to; must not exist yet.
-        labels: what must not be found in it.
-        variant: how much of the original a revision shows.
-        note: whether the description of a revision is shown as well.
-        vault: where labels lie; neither may lie in the other.
+        workspace: Workspace that is copied.
+        folder: Folder to make; it must not exist yet.
+        labels: Labels that must not be found in it.
+        variant: Variant: how much of the original a revision shows; None unless it is a revision.
+        note: Whether the description of a revision is shown as well.
+        vault: Folder of labels; neither may lie in the other.
 
     Raises:
         WorkspaceError: if the folder exists, lies in the vault or around it, cannot be written, or would hold a label;

@@ -6,27 +6,50 @@ def column(vehicles_info, key):
     return np.array([float(vehicle[key]) for vehicle in vehicles_info])
 
 
+def wishes(vehicles_info):
+    """Side of the lanes on which each vehicle's route goes on, ``(n,)``: 1 left, -1 right, 0: it is on one of them."""
+    return column(vehicles_info, "wants_left") - column(vehicles_info, "wants_right")
+
+
 def gaps(vehicles_info, lane):
-    """Metres from each vehicle, if it were on that lane, to each one ahead, and behind, there; 200: it is not."""
+    """Metres from each vehicle, if it were on that lane, to each one ahead, and behind, ``(n, n)``; 200: none is there.
+
+    Who is ahead and wishes to come to that lane is taken for being there, too.
+    """
     position, length = column(vehicles_info, "position"), column(vehicles_info, "length")
-    offset = (position - position[:, None]) * (column(vehicles_info, "current_lane") == lane[:, None])
-    return np.where(offset > 0, offset - length, 200), np.where(offset < 0, -offset - length[:, None], 200)
+    now = column(vehicles_info, "current_lane")
+    offset = position - position[:, None]
+    ahead = (offset > 0) & ((now == lane[:, None]) | (now + wishes(vehicles_info) == lane[:, None]))
+    behind = (offset <= 0) & (now == lane[:, None]) & ~np.eye(len(now), dtype=bool)
+    return np.where(ahead, offset - length, 200.0), np.where(behind, -offset - length[:, None], 200.0)
+
+
+def follow(speed, gap, closing):
+    """Acceleration of the Intelligent Driver Model, ``(n,)``, m/s²."""
+    desired = 5.0 + np.maximum(0.0, 1.5 * speed + 0.25 * speed * closing)
+    return 2.0 - 2.0 * (speed / 13.0) ** 4 - 2.0 * (desired / np.maximum(gap, 0.5)) ** 2
 
 
 def accelerations(edge_info, vehicles_info):
-    """How each vehicle accelerates, ``(n,)``, m/s²: a simple Intelligent Driver Model; who must go right lets pass."""
-    speed = np.array([vehicle["speed"] for vehicle in vehicles_info])
+    """How each vehicle accelerates, ``(n,)``, m/s²: it follows the one ahead, and stops where it must have changed."""
+    speed, wish = column(vehicles_info, "speed"), wishes(vehicles_info)
     ahead, _ = gaps(vehicles_info, column(vehicles_info, "current_lane"))
-    desired = 2.5 + 1.2 * speed + 0.2 * speed * (speed - speed[ahead.argmin(1)])
-    free = 2.0 - 2.0 * (speed / (13.89 - 4.0 * column(vehicles_info, "wants_right"))) ** 4
-    return free - 2.0 * (desired / np.maximum(ahead.min(1), 0.5)) ** 2
+    line = edge_info["length"] - 30.0 * (wish < 0) - column(vehicles_info, "position")
+    line = np.where((wish == 0) | (line < 0), 200.0, line)
+    return np.minimum(follow(speed, ahead.min(1), speed - speed[ahead.argmin(1)]), follow(speed, line, speed))
 
 
 def merits(edge_info, vehicles_info, wish):
-    """How good it is to change one lane towards those on which the route goes on, ``(n,)``; above 0: do it."""
-    speed = np.array([vehicle["speed"] for vehicle in vehicles_info])
+    """How good it is to change one lane towards those on which the route goes on, ``(n,)``; above 0: do it.
+
+    Neither the vehicle nor the one that would be behind it may have to brake hard.
+    """
+    speed = column(vehicles_info, "speed")
     ahead, behind = gaps(vehicles_info, column(vehicles_info, "current_lane") + wish)
-    return np.minimum(ahead.min(1), behind.min(1)) - 3.0 - 0.1 * speed
+    leader, follower = speed[ahead.argmin(1)], speed[behind.argmin(1)]
+    mine = follow(speed, ahead.min(1), speed - leader)
+    other = follow(follower, behind.min(1), follower - speed)
+    return np.minimum(mine, other) + 2.0 - 20.0 * (column(vehicles_info, "position") < 20.0)
 
 
 def driving_actions(edge_info: dict, vehicles_info: list[dict]) -> list[dict]:
@@ -44,7 +67,7 @@ def driving_actions(edge_info: dict, vehicles_info: list[dict]) -> list[dict]:
         One dict a vehicle: its ``veh_id``; ``acceleration``, a finite float, m/s², which is clipped to what the vehicle
         can do; ``lane_changing``, 1 (to the left), 0 or -1 (to the right), never off the road.
     """
-    wish = column(vehicles_info, "wants_left") - column(vehicles_info, "wants_right")
+    wish = wishes(vehicles_info)
     change = wish * (merits(edge_info, vehicles_info, wish) > 0)
     return [
         {"veh_id": vehicle["veh_id"], "acceleration": float(acceleration), "lane_changing": int(step)}

@@ -1,69 +1,118 @@
-"""Print what reference controllers get, or keep the throughput of SUMO's own drivers (``--write``)."""
+"""Print what reference controllers get, or keep the throughput of SUMO's own drivers (``--write``).
+
+Modes are those of the evaluator, ``fresh`` for demands that none of them reads, and ``protocol`` for the published one,
+with ``--data FOLDER`` also on the two published demands.
+"""
 
 import argparse
 import runpy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-import eval as problem  # the evaluator beside this script; it imports the harness, which comes before numpy
+from oragent.harness import figures
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
 import numpy as np
 
-from oragent.domains.driving import baseline, network
+from oragent.domains.driving import baseline, protocol, trials
+from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
-from oragent.domains.driving.drive import Drive, drive
+from oragent.domains.driving.cooperative import Cooperative
+from oragent.domains.driving.courses import LONG, WEAVING, Course
+from oragent.domains.driving.evaluation import Bench
 from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.trials import Trial
 
 HERE = Path(__file__).parent
-SEED = runpy.run_path(str(HERE / "heuristic.py"))["driving_actions"]
-REFERENCES: dict[str, Callable[[Scenario], Controller | None]] = {
-    "SUMO's own": lambda scenario: None,
-    "IDM + MOBIL": lambda scenario: IdmMobil(),
-    "seed": lambda scenario: SEED,
-    "motionless": lambda scenario: stand_still,
-    "random": lambda scenario: Wanderer(np.random.default_rng([scenario.seed, scenario.trials])),
+ROOT = HERE.parents[1]
+Reference = Callable[[], Controller | None]
+REFERENCES: dict[str, Reference] = {
+    "SUMO's own": lambda: None,
+    "cooperative": Cooperative,
+    "IDM + MOBIL": IdmMobil,
+    "seed": lambda: runpy.run_path(str(HERE / "heuristic.py"))["driving_actions"],
+    "naive": lambda: runpy.run_path(str(HERE / "naive.py"))["driving_actions"],
+    "motionless": lambda: stand_still,
+    "random": lambda: Wanderer(np.random.default_rng(0)),
 }
+HEAD = "mode   controller       score  error   worst    light   heavy   collisions    mean speed   cell"
+PROTOCOL_HEAD = "published protocol          score  error    light   heavy   collisions    critical"
 
 
-def scenarios(mode: str) -> list[Scenario]:
-    """What an evaluation in that mode simulates."""
-    return [
-        Scenario(size, seed, problem.HORIZONS[mode]) for size in problem.SIZES[mode] for seed in problem.SEEDS[mode]
-    ]
+def row(mode: str, name: str, bench: Bench, known: Baseline) -> str:
+    """One line of the table of scores: all simulations of a mode, none left out."""
+    reference = REFERENCES[name]
+    seen = trials.run(
+        WEAVING.demands(mode, WEAVING.sizes["val"]),
+        lambda scenario: Trial(bench.drive(scenario, lambda _: reference()), known.throughput(scenario)),
+        early=False,
+    )
+    _, score = figures("score", {case: [trial.selected for trial in seen[case]] for case in seen})
+    found = trials.summary(seen, WEAVING.names, planned=0)
+    light, heavy = (np.mean([trial.selected for trial in of_case]) for of_case in seen.values())
+    cases = (found["light"], found["heavy"])
+    collisions, speed = (" ".join(f"{case[key]:6.2f}" for case in cases) for key in ("collisions", "mean_speed"))
+    scores = f"{score:8.2f} {found['standard_error']:6.2f} {found['worst']['score']:8.1f} {light:8.2f} {heavy:7.2f}"
+    return f"{mode:6s} {name:12s} {scores}   {collisions}   {speed}   {trials.cell(seen)}"
 
 
-def row(name: str, mode: str, road: network.Road, known: baseline.Baseline, folder: Path) -> str:
-    """One line of the table."""
-    seen: dict[int, list[tuple[Drive, int]]] = {size: [] for size in problem.SIZES[mode]}
-    for scenario in scenarios(mode):
-        ended = drive(scenario, road, REFERENCES[name](scenario), folder)
-        seen[scenario.trials].append((ended, known.throughput(scenario)))
-    result = problem.summary(seen, 0.0, 0.0)
-    light, heavy = (result.metrics[case] for case in ("light", "heavy"))
-    figures = (result.score, result.metrics["worst"]["score"], result.metrics["paper_score"])
-    scores = " ".join(f"{figure:9.2f}" for figure in (*figures, light["paper_score"], heavy["paper_score"]))
-    collisions, speed = (f"{light[key]:6.1f} {heavy[key]:6.1f}" for key in ("collisions", "mean_speed"))
-    return f"{mode:6s} {name:12s} {scores}   {collisions}   {speed}   {result.features}"
+def protocol_row(title: str, name: str, pairs: list[dict[int, Scenario]], bench: Bench) -> str:
+    """One line of the table of the published protocol."""
+    reference = REFERENCES[name]
+    found: Mapping[str, Any] = protocol.summary(pairs, lambda scenario: bench.drive(scenario, lambda _: reference()))
+    cases = (found["light"], found["heavy"])
+    error = f"{found['standard_error']:6.2f}" if "standard_error" in found else " " * 6
+    scores = " ".join(f"{case['score']:8.2f}" for case in cases)
+    collisions, critical = (" ".join(f"{case[key]:6.2f}" for case in cases) for key in ("collisions", "critical_ttc"))
+    return f"{title:12s} {name:12s} {found['score']:8.2f} {error} {scores}   {collisions}   {critical}"
 
 
 def main() -> None:
     """Do what the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    modes = [*WEAVING.seeds, "protocol"]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="simulate SUMO's own drivers anew and keep the figures")
-    parser.add_argument("--mode", action="append", choices=problem.SIZES, help="just this mode; may be repeated")
+    parser.add_argument("--mode", action="append", choices=modes, help="just this mode; may be repeated")
+    parser.add_argument("--controller", action="append", choices=REFERENCES, help="just this one; may be repeated")
+    parser.add_argument("--data", type=Path, help="folder with light.txt and heavy.txt, the published demands")
     given = parser.parse_args()
-    with TemporaryDirectory(prefix="driving-") as name:
-        folder = Path(name)
-        road = network.build(folder)
+    names = given.controller or [*REFERENCES]
+    with TemporaryDirectory(prefix="driving-") as folder:
+        bench = Bench(Path(folder))
         if given.write:
-            every = [scenario for mode in problem.SIZES for scenario in scenarios(mode)]
-            baseline.write(HERE / problem.BASELINE.name, every, road, folder)
-        print("mode   controller       score     worst  paper_score   light     heavy   collisions      mean speed")
-        for mode in given.mode or problem.SIZES:
-            known = baseline.Baseline(HERE / problem.BASELINE.name, road, folder)
-            for reference in REFERENCES:
-                print(row(reference, mode, road, known, folder), flush=True)
+            for course in (WEAVING, LONG):
+                keep(course, bench)
+        known = Baseline(ROOT / WEAVING.baseline, bench.road, bench.folder)
+        asked = given.mode or modes
+        print(HEAD)
+        for mode in asked:
+            for name in names if mode != "protocol" else ():
+                print(row(mode, name, bench, known), flush=True)
+        if "protocol" in asked:
+            print_protocol(names, bench, given.data)
+
+
+def keep(course: Course, bench: Bench) -> None:
+    """Simulate SUMO's own drivers on all demands of a course, and keep their throughputs."""
+    planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items()]
+    every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
+    baseline.write(ROOT / course.baseline, every, bench.road, bench.folder)
+
+
+def print_protocol(names: list[str], bench: Bench, data: Path | None) -> None:
+    """Print the table of the published protocol."""
+    sets = {"eight drawn": [protocol.drawn(seed) for seed in WEAVING.protocol["test"]]}
+    if data is not None:
+        sets["its files"] = [protocol.files(data)]
+    print(PROTOCOL_HEAD)
+    for title, pairs in sets.items():
+        for name in names:
+            print(protocol_row(title, name, pairs, bench), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,18 @@
-"""What a round gained."""
+"""What a round gained, and an archive replayed over its rounds."""
 
+import asyncio
 from dataclasses import replace
 
+import pytest
+
+from oragent.evaluation.pool import Pool
+from oragent.report import load
 from oragent.search.candidate import Committed
-from oragent.search.history import credit
+from oragent.search.config import tending
+from oragent.search.engine import Engine
+from oragent.search.history import credit, replay
+from oragent.search.store import Store
+from tests.search.test_engine import climb, scored
 from tests.search.test_funsearch import record
 
 
@@ -31,3 +40,22 @@ def test_a_round_without_candidates_and_the_seed_gain_nothing() -> None:
 def test_parents_of_the_same_round_are_found() -> None:
     latest = [child("1.0", 5.0, "0.0"), child("1.1", 4.0, "1.0")]
     assert credit([SEED, latest], lambda score: -score) == 1
+
+
+@pytest.mark.parametrize("settings", [(), ("archive.reset_period=5",), ("archive.reset_period=4", "archive.islands=3")])
+def test_the_archive_replayed_from_what_was_committed_is_the_one_that_the_engine_held(begun, settings: tuple) -> None:
+    folder, engines = begun("budget.evaluations=60", "archive.migration_period=3", *settings), []
+    pool = Pool(2, scored)
+    with Store(folder.database) as store:
+        engines.append(Engine(folder, store, pool, climb))
+        asyncio.run(engines[0].run())
+        held = engines[0]._archive
+        again = replay(tending(folder.config, held.direction), store.records(), len(store.rounds()))
+    pool.close()
+    assert again.best == held.best
+    for island in range(held.islands):
+        assert again.ranked(island) == held.ranked(island)
+    assert load(folder.path).islands == tuple(
+        tuple(record for elite in held.ranked(island) for record in load(folder.path).records if record.id == elite.id)
+        for island in range(held.islands)
+    )

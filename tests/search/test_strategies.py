@@ -83,7 +83,11 @@ def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> No
     assert "Write guess(x), called with 3, such that it returns 100." in prompt
     assert "A lower score is better" in prompt
     assert "def guess(x):" in prompt
-    shown = [float(line.split("score ")[1].split()[0]) for line in prompt.splitlines() if line.startswith("Version")]
+    shown = [
+        float(line.split("score ")[1].split()[0].rstrip(","))
+        for line in prompt.splitlines()
+        if line.startswith("Version")
+    ]
     assert len(shown) == 2
     assert shown == sorted(shown, reverse=True)
 

@@ -26,10 +26,10 @@ class Constraints:
     """What a schedule must respect, beyond one start time a school.
 
     Attributes:
-        fixed: schools that must have a start time, as (position of the school, position of the time).
-        forbidden: start times that a school must not have, likewise.
-        load: most students at any start time, itself allowed.
-        deviation: most minutes of mean change, itself allowed.
+        fixed: Schools that must have a start time, as (position of the school, position of the time).
+        forbidden: Start times that a school must not have, likewise.
+        load: Most students at any start time, itself allowed.
+        deviation: Most minutes of mean change, itself allowed.
 
     Raises:
         ProblemError: a bound is not a number.
@@ -51,8 +51,8 @@ class Weights:
     """What one unit of each objective costs.
 
     Attributes:
-        load: cost of a hundred students, 0 or more.
-        deviation: cost of a minute of mean change, 0 or more.
+        load: Cost of a hundred students, 0 or more.
+        deviation: Cost of a minute of mean change, 0 or more.
 
     Raises:
         ProblemError: unless they are such numbers.

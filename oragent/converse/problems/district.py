@@ -26,10 +26,10 @@ class School:
     """A school.
 
     Attributes:
-        name: one printable line, at most 80 characters.
-        grade: age group, such as ``HS``.
-        students: how many ride the bus, at least 0.
-        current: start time now, minutes after midnight.
+        name: Name of the school: one printable line, at most 80 characters.
+        grade: Age group, such as ``HS``.
+        students: Number of students who ride the bus, at least 0.
+        current: Start time now, minutes after midnight.
 
     Raises:
         ProblemError: unless it is such a school.
@@ -59,8 +59,8 @@ class Features:
     """What a schedule costs; recomputed from the schedule alone.
 
     Attributes:
-        load: students carried at the busiest start time.
-        deviation: mean over the schools of the change against today, in minutes.
+        load: Students carried at the busiest start time.
+        deviation: Mean over the schools of the change against today, in minutes.
     """
 
     load: int
@@ -75,9 +75,9 @@ class District:
     """Schools that share their buses.
 
     Attributes:
-        name: what the problem is called, such as ``sfusd``.
-        schools: at least one, no two of the same name.
-        times: start times to choose from, minutes after midnight, rising; 2 to 26 of them.
+        name: Name of the problem, such as ``sfusd``.
+        schools: Schools of the district: at least one, no two of the same name.
+        times: Start times to choose from, minutes after midnight, rising; 2 to 26 of them.
 
     Raises:
         ProblemError: unless it is such a district.

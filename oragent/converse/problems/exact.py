@@ -20,7 +20,7 @@ class Exact:
     """An oracle that has seen all schedules; among equals the first in the order AA...A, AA...B, ... wins.
 
     Attributes:
-        schedules: all schedules of the district, N of them.
+        schedules: All schedules of the district, N of them.
     """
 
     schedules: Schedules

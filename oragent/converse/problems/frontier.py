@@ -17,8 +17,8 @@ class Point:
     """A point of a frontier.
 
     Attributes:
-        features: load and deviation, of which neither can fall unless the other rises.
-        schedules: all that reach it, in the order AA...A, AA...B, ...
+        features: Load and deviation, of which neither can fall unless the other rises.
+        schedules: Schedules that reach it, all of them, in the order AA...A, AA...B, ...
     """
 
     features: Features

@@ -19,8 +19,8 @@ class Table:
     """A table.
 
     Attributes:
-        header: text of each column's head, at least two.
-        rows: text of each cell, as many a row as there are columns.
+        header: Texts of the columns' heads, at least two.
+        rows: Texts of the cells, as many a row as there are columns.
     """
 
     header: tuple[str, ...]

@@ -26,8 +26,8 @@ class Reading:
     """What a reply proposes.
 
     Attributes:
-        schedules: each different full schedule, in the order of the text, those in tables before those in JSON.
-        problems: one line for each proposal that is no full schedule: what is missing, unknown or said twice.
+        schedules: Different full schedules in the order of the text, those in tables before those in JSON.
+        problems: Problems, one line for each proposal that is no full schedule: what is missing, unknown or said twice.
     """
 
     schedules: tuple[str, ...]

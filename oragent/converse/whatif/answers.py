@@ -22,8 +22,8 @@ class Answer:
     """What the changed model gives.
 
     Attributes:
-        status: how it was solved.
-        objective: its optimal value; None unless there is one.
+        status: Status with which it was solved.
+        objective: Optimal value of the changed model; None unless there is one.
     """
 
     status: Status

@@ -24,15 +24,15 @@ class Question:
     """A what-if question.
 
     Attributes:
-        model: the textbook model it is about.
-        number: place in the file of its model, from 1.
-        text: the question as it is asked.
-        plain: the same question in the words of its template; the text itself where that is no paraphrase.
-        kind: what it changes, such as ``demand-increase``.
-        template: identifies the template that it was made from.
-        data_code: gold: Python that changes data before the model is built; empty where there is none.
-        row_code: gold: Python that adds rows to the model; empty where there is none.
-        gold: gold: what the changed model gives.
+        model: Name of the textbook model it is about.
+        number: Place in the file of its model, from 1.
+        text: Text of the question as it is asked.
+        plain: Text of the same question in the words of its template; the text itself where that is no paraphrase.
+        kind: Kind of change that it asks for, such as ``demand-increase``.
+        template: Identifier of the template that it was made from.
+        data_code: Gold: Python that changes data before the model is built; empty where there is none.
+        row_code: Gold: Python that adds rows to the model; empty where there is none.
+        gold: Gold: what the changed model gives.
     """
 
     model: str

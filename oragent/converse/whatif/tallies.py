@@ -14,8 +14,8 @@ class Tally:
     """How many answers are right.
 
     Attributes:
-        right: number of right answers.
-        asked: number of questions.
+        right: Number of right answers.
+        asked: Number of questions.
     """
 
     right: int
@@ -26,8 +26,8 @@ def tally(questions: Sequence[Question], answers: Iterable[Answer | None]) -> di
     """Count right answers by model and kind of question, in the order of the questions.
 
     Args:
-        questions: what was asked.
-        answers: one for each, in the same order; None where there is none.
+        questions: Questions that were asked.
+        answers: Answers, one for each question in the same order; None where there is none.
     """
     counted: dict[tuple[str, str], Tally] = {}
     for question, answer in zip(questions, answers, strict=True):
@@ -41,7 +41,7 @@ def floor(questions: Sequence[Question], base: Mapping[str, Answer]) -> dict[tup
     """What always answering the unchanged model's result scores: the floor of every table.
 
     Args:
-        questions: what is asked.
-        base: result of each unchanged model, by its name.
+        questions: Questions that are asked.
+        base: Result of each unchanged model, by its name.
     """
     return tally(questions, [base[question.model] for question in questions])

@@ -5,12 +5,13 @@ options, and SUMO's version. Where the digest is another one, as with another SU
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from oragent.domains.driving import installation
 from oragent.domains.driving.drive import throughput
 from oragent.domains.driving.network import Road
+from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.scenario import Scenario
 from oragent.errors import ProblemError
 
@@ -22,13 +23,13 @@ class Baseline:
 
     Args:
         file: what `write` wrote; it may be missing.
-        road: what `network.build` returned.
+        roads: gives the road of some rules.
         folder: writable, for simulations.
     """
 
-    def __init__(self, file: Path, road: Road, folder: Path) -> None:
+    def __init__(self, file: Path, roads: Callable[[Rules], Road], folder: Path) -> None:
         self._kept = _read(file) if file.is_file() else {}
-        self._road, self._folder = road, folder
+        self._roads, self._folder = roads, folder
 
     def throughput(self, scenario: Scenario) -> int:
         """Return the figure of a scenario, positive.
@@ -38,21 +39,22 @@ class Baseline:
         """
         found = self._kept.get(scenario.digest)
         if found is None:
-            found = self._kept[scenario.digest] = throughput(scenario, self._road, self._folder)
+            found = self._kept[scenario.digest] = throughput(scenario, self._roads(scenario.rules), self._folder)
         if found <= 0:
             raise ProblemError(f"SUMO's own drivers bring nobody through ({scenario.name}): no throughput to compare")
         return found
 
 
-def write(file: Path, scenarios: Iterable[Scenario], road: Road, folder: Path) -> None:
+def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[Rules], Road], folder: Path) -> None:
     """Simulate scenarios and keep their figures."""
     figures = [
         {
+            "name": scenario.name,
             "trials": scenario.trials,
             "seed": scenario.seed,
             "horizon": scenario.horizon,
             "digest": scenario.digest,
-            "throughput": throughput(scenario, road, folder),
+            "throughput": throughput(scenario, roads(scenario.rules), folder),
         }
         for scenario in scenarios
     ]

@@ -24,13 +24,16 @@ class Connected:
     Args:
         arguments: of SUMO.
         record: whether to tell all vehicles' places.
+        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
         window: show it in ``sumo-gui``.
 
     Raises:
         ProblemError: if SUMO is not installed or does not start, or there is no screen for its window.
     """
 
-    def __init__(self, arguments: Sequence[str], *, record: bool = False, window: bool = False) -> None:
+    def __init__(
+        self, arguments: Sequence[str], *, record: bool = False, release: bool = True, window: bool = False
+    ) -> None:
         if window and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise ProblemError("there is no screen for sumo-gui (DISPLAY is not set); --record draws without one")
         traci = installation.load("traci")
@@ -45,7 +48,7 @@ class Connected:
         except BaseException:
             self.__exit__()
             raise
-        self._session = Session(self._connection, record, self._note)
+        self._session = Session(self._connection, record, release, self._note)
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oragent.domains.driving.demand import ROUTES, Departure
+from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import Command, State
 from oragent.domains.driving.vehicles import TYPES
@@ -40,7 +40,7 @@ def vehicles_info(road: Road, states: Sequence[State], known: Mapping[str, Depar
 
 
 def _vehicle_info(road: Road, state: State, drawn: Departure) -> dict[str, Any]:
-    lanes, kind = road.exits[ROUTES[drawn.route][1]], TYPES[drawn.kind]
+    lanes, kind = road.exits[road.plan.routes[drawn.route][1]], TYPES[drawn.kind]
     return {
         "veh_id": state.vehicle,
         "veh_type": kind.name,
@@ -62,12 +62,13 @@ def check(actions: Any, road: Road, states: Sequence[State], known: Mapping[str,
     Args:
         actions: anything; the answer to `vehicles_info` is a list with one dict a vehicle, in any order: ``veh_id``,
             ``acceleration`` (a finite number, m/s²) and ``lane_changing`` (1 to the left, 0, -1 to the right).
-        road: for its lanes.
+        road: for its lanes and its speed limit.
         states: the vehicles.
         known: what was drawn for each vehicle, by name.
 
     Returns:
-        The commands for the next second; accelerations are clipped to what the type of vehicle can do.
+        The commands for the next second; accelerations are clipped to what the type of vehicle can do, speeds to the
+        limit of the road.
 
     Raises:
         CandidateError: ``invalid``, saying what is wrong and for which vehicle.
@@ -84,7 +85,7 @@ def check(actions: Any, road: Road, states: Sequence[State], known: Mapping[str,
             raise CandidateError(f"two actions for vehicle {name}; expected one a vehicle")
         if name not in left:
             raise CandidateError(f"an action for vehicle {_shown(name)}, which is not on the road")
-        found[name] = _command(left.pop(name), known[name].kind, road.lanes, acceleration, change)
+        found[name] = _command(left.pop(name), known[name].kind, road, acceleration, change)
     if left:
         raise CandidateError(f"no action for vehicle {next(iter(left))} ({len(left)} of {len(states)} have none)")
     return [found[state.vehicle] for state in states]
@@ -102,7 +103,7 @@ def _parts(action: Any, place: int) -> tuple[str, Any, Any]:
     return name, acceleration, change
 
 
-def _command(state: State, kind: str, lanes: int, acceleration: Any, change: Any) -> Command:
+def _command(state: State, kind: str, road: Road, acceleration: Any, change: Any) -> Command:
     if not isinstance(acceleration, int | float) or not _finite(acceleration):
         raise CandidateError(
             f"acceleration {_shown(acceleration)} for vehicle {state.vehicle}; expected a finite number"
@@ -111,14 +112,15 @@ def _command(state: State, kind: str, lanes: int, acceleration: Any, change: Any
         raise CandidateError(
             f"lane_changing {_shown(change)} for vehicle {state.vehicle}; expected 1 (left), 0 or -1 (right)"
         )
-    if not 0 <= state.lane + change < lanes:
+    if not 0 <= state.lane + change < road.lanes:
         side = "left" if change > 0 else "right"
         raise CandidateError(
-            f"vehicle {state.vehicle} cannot change to the {side} of lane {state.lane}; lanes are 0 to {lanes - 1}"
+            f"vehicle {state.vehicle} cannot change to the {side} of lane {state.lane}; lanes are 0 to {road.lanes - 1}"
         )
     able = TYPES[kind]
     clipped = min(max(acceleration, -able.max_decel), able.max_accel)
-    return Command(state.vehicle, max(0.0, state.speed + clipped), int(change))
+    speed = min(max(0.0, state.speed + clipped), road.speed_limit)
+    return Command(state.vehicle, speed, int(change))
 
 
 def _finite(value: int | float) -> bool:

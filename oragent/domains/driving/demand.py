@@ -1,21 +1,23 @@
-"""Who wants to go where, and when: drawn from a seed, the same on every machine."""
+"""Who wants to go where, and when: drawn from a seed, the same on every machine, or read from a file."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from oragent.domains.driving.network import EDGE
+from oragent.domains.driving import plans
+from oragent.domains.driving.plans import EDGE
+from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.vehicles import TYPES, to_xml
+from oragent.errors import ProblemError
 
-__all__ = ["CASES", "ROUTES", "Departure", "draw", "to_xml_file"]
+__all__ = ["CASES", "Departure", "draw", "read", "to_xml_file"]
 
 CASES = {2: "light", 3: "heavy"}  # trials a route and second
-CHANCE = 0.03  # of each trial
-ROUTES = (  # (edge by which a vehicle comes, edge by which it leaves); E0 is between them
-    ("-E1", "E4"), ("-E1", "E5"), ("-E1", "E6"),
-    ("-E2", "E4"), ("-E2", "E6"),
-    ("-E3", "E4"), ("-E3", "E5"),
-)  # fmt: skip
+LETTERS = {name[0]: name for name in TYPES}  # in files
+MOST_SECONDS, MOST_ROWS = 86_400, 100_000  # of a file: a day, and more than any road takes
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Departure:
     Attributes:
         vehicle: its name, ``v0`` for the first.
         second: when.
-        route: index into `ROUTES`.
+        route: index into the routes of the plan.
         kind: name of its type.
     """
 
@@ -35,13 +37,16 @@ class Departure:
     kind: str
 
 
-def draw(seed: int, trials: int, seconds: int) -> tuple[Departure, ...]:
-    """Draw the arrivals: for every second and route Binomial(``trials``, 0.03) vehicles, each with a type of its own.
+def draw(
+    seed: int, trials: int, seconds: int, chances: Sequence[float] = plans.WEAVING.chances
+) -> tuple[Departure, ...]:
+    """Draw the arrivals: for every second and route Binomial(``trials``, chance) vehicles, each with a type of its own.
 
     Args:
         seed: of the stream, which is a legacy ``RandomState``: its numbers never change.
         trials: 2 in the light case, 3 in the heavy one.
         seconds: for how long there are arrivals.
+        chances: for each route.
 
     Returns:
         Departures in the order of time.
@@ -50,19 +55,64 @@ def draw(seed: int, trials: int, seconds: int) -> tuple[Departure, ...]:
     names, shares = list(TYPES), [kind.share for kind in TYPES.values()]
     found: list[Departure] = []
     for second in range(seconds):
-        for route in range(len(ROUTES)):
-            for _ in range(rng.binomial(trials, CHANCE)):
+        for route, chance in enumerate(chances):
+            for _ in range(rng.binomial(trials, chance)):
                 kind = names[rng.choice(len(names), p=shares)]
                 found.append(Departure(f"v{len(found)}", second, route, kind))
     return tuple(found)
 
 
-def to_xml_file(departures: tuple[Departure, ...]) -> str:
-    """Write the demand as SUMO reads it; vehicles enter on the lane that suits their route, as fast as is safe."""
-    routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in enumerate(ROUTES))
+def read(file: Path, routes: int) -> tuple[Departure, ...]:
+    """Read arrivals from text: comma-separated rows ``route second type``, such as ``3 5 p``, in the order of time.
+
+    Args:
+        file: the text; types are ``p`` (passenger), ``t`` (truck) and ``b`` (bus).
+        routes: how many there are; they are counted from 0.
+
+    Raises:
+        ProblemError: in one line, if the file cannot be read or a row is not as expected.
+    """
+    try:
+        rows = file.read_text(encoding="utf-8").strip().strip(",").split(",")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ProblemError(f"the demand {file} cannot be read: {problem}") from None
+    if len(rows) > MOST_ROWS:
+        raise ProblemError(f"the demand {file} has {len(rows)} rows; expected at most {MOST_ROWS}")
+    found: list[Departure] = []
+    for place, row in enumerate(rows):
+        departure = _departure(row.split(), place, routes)
+        if departure is None or (found and departure.second < found[-1].second):
+            told = "expected 'route second type' in the order of time, such as '3 5 p'"
+            raise ProblemError(f"row {place + 1} of the demand {file} is {row.strip()[:40]!r}; {told}")
+        found.append(departure)
+    return tuple(found)
+
+
+def _departure(parts: list[str], place: int, routes: int) -> Departure | None:
+    if len(parts) != 3 or not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts[:2]):
+        return None
+    route, second, letter = int(parts[0]), int(parts[1]), parts[2]
+    if route >= routes or second > MOST_SECONDS or letter not in LETTERS:
+        return None
+    return Departure(f"v{place}", second, route, LETTERS[letter])
+
+
+def to_xml_file(departures: Sequence[Departure], rules: Rules) -> str:
+    """Write the demand as SUMO reads it."""
+    ways = enumerate(rules.plan.routes)
+    routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)
+    times = _spread(departures) if rules.spread else (str(one.second) for one in departures)
     vehicles = (
-        f'<vehicle id="{one.vehicle}" type="{one.kind}" route="r{one.route}" depart="{one.second}" '
-        'departLane="best" departSpeed="max"/>'
-        for one in departures
+        f'<vehicle id="{one.vehicle}" type="{one.kind}" route="r{one.route}" depart="{time}" {rules.insertion}/>'
+        for one, time in zip(departures, times, strict=True)
     )
     return "\n".join(("<routes>", *map(to_xml, TYPES.values()), *routes, *vehicles, "</routes>\n"))
+
+
+def _spread(departures: Sequence[Departure]) -> Iterator[str]:
+    """Times of departure: those of one second stand evenly within it, none at its ends."""
+    counts = Counter(one.second for one in departures)
+    seen: Counter[int] = Counter()
+    for one in departures:
+        seen[one.second] += 1
+        yield f"{one.second + seen[one.second] / (counts[one.second] + 1):.4f}"

@@ -3,20 +3,19 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, pvariance
 from tempfile import TemporaryDirectory
 
-from oragent.domains.driving import control, outputs
+from oragent.domains.driving import control, counting
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE, TTC_THRESHOLD, Scenario
+from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Second, Simulation
 
 __all__ = ["Backend", "Drive", "drive", "throughput"]
 
-Backend = Callable[..., Simulation]  # of SUMO's arguments and of whether to record: `Hosted` or `Connected`
+Backend = Callable[..., Simulation]  # of SUMO's arguments, whether to record and to release: `Hosted`, `Connected`
 
 
 @dataclass(frozen=True)
@@ -61,9 +60,10 @@ def drive(
     """
     known = {one.vehicle: one for one in scenario.departures}
     edge = control.edge_info(road)
+    published, awaited = scenario.rules.published, len(known)
     with TemporaryDirectory(prefix="driving-", dir=folder) as work:
         seconds: list[Second] = []
-        with backend(scenario.write(Path(work), road), record=record) as simulation:
+        with backend(scenario.write(Path(work), road), record=record, release=not published) as simulation:
             for second in range(scenario.horizon):
                 announce(second)
                 states = seconds[-1].states if seconds else []
@@ -72,8 +72,11 @@ def drive(
                     actions = controller(edge, control.vehicles_info(road, states, known))
                     commands = control.check(actions, road, states, known)
                 seconds.append(simulation.step(commands))
+                awaited -= len(seconds[-1].arrived)
+                if published and not awaited:
+                    break
             simulation.finish()
-        return Drive(scenario, tuple(seconds), _figures(seconds, Path(work), road))
+        return Drive(scenario, tuple(seconds), counting.count(seconds, Path(work), road, scenario.rules))
 
 
 def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
@@ -86,22 +89,3 @@ def throughput(scenario: Scenario, road: Road, folder: Path) -> int:
         arguments = scenario.write(Path(work), road, ssm=False)
         with Hosted(arguments) as simulation:
             return sum(len(simulation.step(None).arrived) for _ in range(scenario.horizon))
-
-
-def _figures(seconds: list[Second], work: Path, road: Road) -> Figures:
-    statistics = outputs.read_statistics(work / STATISTICS_FILE)
-    speeds = [state.speed for second in seconds for state in second.states]
-    entered = {name: time for time, second in enumerate(seconds) for name in second.departed}
-    times = [time - entered[name] for time, second in enumerate(seconds) for name in second.arrived]
-    touching = {frozenset(pair) for second in seconds for pair in second.collisions}
-    return Figures(
-        collisions=len(touching),
-        emergency_stops=statistics.emergency_stops,
-        emergency_braking=statistics.emergency_braking,
-        teleports=statistics.teleports,
-        critical_ttc=outputs.critical_pairs(work / SSM_FILE, road, TTC_THRESHOLD),
-        mean_speed=fmean(speeds) if speeds else 0.0,
-        speed_variance=pvariance(speeds) if speeds else 0.0,
-        throughput=len(times),
-        travel_time=fmean(times) if times else 0.0,
-    )

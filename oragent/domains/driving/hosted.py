@@ -21,18 +21,19 @@ class Hosted:
     Args:
         arguments: of SUMO.
         record: whether to tell all vehicles' places.
+        release: whether vehicles are given back to SUMO's drivers behind E0; see `Session`.
 
     Raises:
         ProblemError: if libsumo is not installed.
     """
 
-    def __init__(self, arguments: Sequence[str], *, record: bool = False) -> None:
+    def __init__(self, arguments: Sequence[str], *, record: bool = False, release: bool = True) -> None:
         library = installation.load("libsumo")  # here, so that only the first of several simulations waits for it
         context = multiprocessing.get_context("fork")
         self._second = 0
         self._board = mmap.mmap(-1, BOARD_BYTES)  # names the vehicle at hand, also after the child's death
         self._wire, theirs = context.Pipe()
-        job = (library, [*arguments], record, self._wire, theirs, self._board)
+        job = (library, [*arguments], (record, release), self._wire, theirs, self._board)
         self._child = context.Process(target=_host, args=job, daemon=True)
         self._child.start()
         theirs.close()
@@ -76,7 +77,12 @@ class Hosted:
 
 
 def _host(
-    library: Any, arguments: list[str], record: bool, scorer: Connection, wire: Connection, board: mmap.mmap
+    library: Any,
+    arguments: list[str],
+    ways: tuple[bool, bool],
+    scorer: Connection,
+    wire: Connection,
+    board: mmap.mmap,
 ) -> None:
     """Be the child: answer each request with what came of it, or with the reason why nothing did."""
     scorer.close()  # so that the scorer's end ends us
@@ -91,7 +97,7 @@ def _host(
         try:
             if session is None:
                 library.start(["sumo", *arguments])
-                session = Session(library, record, lambda vehicle: _write(board, vehicle))
+                session = Session(library, *ways, lambda vehicle: _write(board, vehicle))
             if request is None:
                 library.close()
             wire.send((None if request is None else session.step(request), ""))

@@ -1,17 +1,28 @@
 """What a simulation is worth: safety, speed, smoothness, and whether traffic got through."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from oragent.domains.cells import cell
 
-__all__ = ["Figures", "features", "paper_score", "safety", "score", "smoothness", "speediness"]
+__all__ = [
+    "Figures",
+    "Loss",
+    "features",
+    "loss",
+    "paper_score",
+    "safety",
+    "score",
+    "selected",
+    "smoothness",
+    "speediness",
+]
 
 TARGET_SPEED = 13.89  # m/s, the limit
-SPEED_EDGES = (15.0, 30.0, 40.0)  # km/h
-VARIANCE_EDGES = (-20.0, -10.0, -5.0)  # m²/s²: minus the variance, so that a calm road is in the upper bin
+FLOOR = -100.0  # points
+SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)  # shares of the loss
+GAP_EDGES = (0.04, 0.1, 0.2, 0.3)
+PLACE_EDGES = (0.2, 0.3, 0.4, 0.55)  # shares of E0's length
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,8 @@ class Figures:
         speed_variance: likewise, m²/s².
         throughput: vehicles that reached their destination.
         travel_time: their mean time in the network, s; 0 where there are none.
+        lane_changes: on E0.
+        change_place: where on E0 lanes are changed on average, 0 (its begin) to 1 (its end); 0 where none are.
     """
 
     collisions: int
@@ -37,6 +50,8 @@ class Figures:
     speed_variance: float
     throughput: int
     travel_time: float
+    lane_changes: int = 0
+    change_place: float = 0.0
 
 
 def safety(figures: Figures) -> float:
@@ -86,24 +101,61 @@ def score(figures: Figures, reference: int) -> float:
     return paper_score(figures) - 100.0 * max(0.0, 1.0 - figures.throughput / reference)
 
 
-def features(cases: Sequence[Figures]) -> tuple[int, int, int]:
-    """Tell which cell of the archive a controller belongs to: safety, speed and smoothness, 0 to 3 each.
+def selected(figures: Figures, reference: int) -> float:
+    """The score as a search counts it: no simulation counts less than -100, lest one pile-up decides about a mean."""
+    return max(FLOOR, score(figures, reference))
 
-    Safety is the mean over cases of each case's class, rounded down; speed and smoothness go by means over cases.
+
+@dataclass(frozen=True)
+class Loss:
+    """Points that a simulation lost, by what they were lost for; all are at least 0.
+
+    Attributes:
+        speed: too slow or too fast.
+        gaps: emergency stops and brakings, critically close pairs: distances that were too small, without a collision.
+        accidents: collisions and teleports.
+        smoothness: speeds that vary.
+        traffic: vehicles that did not get through.
     """
-    swift = 3.6 * fmean(case.mean_speed for case in cases)
-    calm = -math.nextafter(fmean(case.speed_variance for case in cases), 0.0)  # a value on an edge is in the calmer bin
-    speed, smooth = cell((swift, SPEED_EDGES), (calm, VARIANCE_EDGES))
-    if swift > 50.0:
-        speed = 2 if swift <= 55.0 else 0
-    return int(fmean(_safety_class(case) for case in cases)), speed, smooth
+
+    speed: float
+    gaps: float
+    accidents: float
+    smoothness: float
+    traffic: float
+
+    @property
+    def total(self) -> float:
+        """All of it: what is missing to 100 points."""
+        return self.speed + self.gaps + self.accidents + self.smoothness + self.traffic
 
 
-def _safety_class(case: Figures) -> int:
-    if case.collisions or case.teleports:
-        return 0
-    if case.emergency_stops >= 3:
-        return 1
-    if case.emergency_braking >= 5 or case.critical_ttc >= 50:
-        return 2
-    return 3
+def loss(figures: Figures, reference: int) -> Loss:
+    """Tell for what a simulation lost points; they add up to 100 minus the score."""
+    accidents = 50.0 * figures.collisions + 30.0 * figures.teleports
+    return Loss(
+        speed=0.3 * (100.0 - speediness(figures)),
+        gaps=0.5 * (100.0 - safety(figures) - accidents),
+        accidents=0.5 * accidents,
+        smoothness=0.2 * (100.0 - smoothness(figures)),
+        traffic=paper_score(figures) - score(figures, reference),
+    )
+
+
+def features(cases: Sequence[tuple[Figures, int]]) -> tuple[int, int, int]:
+    """Tell which cell of the archive a controller belongs to.
+
+    Args:
+        cases: what was measured in each simulation, and the throughput of SUMO's own drivers on its demand.
+
+    Returns:
+        The bins of three features: the share of speed in all that was lost, the share of gaps in it, and where on the
+        road lanes are changed.
+    """
+    losses = [loss(figures, reference) for figures, reference in cases]
+    total = sum(one.total for one in losses) or 1.0
+    speed, gaps = (sum(part) / total for part in zip(*((one.speed, one.gaps) for one in losses), strict=True))
+    changes = sum(figures.lane_changes for figures, _ in cases) or 1
+    place = sum(figures.change_place * figures.lane_changes for figures, _ in cases) / changes
+    first, second, third = cell((speed, SPEED_EDGES), (gaps, GAP_EDGES), (place, PLACE_EDGES))
+    return first, second, third

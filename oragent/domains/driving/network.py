@@ -1,9 +1,4 @@
-"""The road: built from plain sources with SUMO's ``netconvert``, and kept as long as they do not change.
-
-Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles come in by the
-western arm and the two beside it, and leave by the eastern arm and the two beside it, so that all of them share edge E0
-between the junctions and many must cross its lanes within 172.8 m.
-"""
+"""The road: built from plain sources with SUMO's ``netconvert``, and kept as long as they do not change."""
 
 import os
 import subprocess
@@ -13,44 +8,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from oragent.domains.driving import installation
+from oragent.domains.driving import installation, plans
+from oragent.domains.driving.plans import EDGE, ENDS, Plan
 from oragent.errors import ProblemError
 
-__all__ = ["EDGE", "ENDS", "SOURCES", "Road", "build", "read"]
+__all__ = ["Road", "build", "read"]
 
-EDGE = "E0"
-LANES, SPEED_LIMIT = 3, 13.89  # m/s
-ENDS = ("J0", "J1")
-NODES = {
-    "J0": (0, 0), "J1": (200, 0),
-    "west": (-50, 0), "north0": (0, 50), "south0": (0, -50),
-    "east": (250, 0), "north1": (200, 50), "south1": (200, -50),
-}  # fmt: skip
-EDGES = {
-    "E0": ("J0", "J1"),
-    "E1": ("J0", "west"), "E2": ("J0", "north0"), "E3": ("J0", "south0"),
-    "E4": ("J1", "east"), "E5": ("J1", "north1"), "E6": ("J1", "south1"),
-}  # fmt: skip
 CACHE = Path(__file__).parent / "__pycache__"  # beside the compiled modules, and like them made anew where missing
 PATIENCE_S = 60.0
-
-
-def _sources() -> dict[str, str]:
-    """Write the plain XML of nodes and edges; an edge with a minus sign goes the other way."""
-    kinds = {name: "priority" if name in ENDS else "dead_end" for name in NODES}
-    nodes = (f'  <node id="{name}" x="{x}" y="{y}" type="{kinds[name]}"/>' for name, (x, y) in NODES.items())
-    ways = EDGES | {f"-{name}": ends[::-1] for name, ends in EDGES.items()}
-    edges = (
-        f'  <edge id="{name}" from="{start}" to="{end}" numLanes="{LANES}" speed="{SPEED_LIMIT}"/>'
-        for name, (start, end) in ways.items()
-    )
-    return {
-        "road.nod.xml": "\n".join(("<nodes>", *nodes, "</nodes>\n")),
-        "road.edg.xml": "\n".join(("<edges>", *edges, "</edges>\n")),
-    }
-
-
-SOURCES = _sources()
+INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.con.xml": "--connection-files"}
 
 
 @dataclass(frozen=True)
@@ -65,6 +31,7 @@ class Road:
         exits: for every edge after E0 the lanes of E0 that lead there.
         junctions: boxes of the two junctions: left, bottom, right, top, metres.
         shapes: centre line of every lane of an arm or of E0, for drawing: points ``((x, y), ...)`` in metres.
+        plan: what it was built from.
     """
 
     file: Path
@@ -74,6 +41,7 @@ class Road:
     exits: dict[str, tuple[int, ...]]
     junctions: tuple[tuple[float, float, float, float], ...]
     shapes: tuple[tuple[tuple[float, float], ...], ...]
+    plan: Plan = plans.WEAVING
 
     def within(self, x: float, y: float) -> bool:
         """Tell whether a point lies on E0 or at one of its two junctions."""
@@ -81,28 +49,29 @@ class Road:
         return bool(min(lefts) <= x <= max(rights) and min(bottoms) <= y <= max(tops))
 
 
-def build(folder: Path) -> Road:
+def build(folder: Path, plan: Plan = plans.WEAVING) -> Road:
     """Build the network, or take the one that was built before.
 
     Args:
         folder: a writable folder that lives as long as the road is used; the file goes there where the package's own
             folder is not writable.
+        plan: of the road.
 
     Raises:
         ProblemError: if SUMO is not installed, or ``netconvert`` fails.
     """
-    content = repr((SOURCES, installation.versions()))
+    content = repr((plan.sources, plan.options, installation.versions()))
     name = f"road-{sha256(content.encode()).hexdigest()[:16]}.net.xml"
     kept = CACHE / name
     if os.access(kept, os.R_OK):
-        return read(kept)
+        return read(kept, plan)
     with tempfile.TemporaryDirectory(dir=folder) as work:
-        made = _convert(Path(work), name)
+        made = _convert(Path(work), name, plan)
         place = kept if _keep(made, kept) else made.replace(folder / name)
-    return read(place)
+    return read(place, plan)
 
 
-def read(file: Path) -> Road:
+def read(file: Path, plan: Plan = plans.WEAVING) -> Road:
     """Read what matters off a network file."""
     root = ET.parse(file).getroot()
     lanes = {
@@ -120,11 +89,12 @@ def read(file: Path) -> Road:
     return Road(
         file=file,
         length=float(own["length"]),
-        lanes=LANES,
+        lanes=plan.lanes,
         speed_limit=float(own["speed"]),
         exits={name: tuple(sorted(set(found))) for name, found in exits.items()},
         junctions=tuple(_box(_points(shape)) for shape in junctions),
         shapes=tuple(_points(lane["shape"]) for lane in lanes.values()),
+        plan=plan,
     )
 
 
@@ -138,13 +108,13 @@ def _points(shape: str) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y, *_ in pairs)
 
 
-def _convert(work: Path, name: str) -> Path:
-    for source, text in SOURCES.items():
+def _convert(work: Path, name: str, plan: Plan) -> Path:
+    for source, text in plan.sources.items():
         (work / source).write_text(text, encoding="utf-8")
     made = work / name
     program = str(installation.binary("netconvert"))
-    files = ["--node-files", "road.nod.xml", "--edge-files", "road.edg.xml", "--output-file", name]
-    command = [program, *files, "--xml-validation", "never"]
+    files = [word for source in plan.sources for word in (INPUTS[source], source)]
+    command = [program, *files, "--output-file", name, *plan.options, "--xml-validation", "never"]
     try:
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     except (OSError, subprocess.TimeoutExpired) as problem:

@@ -8,16 +8,31 @@ from pathlib import Path
 from oragent.domains.driving.network import Road
 from oragent.errors import ProblemError
 
-__all__ = ["Statistics", "critical_pairs", "read_statistics"]
+__all__ = ["Conflict", "Statistics", "critical_entries", "read_statistics"]
 
 
 @dataclass(frozen=True)
 class Statistics:
     """Counts over the whole network and all of the simulation, as SUMO defines them."""
 
+    collisions: int
     emergency_stops: int
     emergency_braking: int
     teleports: int
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle.
+
+    Attributes:
+        pair: names of the two vehicles.
+        within: whether it came to its worst on E0 or at one of its two junctions. Nearly all others arise where
+            vehicles enter the network, beyond any controller's reach.
+    """
+
+    pair: frozenset[str]
+    within: bool
 
 
 def read_statistics(file: Path) -> Statistics:
@@ -30,35 +45,33 @@ def read_statistics(file: Path) -> Statistics:
     safety, teleports = root.find("safety"), root.find("teleports")
     if safety is None or teleports is None:
         raise ProblemError(f"{file.name} has no <safety> or no <teleports>: this SUMO writes other statistics")
-    stops, braking = (int(safety.attrib[name]) for name in ("emergencyStops", "emergencyBraking"))
-    return Statistics(stops, braking, int(teleports.attrib["total"]))
+    collisions, stops, braking = (
+        int(safety.attrib[name]) for name in ("collisions", "emergencyStops", "emergencyBraking")
+    )
+    return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
 
 
-def critical_pairs(file: Path, road: Road, threshold: float) -> int:
-    """Count pairs of vehicles that came critically close, in a file of the surrogate safety measures device.
-
-    The file lists most conflicts twice, once for either vehicle; a pair counts once. Only what happened on E0 or at its
-    two junctions counts: nearly all conflicts arise where vehicles enter the network, beyond any controller's reach.
+def critical_entries(file: Path, road: Road, threshold: float) -> list[Conflict]:
+    """List the entries of vehicles that came critically close, in a file of ``--device.ssm.file``.
 
     Args:
-        file: of ``--device.ssm.file``.
+        file: what the device wrote.
         road: for its bounds.
         threshold: seconds; a time to collision of at most that is critical.
 
     Raises:
         ProblemError: if it is missing or not complete.
     """
-    return len(set(_critical(_root(file), road, threshold)))
+    return list(_critical(_root(file), road, threshold))
 
 
-def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[frozenset[str]]:
+def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[Conflict]:
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
         if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
             continue
         x, y, *_ = (float(part) for part in least.attrib["position"].split(","))
-        if road.within(x, y):
-            yield frozenset((conflict.attrib["ego"], conflict.attrib["foe"]))
+        yield Conflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
 
 
 def _root(file: Path) -> ET.Element:

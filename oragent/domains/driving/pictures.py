@@ -1,78 +1,82 @@
-"""Pictures of a recorded simulation: vehicles from above, and where each was at which time. Imported only to draw."""
+"""Pictures of recorded drives: the road and its vehicles from above. Imported only to draw."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import Normalize
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from PIL import Image
 
-from oragent.domains.driving.demand import ROUTES, Departure
+from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import Place
 from oragent.domains.driving.vehicles import TYPES
 
-__all__ = ["animate", "time_space"]
+__all__ = ["animate", "moments", "weaving"]
 
-SPEEDS = Normalize(0.0, 15.0)  # m/s
-COLOURS = colormaps["RdYlGn"]
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
 LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0  # m; twice as wide as long ones would be too small to see
 INCHES, DPI = (12.0, 4.6), 80
 FRAME_MS, PALETTE = 100, 64  # milliseconds a frame, colours
+APART_S = 60  # between two moments
+ENTRY = 20.0  # m; most change as soon as they are past it
 
 
-def animate(ended: Drive, road: Road, file: Path) -> None:
+def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
     """Write a GIF of the road from above, a frame a second; the colour of a vehicle is where it wants to go.
 
     Args:
-        ended: a recorded simulation.
-        road: where it took place.
+        ended: recorded drives of the same scenario, by the label under which each is shown; one below the other.
+        road: where they took place.
         file: to be written.
     """
-    frames = list(_frames(ended, road))
+    films = [_frames(label, one, road, range(len(one.seconds))) for label, one in ended.items()]
+    frames = [_stack(list(shown)) for shown in zip(*films, strict=True)]
     palette = frames[len(frames) // 2].quantize(PALETTE)
     images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     images[0].save(file, save_all=True, append_images=images[1:], duration=FRAME_MS, loop=0)
 
 
-def time_space(ended: Drive, road: Road, file: Path) -> None:
-    """Write a PNG with a panel a lane of E0: the way of every vehicle over time, its colour is its speed.
+def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
+    """Write a PNG of the seconds in which most vehicles weave, a minute apart at least, one below the other.
 
     Args:
-        ended: a simulation, recorded or not.
+        ended: a recorded drive.
         road: where it took place.
         file: to be written.
+        count: how many seconds are shown.
     """
-    figure = Figure(figsize=(12.0, 9.0), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    panels = figure.subplots(road.lanes, 1, sharex=True, sharey=True)
-    for lane, axes in zip(reversed(range(road.lanes)), panels, strict=True):
-        segments, speeds = _ways(ended, lane)
-        lines = LineCollection(segments, cmap=COLOURS, norm=SPEEDS, linewidths=1.2)
-        lines.set_array(speeds)
-        axes.add_collection(lines)
-        axes.set_facecolor("#2f3338")
-        axes.set_xlim(0, len(ended.seconds))
-        axes.set_ylim(0, road.length)
-        side = {0: " (right)", road.lanes - 1: " (left)"}.get(lane, "")
-        axes.set_ylabel(f"lane {lane}{side}\nposition on E0, m")
-    panels[-1].set_xlabel("time, s")
-    panels[0].set_title(f"Time-space diagram: {ended.scenario.name}", loc="left")
-    figure.colorbar(lines, ax=list(panels), label="speed, m/s", pad=0.01)
-    figure.savefig(file)
+    most = sorted(range(len(ended.seconds)), key=lambda second: -weaving(ended, road, second))
+    chosen: list[int] = []
+    for second in most:
+        if len(chosen) < count and all(abs(second - other) >= APART_S for other in chosen):
+            chosen.append(second)
+    _stack(list(_frames("", ended, road, sorted(chosen)))).save(file)
 
 
-def _frames(ended: Drive, road: Road) -> Iterator[Image.Image]:
+def weaving(ended: Drive, road: Road, second: int) -> int:
+    """Count the vehicles that move, have come some way on E0 and must still change lanes."""
+    known = {one.vehicle: one for one in ended.scenario.departures}
+    states = [state for state in ended.seconds[second].states if state.speed > 1.0 and state.position > ENTRY]
+    return sum(state.lane not in road.exits[road.plan.routes[known[state.vehicle].route][1]] for state in states)
+
+
+def _stack(images: list[Image.Image]) -> Image.Image:
+    width, height = max(one.width for one in images), sum(one.height for one in images)
+    whole, top = Image.new("RGB", (width, height), "white"), 0
+    for image in images:
+        whole.paste(image, (0, top))
+        top += image.height
+    return whole
+
+
+def _frames(label: str, ended: Drive, road: Road, chosen: Iterable[int]) -> Iterator[Image.Image]:
     """Draw the road once, and what moves on copies of it: ten times faster than matplotlib's own animation."""
     figure = Figure(figsize=INCHES, dpi=DPI, facecolor="white")
     canvas: Any = FigureCanvasAgg(figure)
@@ -85,13 +89,15 @@ def _frames(ended: Drive, road: Road) -> Iterator[Image.Image]:
     empty = canvas.copy_from_bbox(figure.bbox)
     known = {one.vehicle: one for one in ended.scenario.departures}
     arrived = np.cumsum([len(second.arrived) for second in ended.seconds])
-    for time, second in enumerate(ended.seconds):
+    name = f"{label}: {ended.scenario.name}" if label else ended.scenario.name
+    for time in chosen:
+        second = ended.seconds[time]
         vehicles.set_verts([_outline(place, known[place.vehicle]) for place in second.places])
-        vehicles.set_facecolor([EXITS[ROUTES[known[place.vehicle].route][1]][0] for place in second.places])
+        vehicles.set_facecolor([EXITS[road.plan.routes[known[place.vehicle].route][1]][0] for place in second.places])
         speeds = [state.speed for state in second.states]
         pace = f"{np.mean(speeds):.1f} m/s" if speeds else "nobody moves"
         seen = f"on E0: {len(speeds)} vehicles, {pace}    arrived: {arrived[time]}"
-        title.set_text(f"{ended.scenario.name}    second {time + 1}    {seen}")
+        title.set_text(f"{name}    second {time + 1}    {seen}")
         canvas.restore_region(empty)
         axes.draw_artist(vehicles)
         figure.draw_artist(title)
@@ -133,19 +139,3 @@ def _outline(place: Place, drawn: Departure) -> list[tuple[float, float]]:
     front = np.array([place.x, place.y])
     rear = front - along * TYPES[drawn.kind].length
     return [tuple(corner) for corner in (front + across, front - across, rear - across, rear + across)]
-
-
-def _ways(ended: Drive, lane: int) -> tuple[list[list[tuple[float, float]]], NDArray[np.float64]]:
-    """Segments of a second each, of vehicles that stay on the lane in it, and their speeds."""
-    moves = list(_moves(ended, lane))
-    segments = [[(time - 1.0, before), (float(time), now)] for time, before, now, _ in moves]
-    return segments, np.array([speed for *_, speed in moves])
-
-
-def _moves(ended: Drive, lane: int) -> Iterator[tuple[int, float, float, float]]:
-    before: Mapping[str, float] = {}
-    for time, second in enumerate(ended.seconds):
-        now = {state.vehicle: state for state in second.states if state.lane == lane}
-        for name in now.keys() & before.keys():
-            yield time, before[name], now[name].position, now[name].speed
-        before = {name: state.position for name, state in now.items()}

@@ -1,32 +1,20 @@
 """One task: a demand, a horizon, and how SUMO is told of them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
-from oragent.domains.driving import demand, installation, network
+from oragent.domains.driving import demand, installation, network, rules
 from oragent.domains.driving.demand import CASES, Departure
+from oragent.domains.driving.rules import Rules
 
-__all__ = ["HORIZON", "SSM_FILE", "STATISTICS_FILE", "TTC_THRESHOLD", "Scenario"]
+__all__ = ["HORIZON", "SSM_FILE", "STATISTICS_FILE", "Scenario"]
 
 HORIZON = 600  # s
 QUIET = 30  # s at the end without arrivals
-TTC_THRESHOLD = 1.5  # s
 DEMAND_FILE, WATCHED_FILE = "demand.rou.xml", "watched.txt"
 SSM_FILE, STATISTICS_FILE = "ssm.xml", "statistics.xml"
-WATCHED = "".join((f"edge:{network.EDGE}\n", *(f"junction:{name}\n" for name in network.ENDS)))
-OPTIONS = (
-    *("--step-length", "1"),
-    *("--collision.action", "warn"),
-    *("--time-to-teleport", "-1"),  # a jam is the controller's business: nobody is lifted out of it
-    *("--no-step-log", "true", "--no-warnings", "true", "--duration-log.disable", "true", "--xml-validation", "never"),
-)
-SSM = (
-    *("--device.ssm.probability", "1", "--device.ssm.measures", "TTC"),
-    *("--device.ssm.thresholds", str(TTC_THRESHOLD)),
-    *("--device.ssm.range", "30"),  # m; 1.5 s at the speed limit are 21: farther pairs cost most of the time in a jam
-)
 
 
 @dataclass(frozen=True)
@@ -37,6 +25,8 @@ class Scenario:
         trials: 2 (light) or 3 (heavy): how many vehicles may come a route and second.
         seed: of the demand.
         horizon: simulated seconds.
+        rules: by which it is run and counted.
+        given: a demand that was read from somewhere; empty: it is drawn.
 
     Raises:
         ValueError: unless there are such a case and at least a second of arrivals.
@@ -45,6 +35,8 @@ class Scenario:
     trials: int
     seed: int
     horizon: int = HORIZON
+    rules: Rules = rules.OURS
+    given: tuple[Departure, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.trials not in CASES:
@@ -55,17 +47,20 @@ class Scenario:
     @property
     def name(self) -> str:
         """Such as ``heavy, demand seed 42``."""
-        return f"{CASES[self.trials]}, demand seed {self.seed}"
+        special = f", {self.rules.label}" if self.rules.label else ""
+        demanded = "demand from a file" if self.given else f"demand seed {self.seed}"
+        return f"{CASES[self.trials]}, {demanded}{special}"
 
     @cached_property
     def departures(self) -> tuple[Departure, ...]:
         """Who wants to enter; the first 570 of 600 seconds have arrivals."""
-        return demand.draw(self.seed, self.trials, self.horizon - QUIET)
+        return self.given or demand.draw(self.seed, self.trials, self.horizon - QUIET, self.rules.plan.chances)
 
     @cached_property
     def digest(self) -> str:
         """Hash of all that decides what SUMO's own drivers do: road, demand, options and SUMO's version."""
-        parts = (network.SOURCES, demand.to_xml_file(self.departures), OPTIONS, self.horizon, installation.versions())
+        plan, text = self.rules.plan, demand.to_xml_file(self.departures, self.rules)
+        parts = (plan.sources, plan.options, text, self.rules.options, self.horizon, installation.versions())
         return sha256(repr(parts).encode()).hexdigest()[:16]
 
     def write(self, folder: Path, road: network.Road, *, ssm: bool = True) -> list[str]:
@@ -76,15 +71,18 @@ class Scenario:
             road: what `network.build` returned.
             ssm: whether conflicts are measured, which takes about half of SUMO's time.
         """
-        (folder / DEMAND_FILE).write_text(demand.to_xml_file(self.departures), encoding="utf-8")
+        (folder / DEMAND_FILE).write_text(demand.to_xml_file(self.departures, self.rules), encoding="utf-8")
         files = {
             "--net-file": road.file,
             "--route-files": folder / DEMAND_FILE,
             "--statistic-output": folder / STATISTICS_FILE,
         }
         named = [text for option, path in files.items() for text in (option, str(path))]
+        arguments = [*named, *self.rules.options]
         if not ssm:
-            return [*named, *OPTIONS]
-        (folder / WATCHED_FILE).write_text(WATCHED, encoding="utf-8")
-        watched = ("--device.ssm.filter-edges.input-file", str(folder / WATCHED_FILE))
-        return [*named, *OPTIONS, *SSM, *watched, "--device.ssm.file", str(folder / SSM_FILE)]
+            return arguments
+        arguments += [*self.rules.ssm, "--device.ssm.file", str(folder / SSM_FILE)]
+        if self.rules.watched:
+            (folder / WATCHED_FILE).write_text(self.rules.watched, encoding="utf-8")
+            arguments += ["--device.ssm.filter-edges.input-file", str(folder / WATCHED_FILE)]
+        return arguments

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
-from oragent.domains.driving.network import EDGE
+from oragent.domains.driving.plans import EDGE
 from oragent.errors import ProblemError
 
 __all__ = ["Command", "Place", "Second", "Session", "Simulation", "State", "failure"]
@@ -86,16 +86,19 @@ class Session:
     Args:
         api: the module, or the connection; its simulation has been started.
         record: whether to ask for all vehicles' places.
+        release: whether to give vehicles back to SUMO's drivers behind E0; where not, they keep what was asked of them
+            last, and are told every second on E0 to stay on their lane or to leave it: so it was published.
         note: told the vehicle that is spoken of from now on; empty: none.
     """
 
-    def __init__(self, api: Any, record: bool, note: Callable[[str], None]) -> None:
-        self._api, self._record, self._note = api, record, note
+    def __init__(self, api: Any, record: bool, release: bool, note: Callable[[str], None]) -> None:
+        self._api, self._record, self._release_behind, self._note = api, record, release, note
         self._held: set[str] = set()
 
     def step(self, commands: Sequence[Command] | None) -> Second:
         """Carry out the commands, let a second pass, and look."""
-        self._release({command.vehicle for command in commands or ()})
+        if self._release_behind:
+            self._release({command.vehicle for command in commands or ()})
         for command in commands or ():
             self._note(command.vehicle)
             self._command(command)
@@ -118,7 +121,7 @@ class Session:
             self._api.vehicle.setLaneChangeMode(command.vehicle, NO_CHANGES)
             self._held.add(command.vehicle)
         self._api.vehicle.setSpeed(command.vehicle, command.speed)
-        if command.change:
+        if command.change or not self._release_behind:
             self._api.vehicle.changeLaneRelative(command.vehicle, command.change, CHANGE_SECONDS)
 
     def _look(self) -> Second:

@@ -32,14 +32,18 @@ class Parameters:
     """What the network is made of, in SI units.
 
     Attributes:
-        branch_ohms, branch_henries: between neighbouring cells of the chip: a mesh of power and ground lines.
-        cell_farads, cell_ohms: from a cell of the chip to ground: wiring and idle gates, and the way there.
-        package_cells: along each side of the package.
-        cell_metres: side of a package cell; the chip covers the three by three cells in the middle.
-        gap_metres, permittivity, loss: of the dielectric between the planes: thickness, relative to vacuum, tangent.
-        copper_metres: thickness of each plane.
-        bump_ohms, bump_henries: from a package cell to the chip: bumps, and vias through the chip's layers.
-        board_ohms, board_henries: of each of the four paths to the voltage regulator.
+        branch_ohms, branch_henries: Resistance and inductance between neighbouring cells of the chip: a mesh of power
+            and ground lines.
+        cell_farads, cell_ohms: Capacitance and resistance from a cell of the chip to ground: wiring and idle gates, and
+            the way there.
+        package_cells: Number of cells along each side of the package.
+        cell_metres: Side of a package cell; the chip covers the three by three cells in the middle.
+        gap_metres, permittivity, loss: Thickness, permittivity relative to vacuum, and loss tangent of the dielectric
+            between the planes.
+        copper_metres: Thickness of each plane.
+        bump_ohms, bump_henries: Resistance and inductance from a package cell to the chip: bumps, and vias through the
+            chip's layers.
+        board_ohms, board_henries: Resistance and inductance of each of the four paths to the voltage regulator.
     """
 
     branch_ohms: float = 6.0
@@ -62,7 +66,7 @@ def generate(parameters: Parameters | None = None, frequencies: NDArray[np.float
     """Compute the impedance of the chip's cells, which are the ports.
 
     Args:
-        parameters: default: those of `Parameters`.
+        parameters: Parameters of the network; default: those of `Parameters`.
         frequencies: ``(f,)`` float array, Hz.
     """
     impedance = np.linalg.inv(_joined_admittance(parameters or Parameters(), frequencies))

@@ -23,7 +23,7 @@ class Network:
         impedance: ``(p, p, f)`` complex array, ohms: voltage at the first port over the current into the second, at
             every frequency. Symmetric in the ports; frequencies stand last, as what is computed is computed for all.
         frequencies: ``(f,)`` float array, Hz, positive.
-        origin: where it comes from, for people to read.
+        origin: Origin of the network, for people to read.
 
     Raises:
         ValueError: unless they are such arrays, finite.
@@ -51,7 +51,7 @@ class Network:
         Args:
             impedance: ``(f, p, p)`` real or complex array, ohms.
             frequencies: ``(f,)`` float array, Hz.
-            origin: where it comes from.
+            origin: Origin of the network, for people to read.
 
         Raises:
             ValueError: if they are not symmetric, or no such arrays.

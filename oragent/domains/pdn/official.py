@@ -25,7 +25,7 @@ def read_network(folder: Path) -> Network | None:
     """Read the impedance of the 10 x 10 chip on its package.
 
     Args:
-        folder: where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
+        folder: Folder where ``10x10_pkg_chip.npy`` may be: ``(201, 100, 100)`` real or complex, ohms.
 
     Returns:
         The network; None if there is no such file.
@@ -47,9 +47,9 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
     """Read the hundred probes and keep-outs.
 
     Args:
-        folder: where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
+        folder: Folder where ``test_100_probe.npy`` ``(100,)``, ``test_100_keepout.npy`` ``(100, k)`` and
             ``test_100_keepout_num.npy`` ``(100,)`` may be; of every row of keep-outs only the first so many count.
-        network: what the ports belong to.
+        network: Network that the ports belong to.
 
     Returns:
         The sites; None if none of the files is there.

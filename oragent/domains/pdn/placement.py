@@ -24,10 +24,10 @@ class Instance:
     """A network, a port that is looked at, and ports where no capacitor may go.
 
     Attributes:
-        network: what the ports see.
-        probe: the port whose impedance counts; it takes no capacitor either.
+        network: Network as seen from its ports.
+        probe: Port whose impedance counts; it takes no capacitor either.
         keepouts: ``(k,)`` int array of ports, different ones, without the probe.
-        decaps: how many capacitors are to be placed.
+        decaps: Number of capacitors to place.
 
     Raises:
         ValueError: unless they are such ports, with room for the capacitors beside them.
@@ -67,8 +67,8 @@ def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
 
     Args:
         mode: ``train``, ``val`` or ``test``.
-        sites: a hundred of them.
-        network: the network of all instances.
+        sites: Hundred sites, each a probe and its keep-outs.
+        network: Network of all instances.
 
     Raises:
         ValueError: if there is no such mode.
@@ -82,8 +82,8 @@ def check(instance: Instance, placement: Any) -> NDArray[np.int64]:
     """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
 
     Args:
-        instance: network, probe and keep-outs.
-        placement: anything; a placement is a sequence of ports in any order.
+        instance: Network, probe and keep-outs.
+        placement: Anything; a placement is a sequence of ports in any order.
 
     Returns:
         The placement as a flat array.
@@ -117,7 +117,7 @@ def reward(instance: Instance, seen: ArrayLike) -> NDArray[np.float64]:
     """Say what it is worth that the probe sees certain impedances.
 
     Args:
-        instance: network and probe.
+        instance: Network and probe.
         seen: ``(..., f)`` complex array, ohms.
 
     Returns:

@@ -18,9 +18,9 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
     """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.
 
     Args:
-        source: the program.
-        seed: of the variation.
-        quoted: texts of which those that are expressions over the function's parameters may be inserted.
+        source: Text of the program.
+        seed: Seed of the variation.
+        quoted: Texts of which those that are expressions over the function's parameters may be inserted.
     """
     try:
         functions = [node for node in parse(source).body if isinstance(node, ast.FunctionDef)]

@@ -24,12 +24,12 @@ class Draft:
     """A program being varied.
 
     Attributes:
-        tree: the program; operators change it in place.
-        function: name of the function that evolves.
-        primitives: expressions over its parameters, as text.
-        mate: text of the other parent, or None.
-        rng: the only source of randomness.
-        sites: the places of ``tree`` as they were when ``look`` was last called.
+        tree: Tree of the program; operators change it in place.
+        function: Name of the function that evolves.
+        primitives: Expressions over its parameters, as text.
+        mate: Text of the other parent, or None.
+        rng: Only source of randomness.
+        sites: Places of ``tree`` as they were when ``look`` was last called.
     """
 
     tree: ast.Module

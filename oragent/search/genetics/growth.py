@@ -27,11 +27,11 @@ class _Form:
     """A way to rewrite ``e``, by itself or with a primitive ``p`` (``q`` where it must not be zero).
 
     Attributes:
-        text: what ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
-        at_root, inside: weights for a result and for its parts.
+        text: Expression that ``e`` becomes; ``k`` is an exponent, ``c`` and ``d`` are coefficients.
+        at_root, inside: Weights of the form for a result and for its parts.
         sign: True where the primitive, or ``e``, must be non-negative, False for when that is not known.
-        array: whether it must be an array.
-        centre: typical size of ``c``.
+        array: Whether it must be an array.
+        centre: Typical size of ``c``.
     """
 
     text: str

@@ -35,10 +35,10 @@ class Site:
     """A place in a syntax tree that holds an expression.
 
     Attributes:
-        parent, field, index: ``parent.field`` holds it, or ``parent.field[index]``.
-        facts: what is known of the names around it.
-        block: the statements among which its own stands, and its own.
-        returned: it is the whole of what the evolved function returns.
+        parent, field, index: Place in the tree: ``parent.field`` holds the expression, or ``parent.field[index]``.
+        facts: Facts that are known of the names around it.
+        block: Statements among which its own stands, and its own.
+        returned: Whether it is the whole of what the evolved function returns.
     """
 
     parent: ast.AST
@@ -80,9 +80,9 @@ class Sites:
     """All the places of a program.
 
     Attributes:
-        numbers: sub-expressions that stand for numbers, the whole before its parts.
-        constants: numeric constants that are values.
-        compares: comparisons of numbers that choose a value; those that choose what is done next are left alone.
+        numbers: Sub-expressions that stand for numbers, the whole before its parts.
+        constants: Numeric constants that are values.
+        compares: Comparisons of numbers that choose a value; those that choose what is done next are left alone.
     """
 
     numbers: list[Site] = field(default_factory=list)

@@ -40,8 +40,8 @@ class Offspring:
     """A child program.
 
     Attributes:
-        source: its text.
-        operator: the operators that made it, in their order, joined by ``+``.
+        source: Text of the program.
+        operator: Operators that made it, in their order, joined by ``+``.
     """
 
     source: str
@@ -70,12 +70,12 @@ def vary(
     dropped, and so are comments.
 
     Args:
-        parent: a program that passes ``syntax.check``.
-        mate: another one that a sub-expression may be taken from.
-        function: name of the function that evolves.
-        primitives: expressions over its parameters that can be combined element by element with what it returns.
-        rng: the only source of randomness.
-        most: nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
+        parent: Program that passes ``syntax.check``.
+        mate: Another one that a sub-expression may be taken from.
+        function: Name of the function that evolves.
+        primitives: Expressions over its parameters that can be combined element by element with what it returns.
+        rng: Only source of randomness.
+        most: Nodes that a child has at most, unless its parent has more; the nearer, the likelier it loses some.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.

@@ -12,11 +12,11 @@ def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), be
     """Show a program.
 
     Args:
-        label: what the prompt calls it.
-        one: the program.
-        idea: the thought behind it; empty where none is known.
-        bins: names of the features whose bins are told; without names none are.
-        beside: another program, whose figures stand in brackets behind its own.
+        label: Name that the prompt gives the program.
+        one: Program to be shown.
+        idea: Thought behind the program; empty where none is known.
+        bins: Names of the features whose bins are told; without names none are.
+        beside: Other program, whose figures stand in brackets behind the first one's.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
     return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}```python\n{one.source.strip()}\n```"

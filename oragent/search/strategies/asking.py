@@ -23,9 +23,9 @@ class Asked(Generic[T]):
     """What came of a question.
 
     Attributes:
-        value: what was read off the reply; None if neither it nor its repair was of use.
-        reply: the last one.
-        problem: what was wrong with it; empty where it was of use.
+        value: Value that was read off the reply; None if neither it nor its repair was of use.
+        reply: Last reply.
+        problem: Reason why the reply is of no use; empty where it is.
     """
 
     value: T | None
@@ -44,12 +44,12 @@ async def ask_and_read(
     """Ask a model; a reply that cannot be used is sent back once, with the reason.
 
     Args:
-        run: the round.
-        role: of the model, for accounts.
-        messages: the prompt.
-        read: takes what is wanted out of a reply; raises ``ReplyError`` where it is not there.
-        complain: turns that error into the prompt for the repair.
-        temperature: of the model; None: its own.
+        run: Round that asks.
+        role: Role in which the model is asked, for accounts.
+        messages: Messages of the prompt.
+        read: Function that takes what is wanted out of a reply; raises ``ReplyError`` where it is not there.
+        complain: Function that turns that error into the prompt for the repair.
+        temperature: Sampling temperature; None: the model's own.
     """
     reply = await run.ask(role, messages, temperature)
     try:
@@ -69,11 +69,11 @@ async def ask_for_program(
     """Ask a model for a program and score it; a reply without a usable one is told so, once.
 
     Args:
-        run: the round.
-        role: of the model, for accounts and lineage.
-        messages: the prompt.
-        parents: the programs that the prompt shows; the last is what an edit applies to.
-        temperature: of the model; None: its own.
+        run: Round that asks.
+        role: Role in which the model is asked, for accounts and lineage.
+        messages: Messages of the prompt.
+        parents: Programs that the prompt shows; an edit applies to the last.
+        temperature: Sampling temperature; None: the model's own.
 
     Returns:
         The candidate; rejected, with the reason, if neither reply was of use.
@@ -98,9 +98,9 @@ def program(run: Run, text: str, base: str | None) -> str:
     """Take a program of the problem's signature out of a reply.
 
     Args:
-        run: the round.
-        text: the reply.
-        base: what edits apply to.
+        run: Round that asked.
+        text: Text of the reply.
+        base: Program that edits apply to; None: edits are refused.
 
     Raises:
         ReplyError: there is none, it has another signature, or cannot be compiled.

@@ -44,11 +44,11 @@ class Node:
     """A program in the tree; the root has none.
 
     Attributes:
-        record: the program.
-        parent: the node that it was made from.
-        value: the best child's value; without children, its own fitness.
-        visits: programs that were made below it, and itself.
-        children: what was made from it.
+        record: Program with its evaluation; None at the root.
+        parent: Node that it was made from; None at the root.
+        value: Best value of its children; without children, its own fitness.
+        visits: Number of programs that were made below it, and itself.
+        children: Nodes that were made from it.
     """
 
     record: Committed | None = None
@@ -139,10 +139,10 @@ def select(root: Node, weight: float, low: float, high: float) -> tuple[list[Nod
     """Descend to a leaf by UCT.
 
     Args:
-        root: of the tree; it has children.
-        weight: of exploration.
-        low: the least value of a node, which counts as 0.
-        high: the greatest, which counts as 1.
+        root: Root of the tree; it has children.
+        weight: Weight of exploration.
+        low: Least value of a node, which counts as 0.
+        high: Greatest value of a node, which counts as 1.
 
     Returns:
         The nodes on the way that are to be widened, and the leaf.

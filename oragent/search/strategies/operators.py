@@ -29,9 +29,9 @@ async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candid
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
     Args:
-        run: the round.
-        operator: its name; programs carry it as their origin.
-        parents: what the prompt shows, worse to better; the last is what ``m1``, ``m2`` and ``m3`` change.
+        run: Round that asks.
+        operator: Name of the operator; programs carry it as their origin.
+        parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
     """
     outline = "" if parents else syntax.outline(run.problem.seed, run.problem.about.function)
     shown = [Elite.of(parent) for parent in parents]
@@ -46,11 +46,11 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
     Args:
-        run: the round.
-        task: what to do with the programs.
-        shown: the programs, worse to better.
-        answer: template that says what the reply must look like.
-        ideas: thoughts behind programs, by id.
+        run: Round that asks.
+        task: Task for the model: what to do with the programs.
+        shown: Programs to be shown, worse to better.
+        answer: Template that says what the reply must look like.
+        ideas: Thoughts behind programs, by id.
     """
     about, known = run.problem.about, ideas or {}
     programs = [show(f"Program {place}", one, idea=known.get(one.id, "")) for place, one in enumerate(shown, 1)]

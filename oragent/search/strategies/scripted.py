@@ -33,8 +33,8 @@ def player(seed: int, breed: Breeder | None = None) -> Scripted:
     put.
 
     Args:
-        seed: of all replies.
-        breed: varies a program; without it, one number of the program changes.
+        seed: Seed of all replies.
+        breed: Function that varies a program; without it, one number of the program changes.
     """
     return Scripted(_Player(seed, breed), name="scripted-varied")
 

@@ -30,7 +30,7 @@ def attend(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = 
     Args:
         queries: ``(batch, 8, m, 16)``.
         keys: ``(batch, 8, n, 16)``.
-        values: likewise.
+        values: ``(batch, 8, n, 16)``, as the keys.
         mask: ``(batch, m, n)``, 0 where a query may look and -inf where not.
 
     Returns:
@@ -51,7 +51,7 @@ class Layer(nn.Module):
     """Self-attention and a feed-forward block, each with a skip connection and, in POMO, normalisation after it.
 
     Args:
-        normalised: whether instance normalisation follows each skip connection (POMO) or not (LEHD).
+        normalised: Whether instance normalisation follows each skip connection (POMO) or not (LEHD).
     """
 
     def __init__(self, *, normalised: bool) -> None:

@@ -54,7 +54,7 @@ class Decoder(nn.Module):
 
         Args:
             first: ``(batch, 1, 128 + extra)`` where the tour is to end, with the remaining capacity where there is one.
-            left: the ``k`` nodes left.
+            left: Nodes left, ``k`` of them.
             last: ``(batch, 1, 128 + extra)`` where the tour stands.
 
         Returns:
@@ -102,9 +102,9 @@ def decide(decoder: Decoder, left: Left, score: Callable[[Left, slice | Tensor],
     would otherwise add up over a tour, change hardly any of them.
 
     Args:
-        decoder: the decoder, to project nodes anew.
-        left: the nodes left.
-        score: from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``.
+        decoder: Decoder that projects nodes anew.
+        left: Nodes left.
+        score: Function from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``.
 
     Returns:
         ``(batch,)`` places of the largest logits, the first on ties.
@@ -138,7 +138,7 @@ class TspLehd(nn.Module):
 
         Args:
             coordinates: ``(batch, n, 2)`` in the unit square.
-            start: the first city.
+            start: First city.
             bias: ``(batch, n, n)``, added to the logits of row ``current``.
 
         Returns:

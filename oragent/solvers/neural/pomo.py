@@ -42,8 +42,8 @@ class Memory(NamedTuple):
 
     Attributes:
         nodes: ``(batch, n, 128)`` encoded nodes, the keys of the pointer.
-        keys: ``(batch, 8, n, 16)`` of the glimpse.
-        values: likewise.
+        keys: ``(batch, 8, n, 16)`` keys of the glimpse.
+        values: ``(batch, 8, n, 16)`` values of the glimpse.
     """
 
     nodes: Tensor
@@ -55,7 +55,7 @@ class Walks(Protocol):
     """Partial tours of a batch, ``m`` an instance, that grow in step.
 
     Attributes:
-        begun: the nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
+        begun: Nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
         current: ``(batch, m)``, where each walk stands.
         closed: ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place.
     """
@@ -134,10 +134,10 @@ class Pomo(nn.Module):
         """Let walks go on to their ends.
 
         Args:
-            encoded: instances.
+            encoded: Encoded instances.
             starts: ``(batch, m)`` first city, or customer, of each walk.
-            pick: from logits to the next node.
-            bias: ``(batch, n, n)``, added to the pointer's scores of row ``current`` before scaling and clipping.
+            pick: Function from logits to the next node.
+            bias: ``(batch, n, n)`` bias, added to the pointer's scores of row ``current`` before scaling and clipping.
 
         Returns:
             ``(batch, m, k)`` nodes.

@@ -14,9 +14,9 @@ def reach(bias: Tensor, distances: Tensor, nearest: int = NEAREST) -> float:
     A row counts by how much its entries differ from its median, as what is the same for all nodes decides nothing.
 
     Args:
-        bias: ``(n, n)``.
-        distances: ``(n, n)``.
-        nearest: how many nodes are near.
+        bias: ``(n, n)`` bias.
+        distances: ``(n, n)`` distances.
+        nearest: Number of nodes that are near.
 
     Returns:
         The share; 0 where the bias is constant in every row.

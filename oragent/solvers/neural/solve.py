@@ -24,12 +24,12 @@ def solve(
     """Build solutions greedily, all instances of the batch at once.
 
     Args:
-        model: one of the four networks.
+        model: Model to solve with, one of the four networks.
         coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
-        starts: take the best of so many first cities, or first customers (POMO).
-        augment: take the best over the eight symmetries of the square.
+        starts: Number of first cities, or first customers, of which the best is taken (POMO).
+        augment: Whether to take the best over the eight symmetries of the square.
         bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
 
     Returns:

@@ -50,8 +50,8 @@ class Weights:
     """A network with weights.
 
     Attributes:
-        model: ready to be asked.
-        source: where they come from, such as ``own (checkpoints/tsp_pomo.safetensors)``.
+        model: Model, ready to be asked.
+        source: Source of the weights, such as ``own (checkpoints/tsp_pomo.safetensors)``.
     """
 
     model: nn.Module

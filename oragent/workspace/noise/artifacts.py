@@ -35,8 +35,8 @@ class Artifacts:
     """What a workspace tells: its tables and documents.
 
     Attributes:
-        tables: by file name; all rows as long as their header.
-        documents: texts by file name.
+        tables: Tables by file name; all rows as long as their header.
+        documents: Texts by file name.
     """
 
     tables: Mapping[str, Table]
@@ -81,8 +81,8 @@ class Step:
     """How one operator's noise is undone; it says where the truth stands, never what it is.
 
     Attributes:
-        operator: its name.
-        details: what its undoing needs, plain texts and whole numbers.
+        operator: Name of the operator.
+        details: Details that its undoing needs, plain texts and whole numbers.
     """
 
     operator: str
@@ -122,8 +122,8 @@ class Planted:
     """Artifacts with noise.
 
     Attributes:
-        artifacts: as they are now.
-        step: how to get back.
+        artifacts: Artifacts as they are now.
+        step: Step that leads back.
     """
 
     artifacts: Artifacts
@@ -135,9 +135,9 @@ class Operator:
     """One kind of noise.
 
     Attributes:
-        plant: makes it somewhere, drawn at random, but hides no parameter or column of the names given; None where
-            there is no place for it.
-        undo: the exact inverse of ``plant``; raises WorkspaceError where the truth is not to be found.
+        plant: Function that makes the noise somewhere, drawn at random, but hides no parameter or column of the names
+            given; it gives None where there is no place for it.
+        undo: Function that is the exact inverse of ``plant``; raises WorkspaceError where the truth is not to be found.
     """
 
     plant: Callable[[Artifacts, np.random.Generator, frozenset[str]], Planted | None]

@@ -20,8 +20,8 @@ class Noisy:
     """Artifacts with noise and the record of it.
 
     Attributes:
-        artifacts: as an agent sees them.
-        steps: one an operator, in the order in which they were planted; evaluators keep them.
+        artifacts: Artifacts as an agent sees them.
+        steps: Steps, one an operator, in the order in which they were planted; evaluators keep them.
     """
 
     artifacts: Artifacts
@@ -32,10 +32,10 @@ def plant(artifacts: Artifacts, rng: np.random.Generator, count: int, keep: froz
     """Plant noise of up to ``count`` kinds, drawn at random; each at most once.
 
     Args:
-        artifacts: clean.
-        rng: for all that is drawn.
-        count: how many kinds; fewer where there is no place for them.
-        keep: parameters and columns that no operator may hide or rename, such as those that a revision brings.
+        artifacts: Artifacts without noise.
+        rng: Generator of all that is drawn.
+        count: Number of kinds; fewer where there is no place for them.
+        keep: Parameters and columns that no operator may hide or rename, such as those that a revision brings.
 
     Raises:
         WorkspaceError: if the rows of a table differ in length from its header.

@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from oragent.domains.driving import control
-from oragent.domains.driving.demand import ROUTES, Departure
+from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
+from oragent.domains.driving.plans import WEAVING
 from oragent.domains.driving.simulation import State
 from oragent.errors import CandidateError
 
 ROAD = Road(Path("road.net.xml"), 172.8, 3, 13.89, {"E4": (0, 1, 2), "E5": (2,), "E6": (0,)}, (), ())
-EXIT = {end: next(index for index, route in enumerate(ROUTES) if route[1] == end) for end in ("E4", "E5", "E6")}
+EXIT = {end: next(index for index, route in enumerate(WEAVING.routes) if route[1] == end) for end in ("E4", "E5", "E6")}
 KNOWN = {
     "straight": Departure("straight", 0, EXIT["E4"], "passenger"),
     "left": Departure("left", 0, EXIT["E5"], "truck"),
@@ -51,9 +52,9 @@ def test_a_controller_sees_the_vehicle_in_front_first_and_what_it_needs_of_each(
     assert (infos[2]["wants_left"], infos[2]["wants_right"]) == (False, False)
 
 
-def test_accelerations_are_clipped_to_what_the_type_can_do() -> None:
+def test_accelerations_are_clipped_to_what_the_type_can_do_and_speeds_to_the_limit() -> None:
     found = commands([act("straight", 99.0), act("left", -99), act("right", 1e308, -1)])
-    assert found == {"straight": (12.6, 0), "left": (0.0, 0), "right": (14.2, -1)}
+    assert found == {"straight": (12.6, 0), "left": (0.0, 0), "right": (13.89, -1)}
     assert commands([act("straight", -99.0), *IDLE[1:]])["straight"] == (5.5, 0)
 
 

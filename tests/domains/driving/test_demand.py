@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from oragent.domains.driving import demand
-from oragent.domains.driving.demand import ROUTES
+from oragent.domains.driving.plans import WEAVING
 from oragent.domains.driving.vehicles import TYPES
 
 
@@ -32,11 +32,11 @@ def test_departures_come_in_order_and_have_names_of_their_own() -> None:
 
 def test_arrivals_and_types_have_the_published_shares() -> None:
     drawn = demand.draw(0, 2, 40_000)
-    assert len(drawn) / 40_000 == pytest.approx(len(ROUTES) * 2 * 0.03, rel=0.02)
+    assert len(drawn) / 40_000 == pytest.approx(len(WEAVING.routes) * 2 * 0.03, rel=0.02)
     kinds = Counter(one.kind for one in drawn)
     for kind in TYPES.values():
         assert kinds[kind.name] / len(drawn) == pytest.approx(kind.share, abs=0.01)
     counts = Counter((one.second, one.route) for one in drawn)
-    pairs = sum(count == 2 for count in counts.values()) / (40_000 * len(ROUTES))
+    pairs = sum(count == 2 for count in counts.values()) / (40_000 * len(WEAVING.routes))
     assert pairs == pytest.approx(0.03**2, rel=0.25)
     assert np.sum([kind.share for kind in TYPES.values()]) == pytest.approx(1.0)

@@ -2,20 +2,20 @@
 
 import json
 import os
-import runpy
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from oragent.domains.driving import baseline, installation, network
+from oragent.domains.driving import baseline, evaluation, installation, network
 from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.cooperative import Cooperative
+from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.errors import CandidateError, ProblemError
+from oragent.errors import ProblemError
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "problems" / "driving"
@@ -77,16 +77,6 @@ def test_a_bad_candidate_gets_a_status_with_second_and_vehicle(
     assert f"({THIRD}" in message
 
 
-def test_a_candidate_may_not_take_too_long_in_all() -> None:
-    evaluator = runpy.run_path(str(FOLDER / "eval.py"))
-    guest = SimpleNamespace(seconds=100.0, where="")
-    driver = evaluator["Driver"](guest, "light")
-    guest.seconds += evaluator["RUN_LIMIT_S"] + 1
-    with pytest.raises(CandidateError, match="took more than 20 s for the calls of one simulation") as caught:
-        driver({}, [])
-    assert caught.value.status == "timeout"
-
-
 def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "libsumo.py").write_text("raise ImportError('No module named libsumo')")
     code, fields, _ = evaluated(FOLDER / "heuristic.py", "--mode=train", cwd=tmp_path, PYTHONPATH=str(tmp_path))
@@ -105,42 +95,84 @@ def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.Monkey
 
 
 def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road, tmp_path: Path) -> None:
-    kept = Baseline(FOLDER / "sumo_throughput.json", road, tmp_path)
-    none = Baseline(tmp_path / "missing.json", road, tmp_path)
+    kept = Baseline(FOLDER / "sumo_throughput.json", lambda rules: road, tmp_path)
+    none = Baseline(tmp_path / "missing.json", lambda rules: road, tmp_path)
     scenario = Scenario(2, 1, horizon=300)
     assert kept.throughput(scenario) == none.throughput(scenario) > 0
 
 
 def test_every_scenario_of_the_problem_has_a_kept_throughput() -> None:
     figures = json.loads((FOLDER / "sumo_throughput.json").read_text())["figures"]
-    evaluator = runpy.run_path(str(FOLDER / "eval.py"))
     wanted = {
-        (size, seed, evaluator["HORIZONS"][mode])
-        for mode, sizes in evaluator["SIZES"].items()
-        for size in sizes
-        for seed in evaluator["SEEDS"][mode]
+        (scenario.trials, scenario.seed, scenario.horizon)
+        for mode, sizes in WEAVING.sizes.items()
+        for of_case in WEAVING.demands(mode, sizes).values()
+        for scenario in of_case
     }
     assert {(one["trials"], one["seed"], one["horizon"]) for one in figures} == wanted
-    seeds = list(evaluator["SEEDS"].values())
-    assert all(len(of_mode) > 1 for of_mode in seeds)
-    assert len({seed for of_mode in seeds for seed in of_mode}) == sum(map(len, seeds))  # no mode sees another's
+    assert len(wanted) == 2 * (2 + 16 + 30)
+
+
+@pytest.mark.parametrize("course", [WEAVING, LONG], ids=["weaving", "long"])
+def test_no_mode_sees_the_demands_of_another(course: Course) -> None:
+    seeds = [set(of_mode) for of_mode in course.seeds.values()]
+    assert sum(map(len, seeds)) == len(set().union(*seeds))
+    assert set(WEAVING.protocol["val"]).isdisjoint(WEAVING.protocol["test"])
+
+
+def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: Path) -> None:
+    pytest.importorskip("libsumo")
+    seen: dict[str, Any] = {}
+    data = tmp_path / "data"
+    data.mkdir()
+    for name in ("light", "heavy"):
+        (data / f"{name}.txt").write_text("0 1 p,3 2 t,5 2 b")
+    setup = evaluation.Setup(WEAVING, "train", (2,), ROOT, prefix=f"{tmp_path}/", data=data)
+    found = evaluation.evaluate(setup, lambda name: Cooperative(), paint=lambda ended, road: seen.update(ended))
+    assert list(found.scores) == [2]
+    assert len(found.scores[2]) == 2
+    assert 0 < found.metrics["true_score"] <= 100
+    assert "paper_protocol" not in found.metrics
+    assert found.metrics["paper_files"]["score"] <= 100
+    assert set(found.metrics["paper_files"]) == {"score", "light", "heavy"}
+    assert seen["candidate"].scenario.name == found.metrics["worst"]["demand"]
+    assert any(second.places for second in seen["candidate"].seconds)
+    assert list(tmp_path.iterdir()) == [data]
+
+
+@pytest.mark.slow
+def test_pictures_and_the_published_demands_are_options(tmp_path: Path) -> None:
+    pytest.importorskip("libsumo")
+    for name in ("light", "heavy"):
+        (tmp_path / f"{name}.txt").write_text("0 1 p,3 2 t,5 2 b")
+    code, _, output = evaluated(
+        FOLDER / "naive.py", "--mode=train", "--problem_size=2", "--beside", f"--data={tmp_path}", cwd=tmp_path
+    )
+    assert code == 0, output
+    assert "'paper_files': {'score':" in output
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "light.txt", "heavy.txt", "driving_worst.gif", "driving_worst_time_space.png",
+    }  # fmt: skip
+    code, fields, _ = evaluated(FOLDER / "naive.py", "--mode=train", "--data=/nowhere", cwd=tmp_path)
+    assert (code, fields["status"]) == (1, "crashed")
+    assert fields["message"].startswith("there is no folder /nowhere")
 
 
 def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = Scenario(2, 1, horizon=60)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 7)
     file = tmp_path / "kept.json"
-    baseline.write(file, [scenario], road, tmp_path)
+    baseline.write(file, [scenario], lambda rules: road, tmp_path)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
-    assert Baseline(file, road, tmp_path).throughput(scenario) == 7
+    assert Baseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
     monkeypatch.setattr(installation, "versions", lambda: "9.9 9.9")
-    assert Baseline(file, road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
+    assert Baseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
 
 
 def test_a_broken_file_of_figures_is_named(road: Road, tmp_path: Path) -> None:
     (tmp_path / "kept.json").write_text("{}")
     with pytest.raises(ProblemError, match=r"kept.json is broken .*references.py --write"):
-        Baseline(tmp_path / "kept.json", road, tmp_path)
+        Baseline(tmp_path / "kept.json", lambda rules: road, tmp_path)
 
 
 @pytest.mark.slow

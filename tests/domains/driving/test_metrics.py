@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.domains.driving.metrics import Figures, features, paper_score, safety, score, smoothness, speediness
+from oragent.domains.driving.metrics import Figures, paper_score, safety, score, smoothness, speediness
 
 CALM = Figures(0, 0, 0, 0, 0, mean_speed=12.5, speed_variance=4.0, throughput=200, travel_time=30.0)
 
@@ -62,37 +62,3 @@ def test_traffic_that_does_not_get_through_costs_its_share() -> None:
 @given(more=st.integers(0, 1000))
 def test_more_traffic_than_sumo_brings_through_earns_nothing(more: int) -> None:
     assert score(replace(CALM, throughput=200 + more), reference=200) == paper_score(CALM)
-
-
-@pytest.mark.parametrize(
-    ("change", "cell"),
-    [
-        ({}, (3, 3, 3)),
-        ({"collisions": 1}, (0, 3, 3)),
-        ({"teleports": 1}, (0, 3, 3)),
-        ({"emergency_stops": 3}, (1, 3, 3)),
-        ({"emergency_stops": 2}, (3, 3, 3)),
-        ({"emergency_braking": 5}, (2, 3, 3)),
-        ({"critical_ttc": 50}, (2, 3, 3)),
-        ({"critical_ttc": 49}, (3, 3, 3)),
-        ({"mean_speed": 10.0}, (3, 2, 3)),  # 36 km/h
-        ({"mean_speed": 14.5}, (3, 2, 3)),  # 52.2 km/h
-        ({"mean_speed": 16.0}, (3, 0, 3)),  # 57.6 km/h
-        ({"mean_speed": 5.0}, (3, 1, 3)),
-        ({"mean_speed": 1.0}, (3, 0, 3)),
-        ({"speed_variance": 5.0}, (3, 3, 3)),
-        ({"speed_variance": 5.1}, (3, 3, 2)),
-        ({"speed_variance": 10.0}, (3, 3, 2)),
-        ({"speed_variance": 20.0}, (3, 3, 1)),
-        ({"speed_variance": 20.1}, (3, 3, 0)),
-    ],
-)
-def test_features_are_the_published_classes(change: dict[str, float], cell: tuple[int, ...]) -> None:
-    assert features([replace(CALM, **change)]) == cell  # type: ignore[arg-type]
-
-
-def test_safety_over_several_cases_is_the_mean_class_rounded_down() -> None:
-    crashed = replace(CALM, collisions=1)
-    assert features([CALM, CALM, crashed])[0] == 2
-    assert features([CALM, crashed, crashed])[0] == 1
-    assert features([crashed, crashed])[0] == 0

@@ -1,25 +1,46 @@
 """The road: what netconvert makes of our sources, and where it is kept."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from oragent.domains.driving import network
-from oragent.domains.driving.demand import ROUTES
+from oragent.domains.driving import network, plans
 from oragent.domains.driving.network import Road
+from oragent.domains.driving.plans import PUBLISHED, WEAVING
 from oragent.errors import ProblemError
 
 
-def test_the_road_is_the_published_one(road: Road) -> None:
+def test_the_road_has_the_published_lengths_and_lanes(road: Road) -> None:
     assert (road.length, road.lanes, road.speed_limit) == (172.8, 3, 13.89)
     assert road.exits == {"E4": (0, 1, 2), "E5": (2,), "E6": (0,)}
     text = road.file.read_text()
     arms = re.findall(r'<lane id="-E1_\d" index="\d" .*?length="([\d.]+)"', text)
     assert arms == ["36.40"] * 3
-    for start, end in ROUTES:
+    for start, end in WEAVING.routes:
         assert f'<connection from="{start}" to="E0"' in text
         assert f'<connection from="E0" to="{end}"' in text
+
+
+def test_the_published_road_lets_two_lanes_go_straight_on_and_has_the_published_links(tmp_path: Path) -> None:
+    pytest.importorskip("sumo")
+    road = network.build(tmp_path, PUBLISHED)
+    assert (road.length, road.lanes) == (172.8, 3)
+    assert road.exits == {"E4": (0, 1), "E5": (2,), "E6": (0,)}
+    found = set(
+        re.findall(r'<connection from="([^:"]+)" to="([^"]+)" fromLane="(\d)" toLane="(\d)"', road.file.read_text())
+    )
+    assert found == {(one.start, one.end, str(one.from_lane), str(one.to_lane)) for one in PUBLISHED.links}
+    assert len(found) == 32
+
+
+def test_a_plan_tells_how_many_lanes_its_road_has() -> None:
+    assert WEAVING.lanes == 3
+    assert set(WEAVING.sources) == {"road.nod.xml", "road.edg.xml"}
+    assert PUBLISHED.sources["road.con.xml"].count("<connection ") == 32
+    assert PUBLISHED.sources["road.con.xml"].count('pass="true"') == 18
+    assert plans.EDGE in {edge.name for edge in PUBLISHED.edges}
 
 
 def test_what_lies_on_the_road_or_at_its_junctions_is_told_from_the_arms(road: Road) -> None:
@@ -33,7 +54,7 @@ def test_what_lies_on_the_road_or_at_its_junctions_is_told_from_the_arms(road: R
 
 def test_a_road_that_was_built_is_taken_again(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(network, "_convert", lambda work, name: built(work / name, road))
+    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
     first = network.build(tmp_path)
     assert first.file.parent == tmp_path / "cache"
     monkeypatch.delattr(network, "_convert")
@@ -47,25 +68,24 @@ def test_where_the_package_cannot_be_written_the_road_goes_into_the_given_folder
     road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "CACHE", Path("/proc/nowhere"))
-    monkeypatch.setattr(network, "_convert", lambda work, name: built(work / name, road))
+    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
     assert network.build(tmp_path).file.parent == tmp_path
 
 
 def test_other_sources_are_another_road(road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "CACHE", tmp_path)
-    monkeypatch.setattr(network, "_convert", lambda work, name: built(work / name, road))
+    monkeypatch.setattr(network, "_convert", lambda work, name, plan: built(work / name, road))
     first = network.build(tmp_path)
-    monkeypatch.setattr(network, "SOURCES", {**network.SOURCES, "road.nod.xml": "<nodes/>"})
-    assert network.build(tmp_path).file != first.file
+    assert network.build(tmp_path, replace(WEAVING, options=("--no-turnarounds",))).file != first.file
+    assert network.build(tmp_path, replace(WEAVING, edges=WEAVING.edges[:-1])).file != first.file
 
 
 def test_sources_that_netconvert_refuses_get_its_own_words(
     road: Road, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(network, "SOURCES", {**network.SOURCES, "road.nod.xml": "<nodes/>"})
     with pytest.raises(ProblemError, match=r"netconvert did not build the road: .*Error"):
-        network.build(tmp_path)
+        network.build(tmp_path, replace(WEAVING, nodes={}))
     assert list(tmp_path.iterdir()) == []
 
 

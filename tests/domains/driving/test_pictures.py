@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from oragent.domains.driving import pictures
+from oragent.domains.driving import diagrams, pictures
 from oragent.domains.driving.controllers import IdmMobil
 from oragent.domains.driving.drive import Drive, drive
 from oragent.domains.driving.network import Road
@@ -19,7 +19,7 @@ def ended(road: Road, tmp_path_factory: pytest.TempPathFactory) -> Drive:
 
 
 def test_the_animation_has_a_frame_a_second_and_vehicles_that_move(ended: Drive, road: Road, tmp_path: Path) -> None:
-    pictures.animate(ended, road, tmp_path / "a.gif")
+    pictures.animate({"seed": ended}, road, tmp_path / "a.gif")
     with Image.open(tmp_path / "a.gif") as film:
         assert film.n_frames == 45
         frames = []
@@ -32,13 +32,34 @@ def test_the_animation_has_a_frame_a_second_and_vehicles_that_move(ended: Drive,
 
 
 def test_the_time_space_diagram_has_the_way_of_every_vehicle(ended: Drive, road: Road, tmp_path: Path) -> None:
-    pictures.time_space(ended, road, tmp_path / "t.png")
+    diagrams.time_space({"seed": ended}, road, tmp_path / "t.png")
     with Image.open(tmp_path / "t.png") as picture:
         assert picture.size == (1320, 990)
         assert len(picture.convert("RGB").getcolors(1 << 24) or []) > 50
     for lane in range(road.lanes):
-        segments, speeds = pictures._ways(ended, lane)
+        segments, speeds = diagrams.ways(ended, lane)
         assert len(segments) == len(speeds)
         for (before, start), (after, stop) in segments:
             assert after == before + 1
             assert stop >= start
+
+
+def test_two_drives_of_one_demand_are_shown_together(ended: Drive, road: Road, tmp_path: Path) -> None:
+    both = {"best": ended, "seed": ended}
+    pictures.animate(both, road, tmp_path / "a.gif")
+    diagrams.time_space(both, road, tmp_path / "t.png")
+    with Image.open(tmp_path / "a.gif") as film:
+        assert film.size == (960, 2 * 368)
+        assert film.n_frames == 45
+    with Image.open(tmp_path / "t.png") as picture:
+        assert picture.size == (2 * 1320, 990)
+
+
+def test_moments_are_those_in_which_most_weave(ended: Drive, road: Road, tmp_path: Path) -> None:
+    counts = [pictures.weaving(ended, road, second) for second in range(len(ended.seconds))]
+    assert max(counts) > 0 == counts[0]
+    pictures.moments(ended, road, tmp_path / "m.png", count=1)
+    pictures.moments(ended, road, tmp_path / "two.png", count=2)  # there are no two that are a minute apart
+    with Image.open(tmp_path / "m.png") as one, Image.open(tmp_path / "two.png") as two:
+        assert one.size == two.size == (960, 368)
+        assert np.array_equal(np.asarray(one), np.asarray(two))

@@ -1,5 +1,6 @@
 """SUMO under both of its interfaces, and what becomes of its failures."""
 
+import itertools
 import os
 import signal
 import socket
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.domains.driving import connected, installation
+from oragent.domains.driving import connected, installation, network, rules
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.drive import drive, throughput
@@ -37,6 +38,44 @@ def test_both_backends_give_the_same_trajectory(controller: Callable[[], Any], r
     )
     assert any(second.states for second in hosted.seconds)
     assert hosted == connected
+
+
+def test_both_backends_give_the_same_trajectory_under_the_published_protocol(left_nothing: Path) -> None:
+    pytest.importorskip("libsumo")
+    folder = left_nothing / "work"
+    folder.mkdir()
+    road = network.build(folder, rules.PUBLISHED.plan)
+    scenario = Scenario(3, 42, horizon=90, rules=rules.PUBLISHED)
+    hosted, connected = (
+        drive(scenario, road, IdmMobil(), folder, backend=backend, record=True) for backend in (Hosted, Connected)
+    )
+    assert hosted == connected
+    assert len(hosted.seconds) == 90
+    folder.rmdir()
+
+
+def test_vehicles_are_given_back_behind_the_road_but_not_under_the_published_protocol(left_nothing: Path) -> None:
+    pytest.importorskip("libsumo")
+    speeds = {}
+    for name, chosen in (("ours", rules.OURS), ("published", rules.PUBLISHED)):
+        road = network.build(left_nothing, chosen.plan)
+        scenario = Scenario(2, 42, horizon=90, rules=chosen)
+        ended = drive(scenario, road, crawl, left_nothing, record=True)
+        behind = [
+            {one.vehicle: one for one in second.places if one.x > road.junctions[1][2]} for second in ended.seconds
+        ]
+        moves = [
+            now[name].x - before[name].x
+            for before, now in itertools.pairwise(behind)
+            for name in now.keys() & before.keys()
+        ]
+        speeds[name] = max(moves)
+    assert speeds["published"] <= 4.0 + 1e-6 < 6.0 < speeds["ours"]
+
+
+def crawl(edge: dict[str, Any], vehicles: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Bring everybody to 4 m/s."""
+    return [{"veh_id": one["veh_id"], "acceleration": 4.0 - one["speed"], "lane_changing": 0} for one in vehicles]
 
 
 def test_a_simulation_is_the_same_again_whatever_ran_before_it(road: Road, left_nothing: Path) -> None:

@@ -23,8 +23,8 @@ class Edit:
     """Replace the program.
 
     Attributes:
-        source: what takes its place.
-        thought: why.
+        source: Text of the program that takes its place.
+        thought: Reason for the change.
     """
 
     source: str
@@ -61,10 +61,10 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
     """Take the action out of a reply; without the word, a program or an edit speaks for itself.
 
     Args:
-        run: the round.
-        text: the reply.
-        source: the program that it is about.
-        constants: those that may be tuned.
+        run: Round that asked.
+        text: Text of the reply.
+        source: Program that the reply is about.
+        constants: Constants that may be tuned.
 
     Raises:
         ReplyError: there is none, or what belongs to it is missing.

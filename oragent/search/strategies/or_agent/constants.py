@@ -21,10 +21,10 @@ class Constant:
     """A number in a program.
 
     Attributes:
-        number: among the program's constants, in the order of its text.
-        value: what it is.
-        whole: it must stay a whole number.
-        line: the statement that it stands in.
+        number: Number among the program's constants, in the order of its text.
+        value: Value in the program.
+        whole: Whether it must stay a whole number.
+        line: Statement that it stands in.
     """
 
     number: int
@@ -38,9 +38,9 @@ class Range:
     """Where a constant is to be tuned.
 
     Attributes:
-        constant: which.
-        low: lower end.
-        high: upper end, above ``low``.
+        constant: Constant to be tuned.
+        low: Lower end.
+        high: Upper end, above ``low``.
     """
 
     constant: Constant

@@ -27,12 +27,12 @@ class Session:
     """The experiments on one solution, as far as they have come.
 
     Attributes:
-        idea: what the solution implements.
-        start: the solution before them.
-        best: the best one seen: what is kept at the end, whatever came after it.
-        steps: the experiments.
-        measured: what the latest probe printed.
-        report: what came of it, in words.
+        idea: Idea that the solution implements.
+        start: Solution before the experiments.
+        best: Best solution seen: what is kept at the end, whatever came after it.
+        steps: Experiments so far, in their order.
+        measured: Output of the latest probe.
+        report: Report on the experiments, in words.
     """
 
     idea: Idea

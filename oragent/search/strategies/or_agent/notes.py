@@ -21,10 +21,10 @@ class Step:
 
     Attributes:
         kind: ``edit``, ``tune`` or ``probe``.
-        change: what was done, in words.
-        outcome: the score, or how it failed.
-        better: whether it became the solution; otherwise it was taken back.
-        lesson: what was learned from it; empty where nobody was asked.
+        change: Change that was made, in words.
+        outcome: Score after it, or how it failed.
+        better: Whether it became the solution; otherwise it was taken back.
+        lesson: Lesson learned from it; empty where nobody was asked.
     """
 
     kind: str
@@ -39,16 +39,16 @@ class NodeNote:
     """An idea of a tree, and what came of it.
 
     Attributes:
-        number: in the order of the round; the root is 0.
-        parent: number of the node that it is for; None for the root.
-        title: a few words; empty for the root.
-        idea: how it was to be done.
-        state: as in ``tree.Node``.
-        candidate: id of its solution; None without one.
-        score: of that.
-        failure: why there is none.
-        steps: the experiments on it.
-        report: what came of them, in words.
+        number: Number in the order of the round; the root is 0.
+        parent: Number of the node that it is for; None for the root.
+        title: Title of the idea, a few words; empty for the root.
+        idea: Text of the idea: how to do it.
+        state: State of the node, as in ``tree.Node``.
+        candidate: Id of its solution; None without one.
+        score: Score of its solution, in the problem's natural units; None without one.
+        failure: Reason why there is no solution; empty where there is one.
+        steps: Experiments on its solution.
+        report: Report on the experiments, in words.
     """
 
     number: int
@@ -68,9 +68,9 @@ class TreeNote:
     """A round's tree.
 
     Attributes:
-        elitist: whether it began at the best program ever, alone.
-        start: ids of the programs at its root.
-        nodes: the root and all ideas, in the order of their numbers.
+        elitist: Whether it began at the best program ever, alone.
+        start: Ids of the programs at its root.
+        nodes: Nodes of the tree, the root and all ideas, in the order of their numbers.
     """
 
     elitist: bool
@@ -102,8 +102,8 @@ class MemoryNote:
     """The long-term memory, as a round left it.
 
     Attributes:
-        text: what is known, in words.
-        horizon: the last round whose reports it has taken in.
+        text: Text of the memory: what is known, in words.
+        horizon: Number of the last round whose reports it has taken in.
     """
 
     text: str

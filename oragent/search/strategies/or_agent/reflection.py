@@ -27,8 +27,8 @@ class Memory:
     """What earlier rounds learned.
 
     Attributes:
-        text: the long-term memory; at first the problem's ``knowledge.md``.
-        pending: reports that it has not taken in yet, the latest last.
+        text: Text of the long-term memory; at first the problem's ``knowledge.md``.
+        pending: Reports that it has not taken in yet, the latest last.
     """
 
     text: str

@@ -24,12 +24,12 @@ class Start:
     """Where a round starts.
 
     Attributes:
-        programs: at the root, the one to work on last.
-        island: where its candidates belong.
-        elitist: the root is the best program ever, alone.
-        opening: it is the first round, which fills the archive.
-        ideas: for the root.
-        depth: of the tree.
+        programs: Programs at the root, the one to work on last.
+        island: Number of the island where its candidates belong.
+        elitist: Whether the root is the best program ever, alone.
+        opening: Whether it is the first round, which fills the archive.
+        ideas: Number of ideas for the root.
+        depth: Depth of the tree.
     """
 
     programs: tuple[Elite, ...]

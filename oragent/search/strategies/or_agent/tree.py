@@ -15,8 +15,8 @@ class Idea:
     """What to try.
 
     Attributes:
-        title: a few words.
-        text: how to do it.
+        title: Title of the idea, a few words.
+        text: Text of the idea: how to do it.
     """
 
     title: str
@@ -28,18 +28,18 @@ class Node:
     """An idea with its solution.
 
     Attributes:
-        number: in the order of the round, the root is 0.
-        depth: steps from the root.
-        parent: number of the node that the idea is for; None for the root.
-        idea: None for the root.
-        solution: the best program found for the idea; None where none ran.
-        failure: why none did.
-        steps: the experiments on it.
-        report: what came of it, in words.
-        state: ``open``: may get children; ``grown``: has better children; ``closed``: none was better, or it is as deep
-            as the tree may be; ``worse``: not better than its parent; ``failed``: no solution; ``untried``: the budget
-            did not reach.
-        visits: how often a leaf was opened here or below.
+        number: Number in the order of the round; the root is 0.
+        depth: Steps from the root.
+        parent: Number of the node that the idea is for; None for the root.
+        idea: Idea of the node; None for the root.
+        solution: Best program found for the idea; None where none ran.
+        failure: Reason why no program ran; empty where one did.
+        steps: Experiments on the solution, in their order.
+        report: Report on the experiments, in words.
+        state: State of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was
+            better, or it is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution;
+            ``untried``: the budget did not reach.
+        visits: Number of times that a leaf was opened here or below.
     """
 
     number: int
@@ -58,9 +58,9 @@ class Tree:
     """A round's tree.
 
     Args:
-        start: the programs at its root, the one to work on last.
-        fitness: turns a score so that more is better.
-        depth: how deep it may grow.
+        start: Programs at its root, the one to work on last.
+        fitness: Function that turns a score so that more is better.
+        depth: Greatest depth of the tree.
     """
 
     def __init__(self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int) -> None:

@@ -24,9 +24,9 @@ async def tune(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Candi
     """Evaluate programs with other constants, each batch in the light of those before.
 
     Args:
-        run: the branch; its generator seeds the optimiser, and the evaluations count as its own.
-        solution: the program whose constants are tuned; its score is what the optimiser knows at first.
-        ranges: where they may lie.
+        run: Branch that pays; its generator seeds the optimiser, and the evaluations count as its own.
+        solution: Program whose constants are tuned; its score is what the optimiser knows at first.
+        ranges: Ranges of the constants.
 
     Returns:
         The candidates; fewer than wanted where the budget ends before.

@@ -1,0 +1,89 @@
+"""Which demands the problems simulate, in which mode."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.domains.driving import long_roads, rules
+from oragent.domains.driving.demand import CASES
+from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.scenario import HORIZON, Scenario
+
+__all__ = ["LONG", "WEAVING", "Case", "Course"]
+
+HEAVY = 3
+
+
+@dataclass(frozen=True)
+class Case:
+    """A size of a problem.
+
+    Attributes:
+        name: in metrics.
+        trials: of its demand, a route and second.
+        rules: with its road.
+    """
+
+    name: str
+    trials: int
+    rules: Rules
+
+
+@dataclass(frozen=True)
+class Course:
+    """The demands of a problem.
+
+    Attributes:
+        cases: by size.
+        sizes: of each mode.
+        seeds: of the demands of each mode; those of ``fresh`` are no mode's, for a last look.
+        protocol: seeds of the published protocol's demands in each mode; a mode that is not there leaves it out.
+        baseline: file of the throughputs of SUMO's own drivers, from the project root.
+        call_limit_s: wall seconds that a candidate may take for one call.
+        run_limit_s: likewise, for all calls of one simulation.
+    """
+
+    cases: Mapping[int, Case]
+    sizes: Mapping[str, tuple[int, ...]]
+    seeds: Mapping[str, Sequence[int]]
+    protocol: Mapping[str, Sequence[int]]
+    baseline: Path
+    call_limit_s: float = 2.0
+    run_limit_s: float = 120.0
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of the cases."""
+        return {size: case.name for size, case in self.cases.items()}
+
+    def demands(self, mode: str, sizes: Sequence[int]) -> dict[int, list[Scenario]]:
+        """What is simulated in a mode, or on ``fresh`` demands, for each size."""
+        horizon = HORIZON // 2 if mode == "train" else HORIZON
+        return {
+            size: [
+                Scenario(self.cases[size].trials, seed, horizon, self.cases[size].rules) for seed in self.seeds[mode]
+            ]
+            for size in sizes
+        }
+
+
+WEAVING = Course(
+    cases={trials: Case(name, trials, rules.OURS) for trials, name in CASES.items()},
+    sizes=dict.fromkeys(("train", "val", "test"), tuple(CASES)),
+    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "fresh": range(1001, 1021)},
+    protocol={"val": range(42, 43), "test": range(101, 109)},
+    baseline=Path("problems/driving/sumo_throughput.json"),
+)
+
+LONG = Course(
+    cases={
+        size: Case(f"km_{length}", HEAVY, rules.ours(long_roads.plan(size), f"{length} km"))
+        for size, length in long_roads.KILOMETRES.items()
+    },
+    sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3)},
+    seeds={"train": range(1, 2), "val": range(42, 44), "test": range(101, 105)},
+    protocol={},
+    baseline=Path("problems/driving_long/sumo_throughput.json"),
+    call_limit_s=5.0,
+    run_limit_s=200.0,
+)

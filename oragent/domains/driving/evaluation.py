@@ -1,0 +1,145 @@
+"""One evaluation of a controller: its demands, the published protocol, and pictures where they are asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from oragent.domains.driving import network, protocol, trials
+from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.connected import Connected
+from oragent.domains.driving.control import Controller
+from oragent.domains.driving.courses import Course
+from oragent.domains.driving.drive import Backend, Drive, drive
+from oragent.domains.driving.hosted import Hosted
+from oragent.domains.driving.network import Road
+from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.scenario import Scenario
+from oragent.domains.driving.trials import Trial
+
+__all__ = ["FLAGS", "Bench", "Named", "Outcome", "Setup", "evaluate"]
+
+FLAGS = {
+    "record": "draw the worst simulation: an animation and a time-space diagram",
+    "beside": "likewise, with the seed's drive on the same demand beside it",
+    "gui": "show the simulations in sumo-gui",
+    "traci": "drive a SUMO process over TraCI instead of libsumo",
+}
+
+Named = Callable[[str], Controller]  # makes a controller for the simulation of that name
+Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What an evaluation is asked to do.
+
+    Attributes:
+        course: the demands of the problem.
+        mode: ``train``, ``val`` or ``test``.
+        sizes: which of its cases.
+        root: project root, for the throughputs of SUMO's own drivers.
+        prefix: of files that are saved.
+        flags: of `FLAGS`.
+        data: folder with the published demands; None: they are left out.
+    """
+
+    course: Course
+    mode: str
+    sizes: tuple[int, ...]
+    root: Path
+    prefix: str = ""
+    flags: frozenset[str] = frozenset()
+    data: Path | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an evaluation found.
+
+    Attributes:
+        scores: for each case the scores of its simulations, as a search counts them.
+        metrics: for people and models to read.
+        features: the cell of the archive.
+    """
+
+    scores: dict[int, list[float]]
+    metrics: dict[str, Any]
+    features: tuple[int, int, int]
+
+
+def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside: Named | None = None) -> Outcome:
+    """Simulate every demand of the sizes that were asked for, then the published protocol where there is one.
+
+    Args:
+        setup: what to do.
+        controller: makes one for a simulation; where it has a method ``announce``, it is told each second.
+        paint: draws the worst simulation, which is driven once more for it.
+        beside: makes controllers that drive the same demand for the picture.
+
+    Raises:
+        CandidateError: if the controller answers with anything but one valid action a vehicle.
+        ProblemError: if SUMO is not installed or fails, or the published demands are not as expected.
+    """
+    pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
+    pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
+    with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
+        bench = Bench(Path(name), _backend(setup.flags))
+        planned = setup.course.demands(setup.mode, setup.sizes)
+        baseline = Baseline(setup.root / setup.course.baseline, bench.road, bench.folder)
+        seen = trials.run(
+            planned,
+            lambda scenario: Trial(bench.drive(scenario, controller), baseline.throughput(scenario)),
+            early=setup.mode == "val",
+        )
+        every = [trial for of_case in seen.values() for trial in of_case]
+        found = trials.summary(seen, setup.course.names, planned=sum(map(len, planned.values())))
+        for title, of_title in filter(itemgetter(1), pairs.items()):
+            found[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
+        if paint is not None:
+            worst = min(every, key=lambda trial: trial.score).ended.scenario
+            shown = {"candidate": controller} | ({} if beside is None else {"seed": beside})
+            paint(
+                {label: bench.drive(worst, one, record=True) for label, one in shown.items()}, bench.road(worst.rules)
+            )
+    return Outcome(
+        scores={size: [trial.selected for trial in of_case] for size, of_case in seen.items()},
+        metrics=found,
+        features=trials.cell(seen),
+    )
+
+
+class Bench:
+    """Roads and backend of an evaluation.
+
+    Args:
+        folder: writable, for simulations.
+        backend: how SUMO is spoken to.
+    """
+
+    def __init__(self, folder: Path, backend: Backend = Hosted) -> None:
+        self.folder, self._backend = folder, backend
+        self._roads: dict[str, Road] = {}
+
+    def road(self, rules: Rules) -> Road:
+        """The road of some rules, built at its first use."""
+        if rules.plan.name not in self._roads:
+            self._roads[rules.plan.name] = network.build(self.folder, rules.plan)
+        return self._roads[rules.plan.name]
+
+    def drive(self, scenario: Scenario, controller: Named, *, record: bool = False) -> Drive:
+        """Simulate a scenario under a controller of its own."""
+        driver, road = controller(scenario.name), self.road(scenario.rules)
+        announce = getattr(driver, "announce", lambda second: None)
+        return drive(scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce)
+
+
+def _backend(flags: frozenset[str]) -> Backend:
+    return partial(Connected, window="gui" in flags) if flags & {"gui", "traci"} else Hosted
+
+
+def _writable(prefix: str) -> Path | None:
+    return Path(f"{prefix}x").parent if prefix else None

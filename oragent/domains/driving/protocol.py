@@ -1,0 +1,64 @@
+"""The published protocol: one light and one heavy demand, and the mean of their two scores."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from oragent.domains.driving import demand, metrics, rules
+from oragent.domains.driving.demand import CASES
+from oragent.domains.driving.drive import Drive
+from oragent.domains.driving.scenario import Scenario
+from oragent.errors import ProblemError
+
+__all__ = ["drawn", "files", "summary"]
+
+
+def drawn(seed: int) -> dict[int, Scenario]:
+    """A pair of demands of the published law."""
+    return {trials: Scenario(trials, seed, rules=rules.PUBLISHED) for trials in CASES}
+
+
+def files(folder: Path) -> dict[int, Scenario]:
+    """The published pair of demands itself, where somebody has it: ``light.txt`` and ``heavy.txt`` in a folder.
+
+    Raises:
+        ProblemError: if a file is missing or not as expected.
+    """
+    if not folder.is_dir():
+        raise ProblemError(f"there is no folder {folder}; --data names one with light.txt and heavy.txt in it")
+    routes = len(rules.PUBLISHED.plan.routes)
+    return {
+        trials: Scenario(trials, 0, rules=rules.PUBLISHED, given=demand.read(folder / f"{name}.txt", routes))
+        for trials, name in CASES.items()
+    }
+
+
+def summary(pairs: Sequence[Mapping[int, Scenario]], simulate: Callable[[Scenario], Drive]) -> dict[str, Any]:
+    """Simulate pairs of demands and give the published score.
+
+    Args:
+        pairs: at least one.
+        simulate: does one simulation.
+
+    Returns:
+        ``score``, the mean over pairs (with its ``standard_error`` where there are several), and for each case its
+        score and what led to it, as means over pairs.
+    """
+    ended = [{trials: simulate(scenario) for trials, scenario in pair.items()} for pair in pairs]
+    scores = [fmean(metrics.paper_score(one.figures) for one in pair.values()) for pair in ended]
+    found: dict[str, Any] = {"score": round(fmean(scores), 3)}
+    if len(scores) > 1:
+        found["standard_error"] = round(stdev(scores) / len(scores) ** 0.5, 3)
+    for trials, name in CASES.items():
+        measured = [pair[trials].figures for pair in ended]
+        found[name] = {
+            "score": round(fmean(map(metrics.paper_score, measured)), 3),
+            **{key: round(fmean(vars(one)[key] for one in measured), 3) for key in COUNTED},
+        }
+    return found
+
+
+COUNTED = (
+    "critical_ttc", "collisions", "emergency_stops", "emergency_braking", "teleports", "mean_speed", "speed_variance",
+)  # fmt: skip

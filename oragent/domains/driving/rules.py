@@ -1,0 +1,72 @@
+"""How a simulation is run and counted: by our rules, or by the published ones."""
+
+from dataclasses import dataclass
+
+from oragent.domains.driving import plans
+from oragent.domains.driving.plans import EDGE, ENDS, Plan
+
+__all__ = ["OURS", "PUBLISHED", "TTC_THRESHOLD", "Rules", "ours"]
+
+TTC_THRESHOLD = 1.5  # s
+COMMON = (
+    *("--step-length", "1"),
+    *("--collision.action", "warn"),
+    *("--no-step-log", "true", "--no-warnings", "true", "--duration-log.disable", "true", "--xml-validation", "never"),
+)
+SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--device.ssm.thresholds", str(TTC_THRESHOLD))
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What SUMO is told besides road and demand, and what is made of what it tells.
+
+    Attributes:
+        plan: the road.
+        insertion: attributes of every vehicle: on which lane and how fast it enters; empty: as SUMO's defaults are.
+        spread: vehicles of one second come spread over it; else all at its beginning.
+        options: of SUMO.
+        ssm: options of its device for conflicts.
+        watched: where that device looks, as lines of a file; empty: everywhere.
+        published: count as published: entries of the conflict file on all roads, one for ego and one for foe, speeds
+            before each second, rounded figures; vehicles are not given back to SUMO's drivers behind E0; and the
+            simulation ends when all have arrived.
+        label: what names of scenarios end with.
+    """
+
+    plan: Plan
+    insertion: str
+    spread: bool
+    options: tuple[str, ...]
+    ssm: tuple[str, ...]
+    watched: str
+    published: bool = False
+    label: str = ""
+
+
+def ours(plan: Plan, label: str = "") -> Rules:
+    """Our rules on a road: vehicles enter as fast as is safe, and only what a controller can influence is counted."""
+    return Rules(
+        plan=plan,
+        insertion='departLane="best" departSpeed="max"',
+        spread=False,
+        # A jam is the controller's business: nobody is lifted out of it.
+        options=(*COMMON, "--time-to-teleport", "-1"),
+        # 1.5 s at the speed limit are 21 m: pairs farther than 30 cost most of the time in a jam.
+        ssm=(*SSM, "--device.ssm.range", "30"),
+        watched="".join((f"edge:{EDGE}\n", *(f"junction:{name}\n" for name in ENDS))),
+        label=label,
+    )
+
+
+OURS = ours(plans.WEAVING)
+PUBLISHED = Rules(
+    plan=plans.PUBLISHED,
+    # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
+    insertion="",
+    spread=True,
+    options=COMMON,  # and SUMO's own 300 s until a vehicle that stands is lifted out
+    ssm=SSM,
+    watched="",
+    published=True,
+    label="published protocol",
+)

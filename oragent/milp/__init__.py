@@ -1,0 +1,61 @@
+"""An optimisation model as data: read it, solve it, explain it, without any language model."""
+
+from oragent.milp.as_json import from_json, solution_dict, to_json
+from oragent.milp.as_latex import to_latex
+from oragent.milp.as_mathml import to_mathml
+from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
+from oragent.milp.conflicts import Conflict, conflict
+from oragent.milp.elastic import Nearest, nearest
+from oragent.milp.explanation import explain
+from oragent.milp.files import read, write
+from oragent.milp.inverses import Inverse, inverse
+from oragent.milp.marginals import marginal
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.points import Breach, breaches
+from oragent.milp.rays import ray
+from oragent.milp.remark import Remark, Topic
+from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
+from oragent.milp.solving import solve
+from oragent.milp.verdict import TOLERANCES, Tolerance, Verdict
+
+__all__ = [
+    "TOLERANCES",
+    "Breach",
+    "Conflict",
+    "Interval",
+    "Inverse",
+    "Kind",
+    "Milp",
+    "Nearest",
+    "Objective",
+    "Relation",
+    "Remark",
+    "Row",
+    "Sense",
+    "Sensitivity",
+    "Solution",
+    "Source",
+    "Status",
+    "Tolerance",
+    "Topic",
+    "Variable",
+    "Verdict",
+    "breaches",
+    "conflict",
+    "explain",
+    "from_json",
+    "from_pulp",
+    "from_pulp_dict",
+    "inverse",
+    "marginal",
+    "nearest",
+    "ray",
+    "read",
+    "solution_dict",
+    "solve",
+    "to_json",
+    "to_latex",
+    "to_mathml",
+    "to_pulp",
+    "write",
+]

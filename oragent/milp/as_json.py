@@ -1,0 +1,136 @@
+"""A model as JSON: the form in which models lie in files and travel between processes.
+
+Infinite bounds are ``null``. A variable without ``low`` starts at 0, one without ``high`` has no end.
+"""
+
+import difflib
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from oragent.errors import MilpError
+from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable
+from oragent.milp.plain import plain, quoted
+from oragent.milp.solution import Solution
+
+__all__ = ["from_dict", "from_json", "solution_dict", "to_dict", "to_json"]
+
+MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
+OBJECTIVE = {field.name for field in fields(Objective)}
+VARIABLE = {field.name for field in fields(Variable)}
+ROW = {field.name for field in fields(Row)}
+
+
+def to_json(milp: Milp) -> str:
+    """Write a model as JSON text that reads back equal."""
+    return json.dumps(to_dict(milp), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def from_json(text: str | bytes) -> Milp:
+    """Read a model from JSON text.
+
+    Raises:
+        MilpError: It is no JSON, has a key twice or an unknown one, or does not describe a model.
+    """
+    try:
+        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+    except json.JSONDecodeError as problem:
+        raise MilpError(
+            f"not JSON, line {problem.lineno}: {plain(problem.msg)}; expected a model as an object"
+        ) from None
+    except UnicodeDecodeError:
+        raise MilpError("not JSON: not a text in UTF-8; expected a model as an object") from None
+    except RecursionError:
+        raise MilpError("not a model: nested too deep; expected objective, variables and rows") from None
+    except ValueError as problem:
+        raise MilpError(f"not a model: {plain(str(problem))}; expected finite numbers") from None
+    return from_dict(data)
+
+
+def to_dict(milp: Milp) -> dict[str, Any]:
+    """Turn a model into plain lists, dicts, texts and finite numbers."""
+    return {
+        "name": milp.name,
+        "meaning": milp.meaning,
+        "sense": str(milp.sense),
+        "objective": _plain_data(milp.objective),
+        "variables": [_plain_data(variable) for variable in milp.variables],
+        "rows": [_plain_data(row) for row in milp.rows],
+    }
+
+
+def from_dict(data: object) -> Milp:
+    """Build a model from what ``to_dict`` gives; ``MilpError`` where it does not describe one."""
+    model = _keys(data, "the model", MODEL, {"sense", "objective", "variables"})
+    objective = _keys(model["objective"], "the objective", OBJECTIVE, set())
+    variables = [
+        _keys(entry, f"variable {place}", VARIABLE, {"name"})
+        for place, entry in _entries(model["variables"], "variables")
+    ]
+    rows = [
+        _keys(entry, f"row {place}", ROW, {"name", "terms", "relation", "rhs"})
+        for place, entry in _entries(model.get("rows", []), "rows")
+    ]
+    return Milp(
+        tuple(Variable(**_bounded(variable)) for variable in variables),
+        tuple(Row(**row) for row in rows),
+        Objective(**objective),
+        model["sense"],
+        model.get("name", ""),
+        model.get("meaning", ""),
+    )
+
+
+def solution_dict(solution: Solution) -> dict[str, Any]:
+    """Turn a solution into plain data; what is infinite becomes None."""
+    found: dict[str, Any] = _plain_data(solution)
+    return found
+
+
+def _plain_data(value: Any) -> Any:
+    if is_dataclass(value):
+        return {field.name: _plain_data(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _plain_data(item) for name, item in value.items()}
+    if isinstance(value, str):
+        return str(value)
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _bounded(variable: Mapping[str, Any]) -> dict[str, Any]:
+    ends = {"low": -INFINITY, "high": INFINITY}
+    return {key: ends[key] if value is None and key in ends else value for key, value in variable.items()}
+
+
+def _entries(value: object, what: str) -> Iterable[tuple[int, object]]:
+    if not isinstance(value, list | tuple):
+        raise MilpError(f"{what} are a {type(value).__name__}: expected a list")
+    return enumerate(value, 1)
+
+
+def _keys(value: object, what: str, known: set[str], needed: set[str]) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise MilpError(f"{what} is a {type(value).__name__}: expected an object with {', '.join(sorted(known))}")
+    for key in value:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, 1)
+            meant = f"did you mean '{near[0]}'?" if near else f"expected {', '.join(sorted(known))}"
+            raise MilpError(f"{what} has the unknown key {quoted(str(key))}: {meant}")
+    for key in sorted(needed - value.keys()):
+        raise MilpError(f"{what} has no '{key}': expected {', '.join(sorted(needed))}")
+    return dict(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise MilpError(f"the key {quoted(twice)} occurs twice in one object: keep one")
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise MilpError(f"{name} is no number of JSON: write null for a missing bound, finite numbers elsewhere")

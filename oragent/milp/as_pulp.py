@@ -1,0 +1,140 @@
+"""A model as a problem of PuLP, and back."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulp
+
+from oragent.errors import MilpError
+from oragent.milp.model import INFINITY, Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.naming import Naming
+from oragent.milp.plain import quoted
+
+__all__ = ["PulpForm", "from_pulp", "from_pulp_dict", "to_pulp"]
+
+SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
+RELATIONS = {
+    pulp.LpConstraintLE: Relation.AT_MOST, pulp.LpConstraintEQ: Relation.EQUAL, pulp.LpConstraintGE: Relation.AT_LEAST,
+}  # fmt: skip
+KINDS = {"Continuous": Kind.CONTINUOUS, "Integer": Kind.INTEGER, "Binary": Kind.INTEGER}
+DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
+
+
+@dataclass(frozen=True)
+class PulpForm:
+    """A model as PuLP has it.
+
+    Attributes:
+        problem: The ``pulp.LpProblem``.
+        naming: The stand-ins in it of names that PuLP would change.
+    """
+
+    problem: Any
+    naming: Naming
+
+    def back(self) -> Milp:
+        """The model again, under its own names."""
+        return self.naming.undo(from_pulp(self.problem))
+
+
+def to_pulp(milp: Milp) -> PulpForm:
+    """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
+    naming = Naming.of(milp)
+    safe = naming.apply(milp)
+    problem = pulp.LpProblem(_one_word(milp.name), {own: theirs for theirs, own in SENSES.items()}[milp.sense])
+    columns = {one.name: problem.add_variable(one.name, *_bounds(one), cat=_category(one)) for one in safe.variables}
+    costs = {
+        column: safe.objective.terms.get(name, 0.0) for name, column in columns.items()
+    }  # PuLP forgets who has none
+    problem += pulp.LpAffineExpression(costs, safe.objective.constant)
+    relations = {own: theirs for theirs, own in RELATIONS.items()}
+    for row in safe.rows:
+        left = pulp.LpAffineExpression({columns[name]: value for name, value in row.terms.items()})
+        problem += pulp.LpConstraint(left, relations[row.relation], row.name, row.rhs)
+    return PulpForm(problem, naming)
+
+
+def from_pulp(problem: Any) -> Milp:
+    """Take the model out of a ``pulp.LpProblem``, the objective's constant included.
+
+    Raises:
+        MilpError: It has no variable, special-ordered sets, or figures that are not finite.
+    """
+    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
+    return from_pulp_dict(data, problem.objective.constant if problem.objective is not None else 0.0)
+
+
+def from_pulp_dict(data: Any, constant: float = 0.0) -> Milp:
+    """Take the model out of what ``LpProblem.to_dict()`` gave, in this process or another.
+
+    Args:
+        data: As PuLP writes it; nothing in it is trusted.
+        constant: Of the objective, which PuLP leaves out.
+
+    Raises:
+        MilpError: It is not what PuLP writes, or has special-ordered sets.
+    """
+    try:
+        if data.get("sos1") or data.get("sos2"):
+            raise MilpError("the problem has special-ordered sets: expected rows alone; add binary variables instead")
+        variables = tuple(_variable(entry) for entry in data["variables"])
+        if len(variables) > 1:
+            variables = tuple(one for one in variables if (one.name, one.low, one.high) != (DUMMY, 0.0, 0.0))
+        known = {one.name for one in variables}
+        parameters = data["parameters"]
+        return Milp(
+            variables,
+            tuple(_rows(data["constraints"], known)),
+            Objective(_terms(data["objective"]["coefficients"], known), constant),
+            SENSES[parameters["sense"]],
+            parameters["name"] or "",
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as problem:
+        missing = quoted(f"{type(problem).__name__}: {problem}")
+        raise MilpError(f"not a problem as PuLP's to_dict() writes it ({missing}): pass its result unchanged") from None
+
+
+def _variable(entry: Mapping[str, Any]) -> Variable:
+    low, high = (
+        entry[key] if entry[key] is not None else end for key, end in (("lowBound", -INFINITY), ("upBound", INFINITY))
+    )
+    if entry["cat"] == "Binary":
+        low, high = max(low, 0), min(high, 1)
+    return Variable(entry["name"], low, high, KINDS[entry["cat"]])
+
+
+def _rows(entries: list[Mapping[str, Any]], known: set[str]) -> Iterator[Row]:
+    taken = {entry["name"] for entry in entries}
+    unnamed = 0
+    for entry in entries:
+        name = entry["name"]
+        while not name or (entry["name"] is None and name in taken):
+            unnamed += 1
+            name = f"_C{unnamed}"
+        yield Row(name, _terms(entry["coefficients"], known), RELATIONS[entry["sense"]], _negated(entry["constant"]))
+
+
+def _terms(entries: list[Mapping[str, Any]], known: set[str]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for entry in entries:
+        if entry["name"] in known or entry["name"] != DUMMY:
+            found[entry["name"]] = found.get(entry["name"], 0.0) + entry["value"]
+    return found
+
+
+def _negated(constant: float) -> float:
+    return -constant if constant else 0.0
+
+
+def _bounds(variable: Variable) -> tuple[float | None, ...]:
+    return tuple(bound if math.isfinite(bound) else None for bound in (variable.low, variable.high))
+
+
+def _category(variable: Variable) -> str:
+    return str(pulp.LpInteger if variable.is_integer else pulp.LpContinuous)
+
+
+def _one_word(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name) or "model"

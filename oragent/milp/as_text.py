@@ -1,0 +1,195 @@
+"""A model as an MPS or LP file, written and read by HiGHS.
+
+Names that these forms cannot hold stand in comments. Of PuLP's files the comment that gives the sense is honoured; a
+constant that PuLP left out of one cannot be told.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import highspy
+import numpy as np
+from scipy.sparse import csc_array, csr_array, vstack
+
+from oragent.errors import MilpError
+from oragent.milp.arrays import Arrays
+from oragent.milp.highs import as_highs, quiet
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.naming import Naming, renamed
+
+__all__ = ["FORMS", "from_text", "to_text"]
+
+FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
+NOTE = re.compile(r"^[*\\] oragent (variable|row|model) (?:(\S+) )?(\".*\")$", re.MULTILINE)
+PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)
+LP_ROWS = re.compile(r"^\s*(?:st|s\.t\.|subject\s+to|such\s+that)\s*$", re.MULTILINE | re.IGNORECASE)
+LP_REST = re.compile(r"^\s*(?:bounds?|gen\w*|int\w*|bin\w*|semi\w*|sos\d?|end)\s*$", re.MULTILINE | re.IGNORECASE)
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+LP_RANGE = re.compile(
+    rf"^[ \t]*(?:(?P<name>[^\s:<>=]+)[ \t]*:)?[ \t]*(?P<low>{NUMBER})[ \t]*<=?"
+    rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
+    re.MULTILINE,
+)
+MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
+_KINDS = highspy.HighsVarType
+
+
+def to_text(milp: Milp, form: str) -> str:
+    """Write a model; meanings and units are lost.
+
+    Args:
+        milp: The model.
+        form: ``mps`` or ``lp``.
+    """
+    naming = Naming.of(milp)
+    safe = naming.apply(milp)
+    lp = as_highs(_without_idle_columns(Arrays.of(safe)))
+    lp.col_names_ = [variable.name for variable in safe.variables]
+    lp.row_names_ = [row.name for row in safe.rows] + ["idle_row"] * (
+        lp.num_row_ - len(safe.rows)
+    )  # it has no limits: dropped when read
+    engine = quiet()
+    engine.passModel(lp)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"model.{form}"
+        engine.writeModel(str(path))
+        body = path.read_text()
+    return "".join(f"{FORMS[form]} oragent {note}\n" for note in _notes(milp, naming, form)) + body
+
+
+def from_text(text: str, form: str) -> Milp:
+    """Read a model; a row with two limits becomes two.
+
+    A broken file may keep the reader busy for ever or bring it down: what comes from elsewhere is read by
+    ``oragent.milp.files``, in a process of its own.
+
+    Args:
+        text: Of the file.
+        form: ``mps`` or ``lp``.
+
+    Raises:
+        MilpError: HiGHS cannot read it, or it holds what is no linear model.
+    """
+    engine = quiet()
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"model.{form}"
+        path.write_text(_unranged(text) if form == "lp" else text)
+        status = engine.readModel(str(path))
+    if status == highspy.HighsStatus.kError:
+        raise MilpError(
+            f"not a model in {form.upper()} form: expected linear rows, continuous and integer variables; "
+            "no indicators, no special-ordered sets"
+        )
+    if engine.getModel().hessian_.dim_:
+        raise MilpError("the objective is quadratic: expected a linear one")
+    names = _names(text)
+    found = _milp(engine.getLp(), names["variable"])
+    if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
+        found = replace(found, sense=Sense.MAXIMIZE)
+    return renamed(replace(found, name=names["model"].get("", "")), names["variable"], names["row"])
+
+
+def _without_idle_columns(arrays: Arrays) -> Arrays:
+    """A model with a row more, without limits, for variables that are in no row: HiGHS writes them wrongly, or not."""
+    idle = np.flatnonzero(abs(arrays.matrix).sum(axis=0) == 0)
+    if not len(idle):
+        return arrays
+    row = csr_array((np.ones(len(idle)), (np.zeros_like(idle), idle)), shape=(1, len(arrays.cost)))
+    return replace(
+        arrays,
+        matrix=csr_array(vstack([arrays.matrix, row])),
+        row_low=np.append(arrays.row_low, -np.inf),
+        row_high=np.append(arrays.row_high, np.inf),
+    )
+
+
+def _unranged(text: str) -> str:
+    """An LP file whose rows with two limits, on lines of their own, are split: HiGHS refuses them."""
+    start = LP_ROWS.search(text)
+    end = LP_REST.search(text, start.end()) if start else None
+    if start is None or end is None:
+        return text
+
+    def split(row: re.Match[str]) -> str:
+        label = [f"{row['name']}_{side}: " if row["name"] else "" for side in ("least", "most")]
+        return f" {label[0]}{row['terms']} >= {row['low']}\n {label[1]}{row['terms']} <= {row['high']}"
+
+    return text[: start.end()] + LP_RANGE.sub(split, text[start.end() : end.start()]) + text[end.start() :]
+
+
+def _notes(milp: Milp, naming: Naming, form: str) -> Iterator[str]:
+    if milp.name:
+        yield f"model {json.dumps(milp.name)}"
+    every = [milp.objective.terms, *(row.terms for row in milp.rows)]
+    used = {name for terms in every for name, value in terms.items() if value}
+    for variable in milp.variables:
+        own = variable.name
+        if own in naming.variables or (
+            form == "lp" and own not in used
+        ):  # LP has no place for a variable without terms
+            yield f"variable {naming.variables.get(own, own)} {json.dumps(own)}"
+    for own, stand_in in naming.rows.items():
+        yield f"row {stand_in} {json.dumps(own)}"
+
+
+def _names(text: str) -> dict[str, dict[str, str]]:
+    """What the comments say: own names by stand-in, of variables, rows, and the model (whose stand-in is empty)."""
+    names: dict[str, dict[str, str]] = {"variable": {}, "row": {}, "model": {}}
+    for what, stand_in, own in NOTE.findall(text):
+        try:
+            names[what][stand_in] = str(json.loads(own))
+        except ValueError:
+            raise MilpError(f"a comment gives a {what}'s name in a form that is not JSON: mend or remove it") from None
+    return names
+
+
+def _milp(lp: Any, noted: Iterable[str]) -> Milp:
+    """The model that HiGHS read, and the variables without any term that only comments know of."""
+    try:
+        columns, rows = list(lp.col_names_), list(lp.row_names_)
+    except UnicodeDecodeError:
+        raise MilpError("a name is no text in UTF-8: rename it") from None
+    kinds = list(lp.integrality_) or [_KINDS.kContinuous] * lp.num_col_
+    if any(kind not in (_KINDS.kContinuous, _KINDS.kInteger) for kind in kinds):
+        raise MilpError("a variable is semi-continuous: expected continuous and integer ones; add a binary variable")
+    variables = tuple(
+        Variable(name, low, high, Kind.INTEGER if kind == _KINDS.kInteger else Kind.CONTINUOUS)
+        for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
+    )
+    variables += tuple(Variable(name) for name in noted if name not in columns)
+    if not variables:
+        raise MilpError("holds no model: no variable was found in it")
+    costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
+    sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
+    return Milp(variables, tuple(_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)
+
+
+def _rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
+    matrix = lp.a_matrix_
+    parts = (np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_))
+    shape = (lp.num_row_, lp.num_col_)
+    rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
+    lines = csr_array(parts, shape=shape) if rowwise else csr_array(csc_array(parts, shape=shape))
+    taken = set(names)
+    for place, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
+        ends = slice(lines.indptr[place], lines.indptr[place + 1])
+        terms = {columns[i]: float(v) for i, v in zip(lines.indices[ends], lines.data[ends], strict=True)}
+        if low == high:
+            yield Row(name, terms, Relation.EQUAL, low)
+            continue
+        both = np.isfinite(low) and np.isfinite(high)
+        for limit, relation, suffix in ((low, Relation.AT_LEAST, "least"), (high, Relation.AT_MOST, "most")):
+            if np.isfinite(limit):
+                yield Row(_free(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name

@@ -1,0 +1,133 @@
+"""Solve a file and show what came of it in a terminal."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from oragent.milp.explanation import explain as explained
+from oragent.milp.files import read
+from oragent.milp.model import INFINITY, Milp
+from oragent.milp.plain import number, plain, rounded, signed
+from oragent.milp.remark import Remark
+from oragent.milp.solution import Interval, Sensitivity, Solution, Source
+from oragent.milp.solving import solve
+
+__all__ = ["show", "solve_file"]
+
+MOST = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
+
+
+def solve_file(path: Path, *, explain: bool = False, limit_s: float | None = None, console: Console) -> Solution:
+    """Read a model, solve it, and print status, objective, variables and rows.
+
+    Args:
+        path: A ``.json``, ``.mps`` or ``.lp`` file.
+        explain: Whether to say in sentences what the solution means, or why there is none.
+        limit_s: Seconds for the search; None for no limit.
+        console: Where to.
+
+    Raises:
+        MilpError: The file holds no model.
+    """
+    milp = read(path)
+    solution = solve(milp, limit_s)
+    show(milp, solution, console)
+    if explain:
+        _say(explained(milp, solution), console)
+    return solution
+
+
+def show(milp: Milp, solution: Solution, console: Console) -> None:
+    """Print a solution as tables; names are foreign and made plain."""
+    _headline(milp, solution, console)
+    if solution.status.has_point:
+        console.print(_variables(milp, solution))
+        if milp.rows:
+            console.print(_rows(milp, solution))
+
+
+def _headline(milp: Milp, solution: Solution, console: Console) -> None:
+    if milp.name:
+        console.print(Text(plain(milp.name), style="bold"))
+    unit = f" {plain(milp.objective.unit, 40)}" if milp.objective.unit else ""
+    lines = {"status": str(solution.status)}
+    if solution.objective is not None:
+        lines["objective"] = f"{rounded(solution.objective)}{unit} ({milp.sense})"
+    if solution.gap and solution.bound is not None and not solution.gap < 1e-9:
+        lines["bound"] = f"{rounded(solution.bound)}, gap {solution.gap:.2%}"
+    if solution.note:
+        lines["note"] = plain(solution.note, 200)
+    whole = sum(variable.is_integer for variable in milp.variables)
+    lines["model"] = f"{len(milp.variables)} variables, {whole} of them integers; {len(milp.rows)} rows"
+    lines["solved"] = f"{solution.seconds:.2f} s, {solution.solver}"
+    for name, text in lines.items():
+        console.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)
+
+
+def _variables(milp: Milp, solution: Solution) -> Table:
+    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", "may be")
+    prices = solution.sensitivity
+    order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
+    for variable in order[:MOST]:
+        name = variable.name
+        figures = [rounded(solution.values[name]), plain(variable.unit, 20)]
+        figures += [signed(source.reduced_costs[name]) for source in _sources(solution)]
+        ranged = prices.cost_ranges[name] if prices and not milp.has_integers else None
+        figures += [number(milp.objective.terms.get(name, 0.0)), _interval(ranged)]
+        table.add_row(Text(plain(name)), *(Text(figure) for figure in figures))
+    return _captioned(table, "variable", len(milp.variables))
+
+
+def _rows(milp: Milp, solution: Solution) -> Table:
+    table = _table("row", "left side", "", "right side", "slack", *_prices(solution, "dual"), "holds from to")
+    sources = _sources(solution)
+    order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)  # those that bind come first
+    for row in order[:MOST]:
+        figures = [rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]
+        figures += [rounded(solution.slacks[row.name]), *(signed(source.duals[row.name]) for source in sources)]
+        figures.append(_interval(sources[-1].rhs_ranges[row.name] if sources else None))
+        table.add_row(Text(plain(row.name)), *(Text(figure) for figure in figures))
+    return _captioned(table, "row", len(milp.rows))
+
+
+def _sources(solution: Solution) -> list[Sensitivity]:
+    return [source for source in (solution.sensitivity, solution.relaxation) if source is not None]
+
+
+def _prices(solution: Solution, what: str) -> list[str]:
+    names = {Source.LP: what, Source.FIXED: f"{what}, integers fixed", Source.RELAXATION: f"{what}, relaxed"}
+    return [names[source.source] for source in _sources(solution)]
+
+
+def _say(remarks: Sequence[Remark], console: Console) -> None:
+    for topic in dict.fromkeys(remark.topic for remark in remarks):
+        console.print(Text(f"\n{topic}", style="bold cyan"))
+        texts = [remark.text for remark in remarks if remark.topic is topic]
+        for text in texts[:MOST]:
+            console.print(Text(text), soft_wrap=True)
+        if len(texts) > MOST:
+            console.print(Text(f"and {len(texts) - MOST} more", style="dim"))
+
+
+def _interval(interval: Interval | None) -> str:
+    if interval is None or (interval.low, interval.high) == (-INFINITY, INFINITY):
+        return ""
+    return f"{rounded(interval.low)} to {rounded(interval.high)}"
+
+
+def _table(first: str, *columns: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, caption_justify="left")
+    table.add_column(first, overflow="fold")
+    for name in columns:
+        table.add_column(name, justify="right", overflow="fold")
+    return table
+
+
+def _captioned(table: Table, noun: str, count: int) -> Table:
+    if count > MOST:
+        table.caption = f"{count - MOST} {noun}s more"
+    return table

@@ -1,0 +1,66 @@
+"""A problem of a family: words, data, exact model, proven optimum."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oragent.errors import MilpError
+from oragent.milp.model import Milp
+from oragent.milp.solution import Status
+from oragent.milp.solving import solve
+
+__all__ = ["Generate", "Instance", "listed", "names", "proven", "stream"]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A problem with everything that is known of it.
+
+    Attributes:
+        name: ``family-seed-size``.
+        text: The problem in words: every figure of ``data`` stands in it, or it names the table in backquotes.
+        data: The figures as plain lists, dicts, texts and numbers.
+        milp: An exact model of it.
+        optimum: Of the model, proven.
+    """
+
+    name: str
+    text: str
+    data: Mapping[str, Any]
+    milp: Milp
+    optimum: float
+
+
+Generate = Callable[[int, int], Instance]
+
+
+def stream(seed: int, size: int, least: int = 1) -> np.random.Generator:
+    """The random numbers of an instance.
+
+    Raises:
+        MilpError: The seed is negative, or the size below the family's least.
+    """
+    if seed < 0 or size < least:
+        raise MilpError(f"seed {seed}, size {size}: expected a seed from 0 on and a size of at least {least}")
+    return np.random.default_rng((seed, size))
+
+
+def proven(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> Instance:
+    """Solve a model to optimality and wrap it up; ``MilpError`` where it cannot be."""
+    solution = solve(milp, duals=False)
+    if solution.status is not Status.OPTIMAL or solution.objective is None:
+        raise MilpError(f"{family} with seed {seed} and size {size} ended {solution.status}: take another seed")
+    return Instance(f"{family}-{seed}-{size}", " ".join(text.split()), data, milp, solution.objective)
+
+
+def names(pool: str, count: int) -> list[str]:
+    """So many different names: the words of a pool, then the last of them with numbers."""
+    words = pool.split()
+    return [*words[:count], *(f"{words[-1]} {number}" for number in range(2, count - len(words) + 2))]
+
+
+def listed(items: Sequence[str]) -> str:
+    """Join for a sentence: ``a, b and c``."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

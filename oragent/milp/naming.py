@@ -1,0 +1,75 @@
+"""Names that other forms cannot hold, and the way back from those that stand in for them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+from oragent.milp.model import Milp
+
+__all__ = ["Naming", "renamed"]
+
+SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
+RESERVED = re.compile(
+    "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"
+    "int|integers?|bin|binary|binaries|semis?|sos[12]?|s[12]|sec|end|rhs|obj|objective|name|rows|columns|ranges|endata|"
+    "objsense|marker|idle_row)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Stand-ins by own name, for those that need one.
+
+    Attributes:
+        variables: By name of the variable.
+        rows: By name of the row.
+    """
+
+    variables: Mapping[str, str]
+    rows: Mapping[str, str]
+
+    @classmethod
+    def of(cls, milp: Milp) -> Self:
+        """The stand-ins that a model needs: for names with spaces, signs, or a meaning in a file."""
+        return cls(
+            _stand_ins([variable.name for variable in milp.variables], "x"),
+            _stand_ins([row.name for row in milp.rows], "r"),
+        )
+
+    def apply(self, milp: Milp) -> Milp:
+        """The model under its stand-ins."""
+        return renamed(milp, self.variables, self.rows)
+
+    def undo(self, milp: Milp) -> Milp:
+        """A model under its own names again; a stand-in that it does not have is passed over."""
+        back = [{theirs: own for own, theirs in names.items()} for names in (self.variables, self.rows)]
+        return renamed(milp, *back)
+
+
+def renamed(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -> Milp:
+    """The same model with other names; ``MilpError`` where two become the same."""
+
+    def terms(old: Mapping[str, float]) -> dict[str, float]:
+        return {variables.get(name, name): value for name, value in old.items()}
+
+    return replace(
+        milp,
+        variables=tuple(replace(one, name=variables.get(one.name, one.name)) for one in milp.variables),
+        rows=tuple(replace(row, name=rows.get(row.name, row.name), terms=terms(row.terms)) for row in milp.rows),
+        objective=replace(milp.objective, terms=terms(milp.objective.terms)),
+    )
+
+
+def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
+    taken = {name.lower() for name in names}
+    found = {}
+    number = 0
+    for name in names:
+        if not SAFE.match(name) or RESERVED.fullmatch(name):
+            number += 1
+            while f"{letter}{number}" in taken:
+                number += 1
+            found[name] = f"{letter}{number}"
+    return found

@@ -1,0 +1,44 @@
+"""Foreign names and figures made fit to be shown.
+
+A model may come out of a file or a generated program, so none of its names is trusted: control characters would drive
+a terminal, bidirectional marks would reorder what is read.
+"""
+
+import math
+
+from oragent.plain import plain as shown
+
+__all__ = ["number", "plain", "quoted", "rounded", "signed"]
+
+BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
+WIDTH = 80
+NOISE = 1e-9
+
+
+def plain(text: str, width: int = WIDTH) -> str:
+    """Show what cannot be seen as escapes, on one line of at most ``width`` characters."""
+    line = shown(text[: 4 * width]).translate(BREAKS)
+    return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def quoted(name: str) -> str:
+    """Make a name fit for a message."""
+    return f"'{plain(name)}'"
+
+
+def number(value: float) -> str:
+    """Write a figure with up to ten digits."""
+    if math.isinf(value):
+        return "-inf" if value < 0 else "inf"
+    return f"{value + 0.0:.10g}"
+
+
+def rounded(value: float) -> str:
+    """Write a figure that was computed: what is left of 0 by floating point is 0."""
+    return number(value if abs(value) >= NOISE else 0.0)
+
+
+def signed(value: float) -> str:
+    """Write a computed figure with its sign, as a change is written."""
+    text = rounded(value)
+    return text if text.startswith("-") or text == "0" else f"+{text}"

@@ -1,0 +1,114 @@
+"""What solving a model came to: status, point, and what the right-hand sides and costs are worth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = ["Interval", "Sensitivity", "Solution", "Source", "Status"]
+
+
+class Status(StrEnum):
+    """How far a model was solved."""
+
+    OPTIMAL = "optimal"  # proven: no feasible point is better
+    INFEASIBLE = "infeasible"  # proven: there is no feasible point
+    UNBOUNDED = "unbounded"  # proven: there is a feasible point, and a direction that improves for ever
+    FEASIBLE = "feasible"  # a point, and how far it may be from the best
+    UNKNOWN = "unknown"  # a limit came first, or the solver's claim did not hold
+
+    @property
+    def has_point(self) -> bool:
+        """Whether there are values to look at."""
+        return self in (Status.OPTIMAL, Status.FEASIBLE)
+
+
+class Source(StrEnum):
+    """The linear programme that duals come from."""
+
+    LP = "the model"
+    FIXED = "the model with its integers fixed"
+    RELAXATION = "the model with its integers relaxed"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """From ``low`` to ``high``, both included; either may be infinite."""
+
+    low: float
+    high: float
+
+    def __contains__(self, value: float) -> bool:
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What a change is worth, at the optimal basis of a linear programme.
+
+    All signs are those of the model's own sense: a dual is d objective / d right-hand side, for a maximisation too.
+
+    Attributes:
+        source: Which linear programme.
+        objective: Its optimum.
+        duals: By row, objective units a unit of right-hand side.
+        reduced_costs: By variable, objective units a unit of the bound at which it stands; 0 between its bounds.
+        rhs_ranges: By row, the right-hand sides for which its dual is known to hold, all else unchanged.
+        cost_ranges: By variable, the objective coefficients for which the values stay optimal.
+        bound_ranges: By variable at a bound, the values of that bound for which its reduced cost holds.
+    """
+
+    source: Source
+    objective: float
+    duals: Mapping[str, float]
+    reduced_costs: Mapping[str, float]
+    rhs_ranges: Mapping[str, Interval]
+    cost_ranges: Mapping[str, Interval]
+    bound_ranges: Mapping[str, Interval]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What solving a model came to; every figure of the point is recomputed from its values.
+
+    Attributes:
+        status: How far it was solved.
+        objective: Of the point, in the model's own sense; None without a point.
+        bound: What no feasible point can be better than; None where there is no point.
+        gap: Distance of objective and bound over the larger of 1 and the objective's size; None without a point.
+        values: By variable.
+        activities: By row, the left side at the point.
+        slacks: By row, how far the activity is from its right-hand side, never negative beyond rounding.
+        sensitivity: Of the linear programme; for integer models with the integers fixed at their values.
+        relaxation: For integer models, that of the relaxation.
+        seconds: Wall clock, all solves together.
+        solver: Name and version.
+        note: One line where there is more to say, such as a claim that did not hold; else empty.
+    """
+
+    status: Status
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    values: Mapping[str, float] = field(default_factory=dict)
+    activities: Mapping[str, float] = field(default_factory=dict)
+    slacks: Mapping[str, float] = field(default_factory=dict)
+    sensitivity: Sensitivity | None = None
+    relaxation: Sensitivity | None = None
+    seconds: float = 0.0
+    solver: str = ""
+    note: str = ""
+
+    @property
+    def duals(self) -> Mapping[str, float]:
+        """The duals of ``sensitivity``; empty where there is none."""
+        return self.sensitivity.duals if self.sensitivity else {}
+
+    @property
+    def reduced_costs(self) -> Mapping[str, float]:
+        """The reduced costs of ``sensitivity``; empty where there is none."""
+        return self.sensitivity.reduced_costs if self.sensitivity else {}
+
+    @property
+    def ranges(self) -> Mapping[str, Interval]:
+        """The right-hand sides for which the duals hold; empty where there are none."""
+        return self.sensitivity.rhs_ranges if self.sensitivity else {}

@@ -1,0 +1,115 @@
+"""Solve a model, and believe nothing of the answer that was not computed again."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from oragent.milp.arrays import FEASIBLE, Arrays, Vector
+from oragent.milp.highs import SOLVER, Claim, Run, run
+from oragent.milp.model import Milp, Relation
+from oragent.milp.rays import ray_of
+from oragent.milp.sensitivity import dual_bound, sensitivity
+from oragent.milp.solution import Sensitivity, Solution, Source, Status
+
+__all__ = ["PROVEN", "solve"]
+
+PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
+
+
+def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: bool = True) -> Solution:
+    """Solve a model with HiGHS on one thread.
+
+    Values of integer variables are rounded, and the linear programme that is left is solved for the others. Objective,
+    activities and feasibility are computed from the values; the bound of a linear programme from its duals. That a
+    model is unbounded is shown by a feasible point and a direction, as the solver may call it infeasible.
+
+    Args:
+        milp: The model.
+        limit_s: Seconds, wall clock, for the search; None for no limit.
+        gap: Relative gap at which the search over integer points may stop; wider than ``PROVEN`` it ends ``feasible``.
+        duals: Whether to compute duals and ranges; without them it is faster.
+    """
+    started = time.perf_counter()
+    arrays = Arrays.of(milp)
+    first = run(arrays, limit_s, gap)
+    if first.values is not None:
+        solution = _with_point(milp, arrays, first, duals)
+    elif first.claim is Claim.NO_OPTIMUM:
+        solution = _without_optimum(arrays, limit_s)
+    else:
+        solution = Solution(Status.UNKNOWN, note="the solver stopped without a feasible point: allow it more time")
+    return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
+
+
+def _with_point(milp: Milp, arrays: Arrays, first: Run, duals: bool) -> Solution:
+    assert first.values is not None
+    left = arrays.with_integers_at(first.values) if arrays.integer.any() else arrays
+    last = run(left) if arrays.integer.any() else first
+    values = _polished(arrays, first.values, last.values)
+    if arrays.violation(values) > FEASIBLE:
+        worst = arrays.violation(values)
+        return Solution(Status.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures")
+    bound = first.bound if arrays.integer.any() else _lp_bound(arrays, first)
+    objective = arrays.objective(values)
+    gap = abs(objective - bound) / max(1.0, abs(objective))
+    proven = first.claim is Claim.OPTIMAL and gap <= PROVEN
+    return replace(
+        _at(milp, arrays, values),
+        status=Status.OPTIMAL if proven else Status.FEASIBLE,
+        bound=objective if proven and gap < 1e-12 else bound,
+        gap=gap,
+        sensitivity=_sensitivity(milp, left, last, Source.FIXED if milp.has_integers else Source.LP) if duals else None,
+        relaxation=_relaxation(milp, arrays) if duals and milp.has_integers else None,
+        note="" if proven else "stopped before it was proven that no point is better",
+    )
+
+
+def _polished(arrays: Arrays, found: Vector, again: Vector | None) -> Vector:
+    """The point with exact integers where it is as good, without the noise at bounds."""
+    sign = arrays.sense.sign
+    if again is not None and arrays.violation(again) <= FEASIBLE:
+        loss = sign * (arrays.objective(again) - arrays.objective(found))
+        found = again if loss <= PROVEN * max(1.0, abs(arrays.objective(found))) else found
+    found = np.where(arrays.integer, np.round(found), found)
+    return np.asarray(np.clip(found, arrays.low, arrays.high)) + 0.0
+
+
+def _lp_bound(arrays: Arrays, solved: Run) -> float:
+    return solved.bound if solved.row_duals is None else dual_bound(arrays, solved.row_duals)
+
+
+def _at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
+    activities = arrays.activities(values).tolist()
+    slacks = {}
+    for row, activity in zip(milp.rows, activities, strict=True):
+        over = activity - row.rhs
+        slacks[row.name] = abs(over) if row.relation is Relation.EQUAL else over * (
+            -1.0 if row.relation is Relation.AT_MOST else 1.0
+        )  # fmt: skip
+    return Solution(
+        Status.FEASIBLE,
+        objective=arrays.objective(values),
+        values=dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True)),
+        activities=dict(zip((row.name for row in milp.rows), activities, strict=True)),
+        slacks=slacks,
+    )
+
+
+def _sensitivity(milp: Milp, arrays: Arrays, solved: Run, source: Source) -> Sensitivity | None:
+    return sensitivity(milp, arrays, solved, source) if solved.claim is Claim.OPTIMAL else None
+
+
+def _relaxation(milp: Milp, arrays: Arrays) -> Sensitivity | None:
+    relaxed = arrays.relaxed()
+    return _sensitivity(milp, relaxed, run(relaxed), Source.RELAXATION)
+
+
+def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
+    """Settle whether a model without an optimum is infeasible or unbounded: by a solve without its objective."""
+    settled = run(arrays.without_objective(), limit_s)
+    if settled.claim is Claim.NO_OPTIMUM:
+        return Solution(Status.INFEASIBLE)
+    if settled.values is not None and arrays.violation(settled.values) <= FEASIBLE and ray_of(arrays) is not None:
+        return Solution(Status.UNBOUNDED)
+    return Solution(Status.UNKNOWN, note="the solver found no optimum, and why could not be settled")

@@ -1,0 +1,86 @@
+"""What every part of a model must be: finite numbers, names, texts, and nothing twice."""
+
+import math
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from numbers import Real
+from typing import TypeVar
+
+from oragent.errors import MilpError
+from oragent.milp.plain import number, quoted
+
+__all__ = ["INFINITY", "bound", "checked_terms", "choice", "finite", "require_name", "require_text", "unique"]
+
+INFINITY = math.inf
+LARGEST = 1e15  # HiGHS refuses coefficients beyond it
+NO_BOUND = 1e20  # HiGHS takes a bound as large as that for none
+
+Option = TypeVar("Option", bound=StrEnum)
+
+
+def finite(value: object, what: str) -> float:
+    """The number, or a complaint that names it."""
+    found = _real(value, what)
+    if not abs(found) <= LARGEST:
+        raise MilpError(f"{what} is {number(found)}: expected a finite number, at most {LARGEST:g} in size")
+    return found
+
+
+def bound(value: object, what: str) -> float:
+    """The bound, infinite from ``NO_BOUND`` on, or a complaint that names it."""
+    found = _real(value, what)
+    if math.isnan(found):
+        raise MilpError(f"{what} is nan: expected a number or infinity")
+    return found if abs(found) < NO_BOUND else math.copysign(INFINITY, found)
+
+
+def checked_terms(terms: object, where: str) -> dict[str, float]:
+    """A copy of the coefficients by variable name, or a complaint."""
+    if not isinstance(terms, Mapping):
+        raise MilpError(f"{where}: its terms are a {type(terms).__name__}: expected a coefficient by variable name")
+    return {name: finite(value, f"{where}: the coefficient of {quoted(str(name))}") for name, value in terms.items()}
+
+
+def choice(options: type[Option], value: object, what: str) -> Option:
+    """The option of that value, or a complaint that lists them."""
+    try:
+        return options(str(value))
+    except ValueError:
+        choices = ", ".join(repr(str(option)) for option in options)
+        raise MilpError(f"{what} is {quoted(str(value))}: expected one of {choices}") from None
+
+
+def require_name(name: object, what: str) -> None:
+    """Complain of a name that is empty or no text."""
+    require_text((name,), what)
+    if not str(name).strip():
+        raise MilpError(f"{what} has the name {quoted(str(name))}: expected a text that is not empty")
+
+
+def require_text(texts: Iterable[object], where: str) -> None:
+    """Complain of a text that is none, or that no file can hold."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise MilpError(f"{where}: a name, unit or meaning is a {type(text).__name__}: expected a text")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise MilpError(f"{where}: {quoted(text)} holds half a character (a lone surrogate): remove it") from None
+
+
+def unique(names: Iterable[str], what: str) -> None:
+    """Complain of a name that occurs twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise MilpError(f"two {what} have the name {quoted(name)}: rename one, as names tell them apart")
+        seen.add(name)
+
+
+def _real(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise MilpError(f"{what} is {quoted(str(value))}: expected a number")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number beyond the doubles
+        return math.copysign(INFINITY, 1 if value > 0 else -1)  # type: ignore[operator]  # whole numbers compare

@@ -1,0 +1,94 @@
+"""``solve_file`` prints what a person wants to know of a file, and foreign names harm nobody."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oragent.errors import MilpError
+from oragent.milp.command import MOST, solve_file
+from oragent.milp.files import write
+from oragent.milp.model import Milp, Objective, Row, Variable
+from tests.milp.models import pharmacy, steel
+
+
+def printed(milp: Milp, tmp_path: Path, form: str = "json", **options) -> str:
+    write(milp, tmp_path / f"model.{form}")
+    out = io.StringIO()
+    solve_file(tmp_path / f"model.{form}", console=Console(file=out, width=120), **options)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("form", ["json", "mps", "lp"])
+def test_steel_explained(form: str, tmp_path: Path) -> None:
+    text = printed(steel(), tmp_path, form, explain=True)
+    for expected in (
+        "optimal",
+        "194828.5714",
+        "(maximize)",
+        "38.25892857 to 55.44642857",
+        "+4640",
+        "-3.142857143",
+        "+1.8",
+    ):
+        assert expected in text
+    assert "'hours' binds (at most 40): each unit more changes the objective by +4640" in text
+
+
+def test_without_explain_there_are_tables_alone(tmp_path: Path) -> None:
+    text = printed(steel(), tmp_path)
+    assert "holds from to" in text
+    assert "binds" not in text
+
+
+def test_an_integer_model_shows_both_duals(tmp_path: Path) -> None:
+    text = printed(pharmacy(), tmp_path)
+    assert "735 units of digestive medicine (minimize)" in text
+    assert "relaxed" in text
+    assert "+16.66666667" in text
+
+
+def test_an_infeasible_model_has_no_tables(tmp_path: Path) -> None:
+    text = printed(steel(hours=12), tmp_path, explain=True)
+    assert "infeasible" in text
+    assert "reduced cost" not in text
+    assert "'hours' would have to be <= 13.25892857, not 12." in text
+
+
+def test_a_large_model_is_cut_and_says_so(tmp_path: Path) -> None:
+    variables = [Variable(f"x{place}", 0, 5) for place in range(MOST + 40)]
+    rows = [Row(f"r{place}", {f"x{place}": 1}, "<=", 1) for place in range(MOST + 7)]
+    text = printed(Milp(variables, rows, Objective({"x3": 1}), "maximize"), tmp_path, explain=True)
+    assert "40 variables more" in text
+    assert "7 rows more" in text
+    assert "and 6 more" in text
+
+
+def test_names_with_markup_and_control_characters_are_shown_as_they_are(tmp_path: Path) -> None:
+    name = "[red]\x1b[2J[/red]"
+    milp = Milp(
+        [Variable(name, unit="[b]")],
+        [Row(name, {name: 1}, "<=", 3)],
+        Objective({name: 1}, unit="\x07"),
+        "maximize",
+        name,
+    )
+    text = printed(milp, tmp_path, explain=True)
+    assert "\x1b" not in text
+    assert "\x07" not in text
+    assert "[red]\\u001b[2J[/red]" in text
+
+
+def test_a_limit_without_a_point_is_said(tmp_path: Path) -> None:
+    many = [Variable(f"x{place}", 0, 1, "integer") for place in range(40)]
+    row = Row("odd", {one.name: 2 * place + 2 for place, one in enumerate(many)}, "=", 801)
+    text = printed(replace(steel(), variables=many, rows=[row], objective=Objective({"x1": 1})), tmp_path, limit_s=0.0)
+    assert "unknown" in text or "infeasible" in text
+
+
+def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(MilpError, match="has no 'objective'"):
+        solve_file(tmp_path / "a.json", console=Console(file=io.StringIO()))

@@ -1,0 +1,93 @@
+"""A file of any origin is read, or refused in one line that begins with its name."""
+
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import MilpError
+from oragent.milp import files
+from oragent.milp.files import read, write
+from oragent.milp.solving import solve
+from tests.milp.models import pharmacy, steel
+
+
+@pytest.mark.parametrize("form", ["json", "mps", "lp"])
+def test_what_was_written_reads_back(form: str, tmp_path: Path) -> None:
+    write(pharmacy(), tmp_path / f"model.{form}")
+    again = read(tmp_path / f"model.{form}")
+    assert [one.name for one in again.variables] == ["painkillers", "sleeping pills"]
+    assert solve(again).objective == 735
+
+
+def test_json_keeps_everything(tmp_path: Path) -> None:
+    write(steel(), tmp_path / "steel3.json")
+    assert read(tmp_path / "steel3.json") == steel()
+
+
+# Found by cutting files at random: HiGHS 1.15 reads it for ever.
+ENDLESS = """NAME
+ROWS
+ N  Obj
+ L  hours
+COLUMNS
+    tons  Obj  S1::     25
+    b         hoX\x96urs     0.007
+
+ LO BOUND     c         750
+ENDATA
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.json", b"", "a.json: empty"),
+        ("a.mps", b" \n", "a.mps: empty"),
+        ("a.json", b"\x00\x01\x02", "binary"),
+        ("a.lp", b"\x7fELF\x00\x00", "binary"),
+        ("a.lp", b"max\n obj: \xff\xfe\nst\nend\n", "not a text in UTF-8"),
+        ("a.json", b"hello", "not JSON, line 1"),
+        ("a.json", b'{"sense": "minimize"}', "has no 'objective'"),
+        ("a.mps", b"hello", "not a model in MPS form"),
+        ("a.lp", b"hello", "no variable was found"),
+        ("a.xlsx", b"x", "expected a file that ends in .json, .mps or .lp"),
+        ("a\x1b[2J.txt", b"x", "\\u001b"),
+    ],
+)
+def test_what_holds_no_model_is_refused_in_one_line(name: str, content: bytes, complaint: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(MilpError) as refused:
+        read(path)
+    assert complaint in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert "\x1b" not in str(refused.value)
+
+
+def test_a_missing_file_and_a_folder_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MilpError, match="No such file"):
+        read(tmp_path / "none.json")
+    (tmp_path / "folder.json").mkdir()
+    with pytest.raises(MilpError, match="Is a directory"):
+        read(tmp_path / "folder.json")
+
+
+def test_a_huge_file_is_refused_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LARGEST", 10)
+    (tmp_path / "a.lp").write_text("max\n obj: x\nst\nend\n")
+    with pytest.raises(MilpError, match="19 bytes; expected at most 10"):
+        read(tmp_path / "a.lp")
+
+
+def test_a_file_that_keeps_the_reader_busy_for_ever_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PATIENCE_S", 2.0)
+    (tmp_path / "a.mps").write_text(ENDLESS, encoding="utf-8")
+    with pytest.raises(MilpError, match=r"a\.mps: HiGHS's reader broke down"):
+        read(tmp_path / "a.mps")
+
+
+def test_only_known_forms_are_written(tmp_path: Path) -> None:
+    with pytest.raises(MilpError, match=r"expected a file that ends in \.json"):
+        write(steel(), tmp_path / "a.txt")

@@ -1,0 +1,49 @@
+"""All that is known of a program, in one value of plain data; what is wrong with it is no exception."""
+
+import dataclasses
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.programs import syntax
+from oragent.programs.inspection import Inspected, inspect
+from oragent.programs.syntax import Signature
+
+WANTED = Signature("guess", ("x",), "def guess(x):")
+
+
+def test_a_usable_program_is_known_by_its_canonical_form() -> None:
+    one = inspect("def guess(x):\n    # doubled\n    twice = x * 2\n    return twice\n", WANTED)
+    other = inspect('def guess(x):\n    """Double."""\n    y = x*2\n    return y', WANTED)
+    assert one == other
+    assert one.problem == ""
+    assert one.length == syntax.length("def guess(x):\n    y = x * 2\n    return y")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def guess(x)", "syntax error on line 1"),
+        ("def other(x):\n    return x", "has no function guess"),
+        ("def guess(a, b):\n    return a", "has other parameters than wanted"),
+        ("def guess(x):\n    return x\n\0", "null byte"),
+        ("x = " + "(" * 150 + "1" + ")" * 150, "has no function guess"),
+        ("def guess(x):\n    return " + "-" * 300 + "x", "nested deeper"),
+        ("# " + "x" * 200_000, "at most 100,000"),
+        ("def guess(x):\n    return '\ud800'", "no valid text"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line_and_not_raised(source: str, words: str) -> None:
+    found = inspect(source, WANTED)
+    assert words in found.problem
+    assert "\n" not in found.problem
+    assert (found.canonical, found.length) == (source, 0)
+    assert len(found.fingerprint) == 64
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_looked_at_and_what_is_found_is_plain_data(source: str) -> None:
+    found = inspect(source, WANTED)
+    assert Inspected(**json.loads(json.dumps(dataclasses.asdict(found)))) == found
