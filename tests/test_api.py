@@ -286,7 +286,7 @@ def test_a_program_that_cannot_be_one_is_one_clear_line(toy: Path, tmp_path: Pat
         ({"strategy": "funsearch"}, "asks a model"),
         ({"config": "none.yaml"}, "cannot read the configuration none.yaml"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
 def test_a_mistake_is_one_clear_line_and_leaves_no_folder(toy: Path, tmp_path: Path, choices: Any, said: str) -> None:
     with pytest.raises(oragent.OragentError) as problem:
