@@ -36,7 +36,7 @@ ALLOWED = {
     "pages": VALUES | {"programs"},
     "milp": VALUES,
     "bench": VALUES | {"pages"},
-    "harness": {"errors", "protocol", "output", "isolation"},
+    "harness": {"errors", "protocol", "output", "direction", "isolation"},
     "domains": {"errors"},
     "solvers": {"errors"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},

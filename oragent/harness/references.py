@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import yaml
 
+from oragent.direction import Direction
 from oragent.errors import ProblemError
 from oragent.harness.arguments import Arguments
 
@@ -35,7 +36,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
         return {}
     try:
         known: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), LOADER)
-        sign = {"minimize": 1, "maximize": -1}[known["direction"]]
+        sign = -Direction(known["direction"]).sign
         means = {size: float(one["mean"]) for size, one in known["sets"].get(arguments.mode, {}).items()}
     except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError) as fault:
         reason = f"{type(fault).__name__}: {' '.join(str(fault).split())}"

@@ -8,7 +8,8 @@ import pytest
 from oragent.errors import ConfigError
 from oragent.report import load
 from oragent.search.config import build
-from oragent.search.strategies import STRATEGIES, chosen, settled
+from oragent.search.strategies import GROUP, STRATEGIES, chosen, settled
+from oragent.search.strategy import Strategy
 from tests.cli.test_cli import complaint, oragent
 
 HILL = '''"""Climb: change one number of the best program so far."""
@@ -99,6 +100,31 @@ def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
         chosen(build({}, ["strategy.name=annealing"], "test"))
     with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
         chosen(build({}, ["strategy.name=gone.py"], "test"))
+
+
+class Point:
+    """An entry point as a package declares it."""
+
+    def __init__(self, name: str, offered: object) -> None:
+        self.name, self._offered = name, offered
+
+    def load(self) -> object:
+        if isinstance(self._offered, Exception):
+            raise self._offered
+        return self._offered
+
+
+def test_a_package_offers_strategies_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = Strategy(name="mine", round=STRATEGIES["gp"].round, asks_model=False)
+    points = [Point("mine", mine), Point("broken", ImportError("gone")), Point("other", 7)]
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points if group == GROUP else [])
+    assert chosen(build({}, ["strategy.name=mine"], "test")) is mine
+    with pytest.raises(ConfigError, match=r"the entry point 'broken' of oragent\.strategies cannot be loaded"):
+        chosen(build({}, ["strategy.name=broken"], "test"))
+    with pytest.raises(ConfigError, match=r"the entry point 'other' of oragent\.strategies exports a int"):
+        chosen(build({}, ["strategy.name=other"], "test"))
+    with pytest.raises(ConfigError, match="did you mean 'mine'"):
+        chosen(build({}, ["strategy.name=mime"], "test"))
 
 
 def test_options_are_checked_by_the_strategy(hill: Path) -> None:
