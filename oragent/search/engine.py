@@ -7,6 +7,7 @@ that was killed goes on as if it had not been.
 
 import asyncio
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -211,6 +212,15 @@ class Engine:
         except ModelError as problem:
             self.stop(str(problem))
             raise Interrupted(str(problem)) from None
+        except OragentError:
+            raise
+        except Exception as problem:  # a bug of the strategy, which may be somebody's own file
+            where = traceback.extract_tb(problem.__traceback__)[-1]
+            place = f"{where.filename}, line {where.lineno}"
+            what = f"{type(problem).__name__}: {problem}"
+            raise OragentError(
+                f"strategy {self._strategy.name!r} fails in round {run.number}: {what} ({place})"
+            ) from problem
         return run
 
     def _replayed(self, run: Run) -> Run:
