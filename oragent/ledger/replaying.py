@@ -32,13 +32,4 @@ class Replaying:
             where = f" (call {request.key})" if request.key else ""
             raise ModelError(f"the recorded run has no reply to this prompt{where}: it ended here, or went another way")
         self.reworded += 1
-        return Reply(
-            known.text,
-            known.tool_calls,
-            tokens_in=known.tokens_in,
-            tokens_out=known.tokens_out,
-            money=known.money,
-            seconds=known.seconds,
-            model=known.model,
-            retries=known.retries,
-        )
+        return known.reply()

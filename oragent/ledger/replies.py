@@ -76,6 +76,19 @@ class RecordedReply:
             tool_calls=reply.tool_calls,
         )
 
+    def reply(self) -> Reply:
+        """The reply as the model gave it."""
+        return Reply(
+            self.text,
+            self.tool_calls,
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            money=self.money,
+            seconds=self.seconds,
+            model=self.model,
+            retries=self.retries,
+        )
+
     @cached_property
     def _place(self) -> tuple[str, str, int]:
         found = KEY.fullmatch(self.key)

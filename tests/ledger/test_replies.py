@@ -36,6 +36,11 @@ def test_a_reply_is_found_again_only_for_the_same_call_and_prompt(replies: Repli
     assert replies.find(replace(ASKED, temperature=0.6)) is None
 
 
+def test_a_recorded_reply_gives_back_what_the_model_gave() -> None:
+    called = replace(ANSWER, tool_calls=(ToolCall("a", "fix", {"school": "Ortega"}),))
+    assert RecordedReply.of(ASKED, called).reply() == called
+
+
 def test_another_prompt_under_the_same_key_does_not_lose_the_reply_that_was_paid_for(replies: Replies) -> None:
     other = replace(ASKED, messages=(Message("user", "Read."),))
     replies.keep(RecordedReply.of(ASKED, ANSWER), ASKED.digest)
