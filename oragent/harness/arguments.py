@@ -2,15 +2,19 @@
 
 import argparse
 import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 __all__ = ["MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
+ALL = -1  # decisions of an audit
 
 
 def _common() -> argparse.ArgumentParser:
@@ -19,8 +23,30 @@ def _common() -> argparse.ArgumentParser:
     parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
     parser.add_argument("--mode", default="val", help=f"{', '.join(MODES)} (default: val)")
     parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
+    parser.add_argument(
+        "--audit", type=_audit, default=0, metavar="N|all", help="put so many decisions to fresh guests"
+    )
+    parser.add_argument("--heuristic_s", type=_seconds, metavar="X|none", help="CPU seconds of all calls together")
     parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
     return parser
+
+
+def _audit(text: str) -> int:
+    if text == "all":
+        return ALL
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = math.inf if text == "none" else float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
+    return value
 
 
 COMMON = _common()  # once for all evaluations that are forked from a warm process
@@ -37,6 +63,8 @@ class Arguments:
             no search reads).
         sizes: Problem sizes to run: all of the mode, or the one that was asked for.
         candidate: Path of the file with the heuristic to score.
+        audit: Number of decisions to put to fresh guests; -1 for all of them, 0 for no audit.
+        heuristic_s: CPU seconds that all calls of the candidate may take together; None for any.
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
     """
@@ -46,6 +74,8 @@ class Arguments:
     mode: str
     sizes: tuple[int, ...]
     candidate: Path
+    audit: int = 0
+    heuristic_s: float | None = None
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,4 +119,25 @@ def parse_arguments(
     root, prefix = given.root_dir.resolve(), given.file_output_prefix
     raised = frozenset(name for name in own if getattr(given, name))
     picked = {name: getattr(given, name) for name in choices or {}}
-    return Arguments(root, prefix, given.mode, chosen, candidate.resolve(), raised, picked)
+    return Arguments(
+        root,
+        prefix,
+        given.mode,
+        chosen,
+        candidate.resolve(),
+        given.audit,
+        _heuristic_s(given.heuristic_s),
+        raised,
+        picked,
+    )
+
+
+def _heuristic_s(given: float | None) -> float | None:
+    """What was asked for, or what the ``problem.yaml`` beside the script says."""
+    if given is not None:
+        return None if math.isinf(given) else given
+    described = Path(sys.argv[0]).resolve().parent / "problem.yaml"
+    if not described.is_file():
+        return None
+    said = (yaml.safe_load(described.read_text(encoding="utf-8")) or {}).get("heuristic_s")
+    return float(said) if said else None

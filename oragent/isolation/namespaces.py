@@ -21,21 +21,32 @@ PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
-def enter() -> None:
+def enter(kinds: int = ALL) -> None:
     """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of the namespaces to leave.
 
     Raises:
         OSError: if that is not allowed here.
     """
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
-        kernel.unshare(ALL)
+        kernel.unshare(kinds)
     else:
-        user, group = os.geteuid(), os.getegid()
-        kernel.unshare(kernel.CLONE_NEWUSER | ALL)
+        _as_ordinary_user(kinds)
+    if kinds & kernel.CLONE_NEWNS:
+        kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def _as_ordinary_user(kinds: int) -> None:
+    """Enter a user namespace first, in which this user may make the others."""
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.CLONE_NEWUSER | kinds)
+    # The files of a process that hides its memory belong to root: it could not say who it is.
+    with kernel.memory_shown():
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
 
 
 def read_only() -> None:
