@@ -14,6 +14,7 @@ __all__ = ["MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
+SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 ALL = -1  # decisions of an audit
 
 
@@ -126,18 +127,18 @@ def parse_arguments(
         chosen,
         candidate.resolve(),
         given.audit,
-        _heuristic_s(given.heuristic_s),
+        _heuristic_s(given),
         raised,
         picked,
     )
 
 
-def _heuristic_s(given: float | None) -> float | None:
-    """What was asked for, or what the ``problem.yaml`` beside the script says."""
-    if given is not None:
-        return None if math.isinf(given) else given
+def _heuristic_s(given: argparse.Namespace) -> float | None:
+    """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
+    if given.heuristic_s is not None:
+        return None if math.isinf(given.heuristic_s) else float(given.heuristic_s)
     described = Path(sys.argv[0]).resolve().parent / "problem.yaml"
-    if not described.is_file():
+    if given.mode not in SEARCHED or not described.is_file():
         return None
     said = (yaml.safe_load(described.read_text(encoding="utf-8")) or {}).get("heuristic_s")
     return float(said) if said else None
