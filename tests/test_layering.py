@@ -27,7 +27,7 @@ ALLOWED = {
     "files": set(),
     "settings": {"errors"},
     "budget": {"settings"},
-    "programs": {"errors"},
+    "programs": {"errors", "isolation"},
     "llm": VALUES | {"programs"},
     "isolation": set(),
     "sandbox": VALUES | {"isolation"},
