@@ -18,6 +18,7 @@ __all__ = ["pull_code", "pull_json"]
 
 # Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
 TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
+MOST_MENDED = 20  # texts from which trailing commas are taken
 MOST_BRACKETS = 200  # prose has few that open no JSON; the bound keeps a hostile reply cheap
 
 
@@ -130,25 +131,34 @@ def pull_json(text: str) -> Any:
     """
     blocks, outside = fenced_blocks(drop_thoughts(text))
     fenced = sorted((block.text for block in blocks), key=lambda block: not block.lstrip().startswith(("{", "[")))
+    mended = 0
     for part in [*fenced, outside]:
         for bracket in list(re.finditer(r"[{\[]", part))[:MOST_BRACKETS]:
-            found, value = _decoded(part[bracket.start() :])
+            start = part[bracket.start() :]
+            found, value, comma = _decoded(start)
+            if not found and comma and mended < MOST_MENDED:
+                found, value, _ = _decoded(TRAILING_COMMA.sub(lambda match: match[1] or "", start))
+                mended += 1
             if found:
                 return value
     raise ReplyError("the reply holds no JSON; answer with one JSON object or array in a fenced block")
 
 
-def _decoded(text: str) -> tuple[bool, Any]:
-    """Decode the JSON at the start of ``text``, if it is any."""
-    decoder = json.JSONDecoder(strict=False)
-    for attempt in (text, TRAILING_COMMA.sub(lambda match: match[1] or "", text)):
-        try:
-            return True, decoder.raw_decode(attempt)[0]
-        except json.JSONDecodeError as problem:
-            if problem.pos >= len(attempt.rstrip()) or problem.msg.startswith("Unterminated"):
-                raise ReplyError("the JSON in the reply has no end: was the reply cut off?") from None
-        except RecursionError:
-            raise ReplyError("the JSON in the reply is nested too deeply") from None
-        except ValueError:  # a number too long to convert
-            break
-    return False, None
+def _decoded(text: str) -> tuple[bool, Any, bool]:
+    """Decode the JSON at the start of ``text``.
+
+    Returns:
+        Whether there is any, its value, and whether it may be a trailing comma why there is none.
+    """
+    try:
+        return True, json.JSONDecoder(strict=False).raw_decode(text)[0], False
+    except json.JSONDecodeError as problem:
+        if text[problem.pos : problem.pos + 1] in ("]", "}", ","):
+            return False, None, True
+        if problem.pos >= len(text.rstrip()) or problem.msg.startswith("Unterminated"):
+            raise ReplyError("the JSON in the reply has no end: was the reply cut off?") from None
+    except RecursionError:
+        raise ReplyError("the JSON in the reply is nested too deeply") from None
+    except ValueError:  # a number too long to convert
+        pass
+    return False, None, False
