@@ -15,6 +15,7 @@ from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load
+from oragent.programs.inspection import tree
 
 __all__ = ["check"]
 
@@ -65,7 +66,7 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
 
 def _docstring(problem: Problem) -> Finding:
     wanted = problem.signature
-    functions = [node for node in ast.parse(problem.seed).body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in tree(problem.seed).body if isinstance(node, ast.FunctionDef)]
     text = next(ast.get_docstring(node) for node in reversed(functions) if node.name == wanted.function)
     complaint = "" if text else (
         f"{wanted.function} in heuristic.py has no docstring; it is what a language model is shown: say what goes in "

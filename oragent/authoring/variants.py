@@ -7,9 +7,8 @@ import numpy as np
 
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
-from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
-from oragent.programs import syntax
+from oragent.programs.inspection import inspect
 
 __all__ = ["variants"]
 
@@ -61,15 +60,11 @@ def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[int, ...] | No
 
 def _offspring(bench: Bench) -> Iterator[str]:
     """Different programs, each one change away from the seed."""
-    function, rng = bench.problem.about.function, np.random.default_rng(0)
-    seen = {syntax.fingerprint(bench.problem.seed, function)}
+    wanted, rng = bench.problem.signature, np.random.default_rng(0)
+    seen = {inspect(bench.problem.seed, wanted).fingerprint}
     for _ in range(TRIES):
         child = bench.child(rng).source
-        try:
-            syntax.check(child, bench.problem.signature)
-        except CandidateError:
-            continue
-        fingerprint = syntax.fingerprint(child, function)
-        if fingerprint not in seen:
-            seen.add(fingerprint)
+        found = inspect(child, wanted)
+        if not found.problem and found.fingerprint not in seen:
+            seen.add(found.fingerprint)
             yield child

@@ -13,6 +13,7 @@ from tqdm import tqdm
 from oragent.budget import Budget, Spent
 from oragent.direction import Direction
 from oragent.pages.format import count, duration, gain, money
+from oragent.plain import plain
 from oragent.protocol import Status
 from oragent.search.engine import Outcome, Progress
 from oragent.search.folder import RunFolder
@@ -50,7 +51,7 @@ class Bar:
             place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
             origin = progress.candidates[place].origin
             words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
-            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
+            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {plain(origin)}")
         failed = sum(count for status, count in self._ends.items() if status.failed)
         screened = f", {self._ends[Status.SCREENED]} screened" if self._ends[Status.SCREENED] else ""
         self._bar.set_postfix_str(f"best {progress.best.score:.6g}{screened}, {failed} failed", refresh=False)

@@ -14,7 +14,7 @@ from oragent.authoring import contract, scaffold
 from oragent.cli.options import ProblemName, Root, console
 from oragent.evaluation import Job, evaluate
 from oragent.evaluation.problem import Problem, available, find, project
-from oragent.programs import syntax
+from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.sandbox import Limits
 from oragent.search.genetics.breeding import child_of_seed
@@ -45,7 +45,7 @@ def evaluate_candidate(
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
     base = project(root)
     found = find(problem, base)
-    source = syntax.read(candidate, found.signature) if candidate else found.seed
+    source = read(candidate, found.signature) if candidate else found.seed
     if context.args:
         given = {"root_dir": base, "candidate": candidate, "mode": mode, "problem_size": problem_size}
         raise typer.Exit(_by_hand(found, given, context.args))

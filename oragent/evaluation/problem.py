@@ -13,7 +13,8 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent.direction import Direction
 from oragent.errors import ProblemError
-from oragent.programs.syntax import Signature, signature
+from oragent.programs.inspection import signature
+from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
 from oragent.settings import STRICT, explain
 
