@@ -13,6 +13,7 @@ from tqdm import tqdm
 from oragent.budget import Budget, Spent
 from oragent.direction import Direction
 from oragent.pages.format import count, duration, gain, money
+from oragent.plain import plain
 from oragent.protocol import Status
 from oragent.search.engine import Outcome, Progress
 from oragent.search.folder import RunFolder
@@ -41,6 +42,10 @@ class Bar:
 
     def __exit__(self, *exception: object) -> None:
         self._bar.close()
+
+    def tell(self, line: str) -> None:
+        """Show a line above the bar."""
+        self._bar.write(f"note: {plain(line)}")
 
     def __call__(self, progress: Progress) -> None:
         """Show a committed round."""
@@ -71,6 +76,7 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         "seed": f"{progress.seed.score:.6g}",
         "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
         "spent": spending,
+        **({"audited": outcome.audits} if outcome.audits.number else {}),
         "ended": outcome.reason,
         **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.path / "best.py",
