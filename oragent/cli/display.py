@@ -43,6 +43,10 @@ class Bar:
     def __exit__(self, *exception: object) -> None:
         self._bar.close()
 
+    def tell(self, line: str) -> None:
+        """Show a line above the bar."""
+        self._bar.write(f"note: {plain(line)}")
+
     def __call__(self, progress: Progress) -> None:
         """Show a committed round."""
         self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
@@ -72,6 +76,7 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         "seed": f"{progress.seed.score:.6g}",
         "best": f"{progress.best.score:.6g}, {_gained(folder.problem.about.direction, progress)}",
         "spent": spending,
+        **({"audited": outcome.audits} if outcome.audits.number else {}),
         "ended": outcome.reason,
         **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.path / "best.py",

@@ -14,9 +14,11 @@ from oragent.cli.doctor import warning
 from oragent.cli.options import Root, RunPath, Settings, console
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project
+from oragent.pages.format import count
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
+from oragent.search.rebuilding import rebuild
 from oragent.search.strategies import STRATEGIES
 
 __all__ = ["compare_strategies", "resume", "run"]
@@ -60,9 +62,17 @@ def run(
     )
 
 
-def resume(run: RunPath, settings: Settings = None) -> None:
+def resume(
+    run: RunPath,
+    settings: Settings = None,
+    lost: Annotated[
+        bool, typer.Option("--rebuild", help="Its database is lost: begin it anew with the elites that are left.")
+    ] = False,
+) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     folder = reopen(run, settings or [])
+    if lost:
+        console.print(f"a new database, which begins with {count(rebuild(folder), 'program')} that were left")
     _search(folder.config, folder.root, folder.problem, lambda: folder)
 
 
@@ -108,7 +118,7 @@ def _search(
 
     try:
         with Bar(config.budget, problem.about.direction) as bar:
-            outcome = launch(config, root, problem, opening, bar, replay)
+            outcome = launch(config, root, problem, opening, bar, replay, bar.tell)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)

@@ -24,6 +24,12 @@ class Pool:
         self._run = run
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
         self._free = asyncio.Semaphore(workers)
+        self._running = 0
+
+    @property
+    def running(self) -> int:
+        """How many evaluations have begun and not ended."""
+        return self._running
 
     async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None) -> Evaluation:
         """Run one job as soon as a worker is free.
@@ -34,7 +40,11 @@ class Pool:
         """
         async with self._free:
             admit()
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+            self._running += 1
+            try:
+                return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
+            finally:
+                self._running -= 1
 
     def close(self) -> None:
         """Start nothing more; what runs goes on until its runner is closed."""

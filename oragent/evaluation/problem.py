@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from annotated_types import Ge, Gt
@@ -42,6 +42,7 @@ class Description:
         evaluator: Name of the script that scores; any program that prints the result block.
         timeout_s: Seconds that one evaluation may take.
         memory_mb: Address space of each of its processes, in MiB.
+        heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: as many as ``timeout_s`` leaves.
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         primitives: Expressions over the function's arguments that breeding may insert.
@@ -57,6 +58,7 @@ class Description:
     evaluator: str = "eval.py"
     timeout_s: Annotated[float, Gt(0)] = 60.0
     memory_mb: Annotated[int, Ge(64)] = 2048
+    heuristic_s: Annotated[float, Gt(0)] | None = None
     sizes: dict[str, list[int]] = field(default_factory=dict)
     features: tuple[Feature, ...] = ()
     primitives: tuple[str, ...] = ()
@@ -72,10 +74,13 @@ class LimitSettings:
     Attributes:
         timeout_s: Seconds by the clock.
         memory_mb: Address space of each process, in MiB.
+        heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: what the problem says; None lifts that
+            bound, so that the heuristic may take all of ``timeout_s``.
     """
 
     timeout_s: Annotated[float, Gt(0)] | None = None
     memory_mb: Annotated[int, Ge(64)] | None = None
+    heuristic_s: Annotated[float, Gt(0)] | Literal["problem"] | None = "problem"
 
 
 @dataclass(frozen=True)
@@ -103,9 +108,19 @@ class Problem:
         """The script that scores a candidate."""
         return self.folder / self.about.evaluator
 
-    def limits(self, settings: LimitSettings) -> Limits:
-        """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says."""
-        return Limits(settings.timeout_s or self.about.timeout_s, settings.memory_mb or self.about.memory_mb)
+    def limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
+        """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says.
+
+        Args:
+            settings: Settings of a search.
+            patience: Factor on the time, for an evaluation that takes longer than a search's.
+        """
+        seconds = settings.timeout_s or self.about.timeout_s
+        return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
+
+    def heuristic_s(self, settings: LimitSettings) -> float | None:
+        """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
+        return self.about.heuristic_s if settings.heuristic_s == "problem" else settings.heuristic_s
 
 
 def load(folder: Path) -> Problem:

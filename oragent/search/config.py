@@ -79,6 +79,8 @@ class Config:
         cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
             they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
             alone.
+        audit: Number of random decisions by which a program that would lead is audited first, each put to a process
+            that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
@@ -94,6 +96,7 @@ class Config:
     workers: Annotated[int, Ge(0)] = 0
     zygote: bool = True
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
+    audit: Annotated[int, Ge(1)] | None = 300
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)

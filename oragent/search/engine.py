@@ -8,9 +8,11 @@ that was killed goes on as if it had not been.
 import asyncio
 import time
 import traceback
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
+from oragent.search.auditing import Audits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.folder import RunFolder
@@ -30,7 +33,10 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 from oragent.search.strategy import Round, Strategy
 
-__all__ = ["Engine", "Observer", "Outcome", "Progress"]
+__all__ = ["REBUILT", "Engine", "Observer", "Outcome", "Progress"]
+
+REBUILT = "rebuilt"  # the origin of what a lost run had found
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -64,12 +70,14 @@ class Outcome:
         complete: Whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
         progress: Progress of the run when it ended.
         remark: Remark that a person should read beside the reason; empty if there is none.
+        audits: Audits of programs that would have led.
     """
 
     reason: str
     complete: bool
     progress: Progress
     remark: str = ""
+    audits: Audits = field(default_factory=Audits)
 
 
 class Observer(Protocol):
@@ -91,6 +99,8 @@ class Engine:
         model: Model that answers prompts; None where the strategy needs none.
         observer: Callback that is told of every committed round.
         cast: Models for single roles, where those are asked another one.
+        offers: Options that the evaluator has beyond the contract.
+        tell: Callback that gets a line for a person, each once in the life of the run.
     """
 
     def __init__(
@@ -102,11 +112,14 @@ class Engine:
         model: Model | None = None,
         observer: Observer = lambda progress: None,
         cast: Mapping[str, Model] | None = None,
+        offers: frozenset[str] = frozenset(),
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         config, about = folder.config, folder.problem.about
         if not isinstance(strategy, Strategy):
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
+        self._pool, self._herald = pool, tell
         self._settings, self._budget = config.strategy, config.budget
         self._window = config.strategy.window or strategy.window
         self._tending = tending(config, about.direction)
@@ -114,7 +127,7 @@ class Engine:
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
-        scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed)
+        scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
         own = strategy.own(config)
         self._desk = Desk(folder.problem, config, own, store, scoring, model, self._elapsed, cast or {})
         self._learner: Learner | None = model if isinstance(model, Learner) else None
@@ -129,22 +142,34 @@ class Engine:
         self._idle_rounds = 0
         self._latest = ""
         self._end: tuple[str, bool] | None = None
+        self._aborted = asyncio.Event()
+
+    @property
+    def under_way(self) -> tuple[int, int]:
+        """Numbers of evaluations and of model calls that have begun and not ended."""
+        return self._pool.running, self._desk.asking
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
         self._desk.stopped = True
         self._finish(reason, complete=False)
 
+    def abort(self) -> None:
+        """End at once: what is being evaluated or asked is given up, and what has ended is kept."""
+        self.stop()
+        self._aborted.set()
+
     async def run(self) -> Outcome:
         """Search until the end.
 
         Raises:
             ProblemError: if the problem's own seed fails, with the seed's error.
+            Interrupted: if it is ended before the seed has a score.
             StoreError: if the run's folder cannot be written.
         """
         self._store.note("end", "")  # not yet, or not any more
-        progress = await self._score_seed()
         flying: dict[int, asyncio.Task[Run]] = {}
+        progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
         upcoming = 1
         try:
             while True:
@@ -155,15 +180,42 @@ class Engine:
                 if not flying:
                     break
                 number = min(flying)
-                progress = self._commit(number, await flying.pop(number))
+                progress = self._commit(number, await self._unless_aborted(flying.pop(number)))
         except Interrupted:
             # Not committed: a resumed run does this round again, with what was paid for at hand.
-            await asyncio.gather(*flying.values(), return_exceptions=True)
+            await self._settled(flying.values())
         finally:
             for task in flying.values():
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
         return self._outcome(progress)
+
+    async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
+        """What a task returns or raises; once the run is aborted, the task is given up.
+
+        Raises:
+            Interrupted: if it is.
+        """
+        await self._settled([task])
+        if not task.done():
+            task.cancel()
+            raise Interrupted(self._end[0] if self._end else "ended at once")
+        return task.result()
+
+    async def _settled(self, tasks: Iterable[asyncio.Task[Any]]) -> None:
+        """Wait until all of them have ended, or the run is aborted."""
+        aborted = asyncio.create_task(self._aborted.wait())
+        left = set(tasks)
+        try:
+            while left and not aborted.done():
+                done, _ = await asyncio.wait({*left, aborted}, return_when=asyncio.FIRST_COMPLETED)
+                left -= done
+        except asyncio.CancelledError:
+            for task in left:
+                task.cancel()
+            raise
+        finally:
+            aborted.cancel()
 
     async def _score_seed(self) -> Progress:
         run = self._opened(0, 1)
@@ -174,9 +226,17 @@ class Engine:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
+            await self._found(run)
         else:
             run = self._replayed(run)
         return self._commit(0, run)
+
+    async def _found(self, run: Run) -> None:
+        """Score the programs that a rebuilt run begins with, beside the seed, spread over the islands."""
+        founders = self._store.founders()
+        works = [partial(_refounded, source=source) for source in founders]
+        with suppress(BudgetExhausted):
+            await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
     def _may_begin(self) -> bool:
         """Whether anything is left to pay another round with, beside those in flight."""
@@ -308,7 +368,15 @@ class Engine:
         reason, complete = self._end or ("ended", False)
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
-        return Outcome(reason, complete, progress)
+        return Outcome(reason, complete, progress, audits=self._store.audits())
+
+    def _tell(self, line: str) -> None:
+        if self._store.remark(line):
+            self._herald(line)
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
+
+
+async def _refounded(run: Run, source: str) -> None:
+    await run.evaluate(source, (), REBUILT)

@@ -1,9 +1,13 @@
 """A run's folder: what it holds, and how a run is begun and found again."""
 
+import fcntl
 import hashlib
 import os
+import platform
+import shlex
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -14,14 +18,18 @@ import yaml
 from oragent import __version__, files
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
+from oragent.plain import plain
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
+from oragent.search.store import Store, is_blank
 from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
 __all__ = ["RunFolder", "begin", "reopen"]
 
+LOCK = "run.lock"
+HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
 CHANGEABLE = ("budget", "workers", "zygote", "model", "models", "ensemble")
 
@@ -46,6 +54,56 @@ class RunFolder:
     def database(self) -> Path:
         """Path of the database."""
         return self.path / "run.db"
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep the run to this process, as two engines on one database would tear it.
+
+        The kernel drops the lock when the process ends, however it ends.
+
+        Raises:
+            StoreError: if another process has it, naming that.
+        """
+        with (self.path / LOCK).open("a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                holder = plain(file.read(HOLDER_CHARACTERS).strip()) or "another process"
+                raise StoreError(f"{holder} searches in {self.path}: wait until it ends, or end it") from None
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {platform.node()}, since {datetime.now():%Y-%m-%d %H:%M:%S},\n")
+            file.flush()
+            yield
+
+    def opened(self) -> Store:
+        """Open the database, to go on with it.
+
+        Raises:
+            StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
+                go on would begin anew over them.
+        """
+        if found := self.found_elites():
+            self._expect_rounds(found)
+        return Store(self.database)
+
+    def _expect_rounds(self, found: Sequence[Path]) -> None:
+        left = f"make a new one of the {len(found)} programs that are left, which are scored again: oragent resume"
+        remedy = f"{left} --rebuild {shlex.quote(str(self.path))}"
+        try:
+            blank = is_blank(self.database)
+        except StoreError as problem:
+            raise StoreError(f"{problem}, or {remedy}") from None
+        if blank:
+            what = "is empty" if self.database.is_file() else "is gone"
+            raise StoreError(
+                f"{self.database} {what}, and elites of the run are not: restore it from a copy, or {remedy}"
+            )
+
+    def found_elites(self) -> list[Path]:
+        """The programs that a run leaves beside its database: its elites, and its best."""
+        files = [*sorted((self.path / "candidates").glob("*/heuristic.py")), self.path / "best.py"]
+        return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite) -> None:
         """Replace ``best.py`` in one step, so that whoever imports it never sees half a file."""
@@ -123,7 +181,8 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
         raise ProblemError(f"{changed} changed since this run began; begin a new run")
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
-        _describe(run)
+        with run.locked():
+            _describe(run)
     return run
 
 

@@ -1,17 +1,21 @@
 """Put a search together and see it through: model, store, pool, engine; from the command line also Ctrl-C."""
 
 import asyncio
+import json
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import SecretStr
+from tqdm import tqdm
 
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Runner
+from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
@@ -30,6 +34,7 @@ from oragent.search.strategy import Strategy
 __all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
+Tell = Callable[[str], None]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
@@ -55,6 +60,7 @@ def launch(
     open_folder: Callable[[], RunFolder],
     observer: Observer,
     replay: Path | None = None,
+    tell: Tell = lambda line: None,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -65,12 +71,13 @@ def launch(
         open_folder: begins or reopens the run; called once the model has answered, so that a wrong key leaves nothing.
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
+        tell: gets a line for a person, as soon as there is one.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c))
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell))
 
 
 async def search(
@@ -83,6 +90,7 @@ async def search(
     *,
     steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
     given: Given | None = None,
+    tell: Tell = lambda line: None,
 ) -> Outcome:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
@@ -95,6 +103,7 @@ async def search(
         replay: the database of a run whose replies are taken, as for ``launch``.
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
         given: what the caller has instead of names in the configuration.
+        tell: gets a line for a person, as for ``launch``.
 
     Raises:
         OragentError, OSError: as for ``launch``.
@@ -105,20 +114,31 @@ async def search(
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
-            with Store(folder.database) as store:
+            with folder.locked(), folder.opened() as store:
                 recorded = Replaying(store.replies)
                 if replay:
                     store.replies.take_over(replay)
                     model = recorded
                 pool = Pool(config.cores, runner)
                 strategy = given.strategy or chosen(folder.config)
-                engine = Engine(folder, store, pool, strategy, model, observer, cast)
                 try:
+                    offers = await _offers(folder, store, pool)
+                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell)
                     with steering(engine):
                         outcome = await engine.run()
                 finally:
                     pool.close()
                 return replace(outcome, remark=_reworded(recorded.reworded))
+
+
+async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:
+    """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
+    known = store.meta("offers")
+    if known is None:
+        asked = question(folder.problem, folder.root, folder.config.limits)
+        known = json.dumps(sorted(offered(await pool.evaluate(asked)) if asked else ()))
+        store.note("offers", known)
+    return frozenset(json.loads(known))
 
 
 def _reworded(count: int) -> str:
@@ -139,16 +159,27 @@ def _ctrl_c(engine: Engine) -> Iterator[None]:
 
 
 class _Interrupt:
-    """The first Ctrl-C lets what is being evaluated end; the second ends everything at once."""
+    """The first Ctrl-C lets what is under way end, the second ends that too, the third waits for nothing at all."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._count = engine, 0
 
     def __call__(self) -> None:
         self._count += 1
-        if self._count > 1:
+        if self._count == 1:
+            self._engine.stop(STOPPED)
+            told = f"{_ending(*self._engine.under_way)}, once more to end now"
+            tqdm.write(told, file=sys.stderr)  # above a progress bar, where there is one
+        elif self._count == 2:
+            self._engine.abort()
+        else:
             os._exit(130)
-        self._engine.stop(STOPPED)
+
+
+def _ending(evaluations: int, calls: int) -> str:
+    numbers = (evaluations, "evaluation"), (calls, "model call")
+    parts = [f"{number} {noun}{'s' if number > 1 else ''}" for number, noun in numbers if number]
+    return f"ending {' and '.join(parts) or 'the run'}"
 
 
 @asynccontextmanager

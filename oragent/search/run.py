@@ -41,6 +41,7 @@ class Desk:
         committed: Number of the round in which each program was first committed, by its fingerprint.
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
         stopped: Whether nothing new may begin.
+        asking: Number of model calls under way.
     """
 
     problem: Problem
@@ -54,6 +55,7 @@ class Desk:
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
     stopped: bool = False
+    asking: int = 0
 
     @property
     def replies(self) -> Replies:
@@ -286,7 +288,11 @@ class Run:
             ModelError: if the endpoint cannot be used.
             Interrupted: if the run is being stopped.
         """
-        return await self.case.ask(role, messages, temperature)
+        self.desk.asking += 1
+        try:
+            return await self.case.ask(role, messages, temperature)
+        finally:
+            self.desk.asking -= 1
 
     async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
         """Score a program, or take the score of an equal one.

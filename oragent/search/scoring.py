@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
+from oragent.evaluation.offers import AUDIT, HEURISTIC_S, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import inspect, vouched
+from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.search.archive import Archive
+from oragent.search.auditing import found_out, name_of_audit, name_of_found_out, would_lead
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.novelty import too_near
 from oragent.search.store import Store
 
 __all__ = ["Scoring", "Seen"]
+
+AUDIT_PATIENCE = 10  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
 
 
 @dataclass(frozen=True)
@@ -47,14 +52,30 @@ class Scoring:
         store: Database of the run.
         pool: Pool in which evaluations run.
         clock: Clock of the run's own time, in seconds.
+        offers: Options that the evaluator has beyond the contract.
+        tell: Function that tells a person something, once however often it is called with it.
     """
 
     def __init__(
-        self, problem: Problem, root: Path, config: Config, store: Store, pool: Pool, clock: Callable[[], float]
+        self,
+        problem: Problem,
+        root: Path,
+        config: Config,
+        store: Store,
+        pool: Pool,
+        clock: Callable[[], float],
+        offers: frozenset[str] = frozenset(),
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._problem, self._root, self._config = problem, root, config
-        self._store, self._pool, self._clock = store, pool, clock
+        self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
+        self._options = options(problem, config.limits, offers)
+        self._audits = AUDIT in offers and config.audit is not None
+        if config.audit is not None and AUDIT not in offers:
+            tell(missing(AUDIT))
+        if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
+            tell(missing(HEURISTIC_S))
         self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
 
     def fingerprint(self, source: str) -> str:
@@ -81,14 +102,35 @@ class Scoring:
         found = inspect(source, wanted) if vouched(source) else await asyncio.to_thread(inspect, source, wanted)
         if found.problem:
             return self.reject(source, found.problem)
+        caught = name_of_found_out(found.fingerprint)
+        if seen.knows(caught) and (before := self._store.evaluation(caught)):
+            return caught, before
         known = seen.knows(found.fingerprint)
         if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
         quantile = self._config.cascade
         if quantile is None or known:
-            return found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
-        return await self._in_stages(found.fingerprint, source, quantile, seen)
+            fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
+        else:
+            fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
+        return await self._audited(fingerprint, source, evaluation, seen)
+
+    async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
+        """Let nobody lead whose decisions are not those of a function of its arguments."""
+        if not would_lead(source, full, seen.archive):
+            return fingerprint, full
+        chance = unseeded(source)
+        if chance:
+            self._tell(f"a candidate that would lead is random by itself: {chance}")
+        if not self._audits:
+            return fingerprint, full
+        audit = await self._evaluated(name_of_audit(fingerprint), source, seen, audit=self._config.audit)
+        rejected = found_out(full, audit, chance)
+        if rejected is None:
+            return fingerprint, full
+        name = name_of_found_out(fingerprint)
+        return name, self._kept(name, rejected)
 
     async def _in_stages(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
@@ -102,18 +144,25 @@ class Scoring:
         full = await self._evaluated(fingerprint, source, seen)
         return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
 
-    async def _evaluated(self, name: str, source: str, seen: Seen, mode: str | None = None) -> Evaluation:
+    async def _evaluated(
+        self, name: str, source: str, seen: Seen, mode: str | None = None, audit: int | None = None
+    ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
         known = self._store.evaluation(name)
         if known is not None:
             return known
         if name not in self._flying:
-            self._flying[name] = asyncio.create_task(self._fly(name, source, seen, mode))
+            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit), seen))
         return await asyncio.shield(self._flying[name])
 
-    async def _fly(self, name: str, source: str, seen: Seen, mode: str | None) -> Evaluation:
-        size = self._config.problem_size
-        job = Job(self._problem.evaluator, source, self._root, self._limits, mode, size)
+    def _job(self, source: str, mode: str | None, audit: int | None) -> Job:
+        limits, size, arguments = self._limits, self._config.problem_size, self._options
+        if audit is not None:
+            limits = self._problem.limits(self._config.limits, AUDIT_PATIENCE)
+            arguments = (*arguments, f"{AUDIT}={audit}")
+        return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
+
+    async def _fly(self, name: str, job: Job, seen: Seen) -> Evaluation:
         try:
             return self._kept(name, await self._pool.evaluate(job, seen.admit))
         finally:

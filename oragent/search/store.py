@@ -17,9 +17,10 @@ from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, Replies, migrate_replies
 from oragent.protocol import Status
+from oragent.search.auditing import AUDITS, Audits, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 
-__all__ = ["Note", "Store"]
+__all__ = ["Note", "Store", "is_blank"]
 
 SCHEMA = f"""
 {REPLIES}CREATE TABLE IF NOT EXISTS evaluations (
@@ -102,6 +103,38 @@ class Store:
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
         self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
 
+    def audits(self) -> Audits:
+        """What the run's audits took so far, those of rounds that are not committed yet among them."""
+        total = self._db.row("SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE wall_s > 0")
+        rows = self._db.rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
+        failed = [row for row in rows if self._found_out(row["fingerprint"].removeprefix(AUDITS))]
+        cpu_s = sum(row["cpu_s"] for row in rows)
+        return Audits(len(rows), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
+
+    def _found_out(self, fingerprint: str) -> bool:
+        name = name_of_found_out(fingerprint)
+        return self._db.row("SELECT 1 FROM evaluations WHERE fingerprint = ?", name) is not None
+
+    def founders(self) -> list[str]:
+        """Texts of the programs that a rebuilt run begins with beside its seed."""
+        return list(json.loads(self.meta("founders") or "[]"))
+
+    def found(self, sources: Sequence[str]) -> None:
+        """Write down with which programs a rebuilt run begins."""
+        self.note("founders", json.dumps(list(sources)))
+
+    def remarks(self) -> list[str]:
+        """What a person was told of the run, each line once, in order."""
+        return list(json.loads(self.meta("remarks") or "[]"))
+
+    def remark(self, line: str) -> bool:
+        """Write down what a person is told; whether it was new."""
+        told = self.remarks()
+        if line in told:
+            return False
+        self.note("remarks", json.dumps([*told, line]))
+        return True
+
     def commit(
         self,
         number: int,
@@ -150,6 +183,14 @@ class Store:
         """All notes of committed rounds, in their order."""
         rows = self._db.rows("SELECT * FROM notes ORDER BY round, number")
         return [Note(row["round"], row["kind"], row["text"]) for row in rows]
+
+
+def is_blank(path: Path) -> bool:
+    """Whether nothing was ever committed to a database: it is missing, empty, or without tables."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return True
+    with Database(path, "", None, readonly=True) as database:
+        return database.row("SELECT 1 FROM sqlite_master WHERE name = 'rounds'") is None
 
 
 def _dumps(metrics: dict[str, Any]) -> str:

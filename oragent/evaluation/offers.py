@@ -1,0 +1,71 @@
+"""What an evaluator offers beyond the contract, as its own ``--help`` says: audits, fresh sets, bounded heuristics."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.problem import LimitSettings, Problem
+
+__all__ = ["AUDIT", "FRESH_SEED", "HEURISTIC_S", "ask", "missing", "offered", "options", "question"]
+
+AUDIT = "--audit"  # =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
+FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
+HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
+OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
+LACKS = {
+    AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
+    FRESH_SEED: "there is no set that no candidate can have foreseen",
+    HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
+}
+
+
+def question(problem: Problem, root: Path, settings: LimitSettings) -> Job | None:
+    """The evaluator asked for its help; None where its text leaves no doubt that it offers nothing.
+
+    One that knows no ``--help`` scores the seed instead, which is no answer.
+    """
+    text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
+    if not any(word in text for word in ("oragent", *(option.removeprefix("--") for option in LACKS))):
+        return None
+    return Job(problem.evaluator, problem.seed, root, problem.limits(settings), arguments=("--help",))
+
+
+def offered(ended: Evaluation) -> frozenset[str]:
+    """The options that the answer to ``question`` names."""
+    return frozenset() if ended.score is not None else frozenset(OPTION.findall(ended.output))
+
+
+def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> frozenset[str]:
+    """What an evaluator offers.
+
+    Args:
+        problem: Problem that it belongs to.
+        root: Root of the project.
+        run: Function that runs a job.
+
+    Raises:
+        SandboxError, OSError: as ``run`` does.
+    """
+    asked = question(problem, root, LimitSettings())
+    return offered(run(asked)) if asked else frozenset()
+
+
+def options(
+    problem: Problem, settings: LimitSettings, offers: frozenset[str], *, patience: float = 1.0
+) -> tuple[str, ...]:
+    """The arguments by which an evaluator that offers it learns how long its heuristic may take.
+
+    Args:
+        problem: Problem of the evaluator.
+        settings: Bounds of one evaluation.
+        offers: Options that the evaluator has.
+        patience: Factor on the bound, for a set that takes longer.
+    """
+    bound = problem.heuristic_s(settings)
+    return (f"{HEURISTIC_S}={patience * bound:g}",) if bound is not None and HEURISTIC_S in offers else ()
+
+
+def missing(option: str) -> str:
+    """One line that says what follows where an evaluator does not offer an option."""
+    return f"this evaluator has no {option}: {LACKS[option]}"

@@ -1,0 +1,93 @@
+"""Where a program's text takes chance or the clock from, so that its answers are not those of a function."""
+
+import ast
+
+from oragent.errors import CandidateError
+from oragent.programs.syntax import parse
+
+__all__ = ["unseeded"]
+
+SEEDABLE = {  # random from call to call where they get no seed
+    "numpy.random.default_rng": "np.random.default_rng(0)",
+    "numpy.random.RandomState": "np.random.RandomState(0)",
+    "numpy.random.SeedSequence": "np.random.SeedSequence(0)",
+    "numpy.random.PCG64": "np.random.PCG64(0)",
+    "numpy.random.MT19937": "np.random.MT19937(0)",
+    "numpy.random.Philox": "np.random.Philox(0)",
+    "numpy.random.SFC64": "np.random.SFC64(0)",
+    "numpy.random.seed": "np.random.seed(0)",
+    "random.Random": "random.Random(0)",
+    "random.seed": "random.seed(0)",
+}
+ENTROPY = {"random.SystemRandom", "os.urandom", "os.getrandom", "uuid.uuid1", "uuid.uuid4", "secrets", "torch.seed"}
+CLOCKS = {
+    *(f"time.{name}{unit}" for name in ("time", "monotonic", "perf_counter", "process_time") for unit in ("", "_ns")),
+    *("time.thread_time", "time.clock_gettime", "time.localtime", "time.gmtime"),
+    *("datetime.datetime.now", "datetime.datetime.utcnow", "datetime.datetime.today", "datetime.date.today"),
+}
+GENERATOR = "np.random.default_rng(0)"
+
+
+def unseeded(source: str) -> str:
+    """Where a program draws numbers anew in each process, or reads the clock, and what to write in its place.
+
+    It reads the text alone, so it misses what is hidden well, and never runs anything.
+
+    Returns:
+        One line, such as ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where
+        nothing was found, or the text is no program.
+    """
+    try:
+        tree = parse(source)
+    except CandidateError:
+        return ""
+    known = _imported(tree)
+    found = [told for node in ast.walk(tree) if (told := _chance(node, known))]
+    return min(found)[1] if found else ""
+
+
+def _imported(tree: ast.AST) -> dict[str, str]:
+    """Full names of what the program's own names stand for."""
+    known: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                known[alias.asname or alias.name.partition(".")[0]] = (
+                    alias.name if alias.asname else alias.name.partition(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return known
+
+
+def _chance(node: ast.AST, known: dict[str, str]) -> tuple[int, str] | None:
+    """The line of a source of chance, and what is to be said of it."""
+    if isinstance(node, ast.Call):
+        name = _full(node.func, known)
+        given = [one for one in (*node.args, *(word.value for word in node.keywords)) if not _is_none(one)]
+        if name in SEEDABLE and not given:
+            told = f"{ast.unparse(node.func)[:60]}() in line {node.lineno} has no seed: write {SEEDABLE[name]}"
+            return node.lineno, told
+    elif isinstance(node, ast.Attribute | ast.Name) and isinstance(node.ctx, ast.Load):
+        name = _full(node, known)
+        told = f"{ast.unparse(node)[:60]} in line {node.lineno}"
+        if name in ENTROPY or name.partition(".")[0] == "secrets":
+            return node.lineno, f"{told} is random in each process: draw from {GENERATOR}"
+        if name in CLOCKS:
+            return node.lineno, f"{told} reads the clock: let the answer depend on the arguments alone"
+    return None
+
+
+def _full(node: ast.AST, known: dict[str, str]) -> str:
+    """The full name of a dotted name; empty for any other expression, and for names of the program's own."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id not in known:
+        return ""
+    return ".".join([known[node.id], *reversed(parts)])
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None

@@ -1,0 +1,90 @@
+"""Audits: who would lead is evaluated again, with decisions put to guests that know one call's arguments alone.
+
+A loop beside the candidate shows it the whole instance, so a program may decide by what it must not know. Who would
+become champion by the archive that its round sees is audited before it counts; the best that a round sees never gets
+worse, so everyone who leads has been audited, at any number of workers.
+"""
+
+import hashlib
+import math
+from dataclasses import dataclass, replace
+
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
+from oragent.search.archive import Archive
+from oragent.search.candidate import Elite
+
+__all__ = ["AUDITS", "Audits", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
+
+AUDITS = "audit "  # how names of audits begin in the store
+SAME = 1e-9  # relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
+
+
+@dataclass(frozen=True)
+class Audits:
+    """What a run's audits took.
+
+    Attributes:
+        number: Number of programs that were audited.
+        failed: Number of those that were rejected for it.
+        cpu_s: CPU seconds of the audits.
+        all_cpu_s: CPU seconds of all evaluations, the audits among them.
+    """
+
+    number: int = 0
+    failed: int = 0
+    cpu_s: float = 0.0
+    all_cpu_s: float = 0.0
+
+    @property
+    def share(self) -> float:
+        """Share of the CPU time that went into audits, in [0, 1]."""
+        return self.cpu_s / self.all_cpu_s if self.all_cpu_s > 0 else 0.0
+
+    def __str__(self) -> str:
+        programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
+        failed = f"{self.failed:,} of them rejected" if self.failed else "none rejected"
+        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time"
+
+
+def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
+    """Whether a program would become the best of an archive."""
+    if evaluation.score is None:
+        return False
+    challenger = Elite(id="", source=source, score=evaluation.score, features=evaluation.features, metrics={})
+    return archive.best is None or archive.beats(challenger, archive.best)
+
+
+def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation | None:
+    """What becomes of a program by its audit.
+
+    Args:
+        full: Evaluation that gave it its score.
+        audit: The same again, with decisions put to guests of their own.
+        hint: Remark on what may be the reason; empty without one.
+
+    Returns:
+        The evaluation as a rejected one, with the reason; None where the audit has found nothing.
+    """
+    if audit.status is Status.OK:
+        if math.isclose(audit.score or 0.0, full.score or 0.0, rel_tol=SAME):
+            return None
+        why = f"it got {full.score!r} first, and {audit.score!r} when it was evaluated again"
+    elif audit.status is Status.REJECTED:
+        why = audit.message
+    else:
+        why = f"the audit ended as {audit.status}: {audit.message}"
+    told = f"audited, as it would have led: {why}{f'; {hint}' if hint else ''}"
+    return replace(
+        full, status=Status.REJECTED, score=None, features=None, message=told[:1000], traceback=audit.traceback
+    )
+
+
+def name_of_audit(fingerprint: str) -> str:
+    """Key under which the audit of a program is kept."""
+    return f"{AUDITS}{fingerprint}"
+
+
+def name_of_found_out(fingerprint: str) -> str:
+    """The fingerprint of a candidate that an audit rejected: to a round that has not seen that, it may not lead."""
+    return hashlib.sha256(f"found out {fingerprint}".encode()).hexdigest()

@@ -1,0 +1,236 @@
+"""Nobody leads a run whose decisions are not those of a function of its arguments, however the run is scheduled."""
+
+import asyncio
+import random
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from oragent.errors import ProblemError
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.pool import Pool
+from oragent.protocol import Status
+from oragent.search.auditing import Audits, found_out, would_lead
+from oragent.search.config import tending
+from oragent.search.engine import Engine, Outcome
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.history import replay
+from oragent.search.run import Run
+from oragent.search.scoring import AUDIT_PATIENCE
+from oragent.search.selection import parents
+from oragent.search.store import Store
+from tests.search.test_engine import history, scored
+
+OFFERS = frozenset({"--audit"})
+REASON = "decision 7 of the loop is not what the function says on its own"
+
+
+class Auditor:
+    """Evaluations of the toy problem; whoever has ``cheat`` in the text passes all but an audit."""
+
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []
+
+    def __call__(self, job: Job) -> Evaluation:
+        threading.Event().wait(random.random() / 100)
+        self.jobs.append(job)
+        if job.arguments and "cheat" in job.source:
+            return Evaluation(Status.REJECTED, message=REASON, wall_s=0.001, cpu_s=2.0)
+        return replace(scored(job), cpu_s=2.0 if job.arguments else 3.0)
+
+    @property
+    def audited(self) -> list[Job]:
+        return [job for job in self.jobs if job.arguments]
+
+
+def search(
+    folder: RunFolder, strategy: Any, run: Any, *, workers: int = 2, offers: frozenset[str] = OFFERS, **more: Any
+) -> Outcome:
+    pool = Pool(workers, run)
+    with Store(folder.database) as store:
+        try:
+            return asyncio.run(Engine(folder, store, pool, strategy, offers=offers, **more).run())
+        finally:
+            pool.close()
+
+
+async def climb(run: Run) -> None:
+    """Change the parent's number; every other program cheats."""
+    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    number = int(run.rng.integers(300))
+    cheat = "  # noqa\n    cheat = 1" if number % 2 else ""
+    await run.evaluate(f"def guess(x):{cheat}\n    return {number} - {parent.score} / 7\n", [parent.id], "climb")
+
+
+def records(folder: RunFolder) -> list[Any]:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+def test_whoever_led_was_audited_and_no_cheat_ever_led(begun) -> None:
+    folder, auditor = begun("budget.evaluations=60"), Auditor()
+    leaders = []
+    outcome = search(folder, climb, auditor, observer=lambda progress: leaders.append(progress.best.source))
+    assert len(set(leaders)) > 2
+    assert not any("cheat" in source for source in leaders)
+    assert "cheat" not in (folder.path / "best.py").read_text()
+    assert {job.source for job in auditor.audited} >= set(leaders)
+    caught = [one.candidate for one in records(folder) if one.candidate.evaluation.status is Status.REJECTED]
+    assert caught
+    for candidate in caught:
+        assert candidate.evaluation.message == f"audited, as it would have led: {REASON}"
+        assert candidate.evaluation.score is None
+    assert outcome.audits.number == len(auditor.audited)
+    assert outcome.audits.failed == len({one.fingerprint for one in caught})
+
+
+def test_only_who_would_lead_is_audited_and_once(begun) -> None:
+    folder, auditor = begun("budget.evaluations=40", "strategy.window=1"), Auditor()
+    search(folder, climb, auditor, workers=1)
+    ordered, usual = records(folder), folder.problem.limits(folder.config.limits)
+    expected = []
+    for at, record in enumerate(ordered):
+        archive = replay(tending(folder.config, folder.problem.about.direction), ordered[:at], at)
+        full = scored(Job(folder.problem.evaluator, record.source, folder.root, usual))
+        if would_lead(record.source, full, archive):
+            expected.append(record.source)
+    assert [job.source for job in auditor.audited] == expected
+    assert all(job.arguments == ("--audit=300",) for job in auditor.audited)
+    assert {job.limits for job in auditor.audited} == {folder.problem.limits(folder.config.limits, AUDIT_PATIENCE)}
+    assert {job.limits for job in auditor.jobs if not job.arguments} == {usual}
+
+
+def test_audits_find_the_same_at_any_number_of_workers(begun) -> None:
+    runs = []
+    for workers in (1, 2, 8):
+        folder = begun("budget.evaluations=50", "seed=4")
+        outcome = search(folder, climb, Auditor(), workers=workers)
+        runs.append((history(folder), outcome.audits))
+    assert runs[0] == runs[1] == runs[2]
+
+
+def test_a_resumed_run_audits_nobody_twice_and_finds_the_same(begun) -> None:
+    whole, broken = begun("budget.evaluations=40"), begun("budget.evaluations=40")
+    search(whole, climb, Auditor())
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations >= 15:
+            raise Killed
+
+    first, second = Auditor(), Auditor()
+    with pytest.raises(Killed):
+        search(broken, climb, first, observer=kill)
+    search(reopen(broken.path), climb, second)
+    assert history(whole) == history(broken)
+    assert not {job.source for job in first.audited} & {job.source for job in second.audited}
+
+
+def test_audit_null_audits_nobody_and_says_nothing(begun) -> None:
+    folder, auditor, told = begun("budget.evaluations=20", "audit=null"), Auditor(), []
+    outcome = search(folder, climb, auditor, tell=told.append)
+    assert not auditor.audited
+    assert outcome.audits.number == 0
+    assert told == []
+    search(begun("budget.evaluations=5", "audit=null"), climb, auditor, offers=frozenset(), tell=told.append)
+    assert told == []
+
+
+def test_an_evaluator_without_audits_is_told_of_once_in_the_life_of_a_run(begun) -> None:
+    folder, told = begun("budget.evaluations=5"), []
+    search(folder, climb, Auditor(), offers=frozenset(), tell=told.append)
+    assert [line.partition(":")[0] for line in told] == ["this evaluator has no --audit"]
+    search(reopen(folder.path, ["budget.evaluations=10"]), climb, Auditor(), offers=frozenset(), tell=told.append)
+    assert len(told) == 1
+    with Store(folder.database, readonly=True) as store:
+        assert store.remarks() == told
+
+
+def test_in_a_cascade_only_full_scores_are_audited(begun) -> None:
+    folder, auditor = begun("budget.evaluations=40", "cascade=0.5"), Auditor()
+    search(folder, climb, auditor)
+    assert auditor.audited
+    assert {job.mode for job in auditor.audited} == {None}
+    assert "train" in {job.mode for job in auditor.jobs}
+
+
+def test_a_cheat_that_a_round_knows_of_is_not_scored_again(begun) -> None:
+    async def insist(run: Run) -> None:
+        for name in ("y", "z"):  # equal programs
+            await run.evaluate(f"def guess(x):\n    cheat = {name} = 100\n    return cheat\n", [], "insist")
+
+    folder, auditor = begun("strategy.patience=4"), Auditor()
+    outcome = search(folder, insist, auditor)
+    assert outcome.progress.best is not None
+    assert outcome.progress.best.id == "0.0"
+    assert len([job for job in auditor.jobs if "cheat" in job.source]) == 2  # one evaluation, one audit
+    assert outcome.progress.spent.evaluations == 2
+    assert {record.placed for record in records(folder)[1:]} == {""}
+
+
+def test_a_seed_that_fails_its_audit_ends_the_run_with_the_reason(begun, toy) -> None:
+    (toy / "heuristic.py").write_text("def guess(x):\n    cheat = 1\n    return x * 2.0\n")
+    with pytest.raises(ProblemError, match=f"the seed heuristic of toy fails: rejected: audited.*{REASON}"):
+        search(begun(), climb, Auditor())
+
+
+def test_a_random_leader_is_rejected_and_where_its_chance_comes_from_is_told(begun) -> None:
+    told: list[str] = []
+
+    def chancy(job: Job) -> Evaluation:
+        found = scored(replace(job, source=job.source.replace("__import__('os').urandom(1)[0]", "3")))
+        off = 0.25 if job.arguments and "default_rng" in job.source else 0.0
+        return replace(found, score=None if found.score is None else found.score + off)
+
+    async def draw(run: Run) -> None:
+        source = "import numpy as np\ndef guess(x):\n    np.random.default_rng()\n    return 100\n"
+        await run.evaluate(source, [], "draw")
+
+    folder = begun("budget.evaluations=2", "strategy.patience=2")
+    outcome = search(folder, draw, chancy, tell=told.append)
+    assert outcome.progress.best.id == "0.0"
+    message = records(folder)[1].candidate.evaluation.message
+    assert "it got 0.0 first, and 0.25 when it was evaluated again" in message
+    assert "np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)" in message
+    assert [line for line in told if "random by itself" in line]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize(
+    ("audit", "expected"),
+    [
+        (Evaluation(Status.OK, 3.0, (1,)), ""),
+        (Evaluation(Status.OK, 3.0 + 1e-12, (1,)), ""),
+        (Evaluation(Status.OK, 4.0, (1,)), "it got 3.0 first, and 4.0 when it was evaluated again"),
+        (Evaluation(Status.REJECTED, message="decision 2 differs"), "decision 2 differs"),
+        (
+            Evaluation(Status.TIMEOUT, message="no result within 9 s"),
+            "the audit ended as timeout: no result within 9 s",
+        ),
+    ],
+)
+def test_what_an_audit_means(audit: Evaluation, expected: str) -> None:
+    full = Evaluation(Status.OK, 3.0, (1,), {"figure": 1}, wall_s=2.0)
+    rejected = found_out(full, audit, "a hint")
+    if not expected:
+        assert rejected is None
+    else:
+        assert rejected is not None
+        assert (rejected.status, rejected.score, rejected.features) == (Status.REJECTED, None, None)
+        assert rejected.message == f"audited, as it would have led: {expected}; a hint"
+        assert rejected.ran
+
+
+def test_the_cost_of_audits_is_counted(begun) -> None:
+    folder, auditor = begun("budget.evaluations=30"), Auditor()
+    audits = search(folder, climb, auditor).audits
+    assert audits.cpu_s == pytest.approx(2.0 * len(auditor.audited))
+    plain = [job for job in auditor.jobs if not job.arguments]
+    failures = sum(scored(job).score is None for job in plain)
+    assert audits.all_cpu_s == pytest.approx(2.0 * len(auditor.audited) + 3.0 * len(plain))
+    assert failures == 0
+    assert str(Audits(1, 0, 1.0, 50.0)) == "1 program that would have led, none rejected; 2.0 % of the CPU time"

@@ -1,0 +1,153 @@
+"""A run belongs to one process at a time, and what is left of one that lost its database can be gone on with."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import StoreError
+from oragent.search.engine import REBUILT
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.launch import launch
+from oragent.search.rebuilding import rebuild
+from oragent.search.store import Store
+from tests.search.test_engine import climb, history, scored, search
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from oragent.search.folder import reopen
+with reopen(Path(sys.argv[1])).locked():
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def going_on(folder: RunFolder):
+    return launch(folder.config, folder.root, folder.problem, lambda: folder, lambda progress: None)
+
+
+def test_a_second_process_is_told_in_one_line_who_has_the_run_and_nothing_is_changed(begun) -> None:
+    folder = begun("budget.evaluations=5")
+    search(folder)
+    holder = subprocess.Popen([sys.executable, "-c", HOLD, folder.path], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        before = {path: path.read_bytes() for path in folder.path.iterdir() if path.is_file()}
+        expected = rf"^process {holder.pid} on .*, since .* searches in {folder.path}: wait until it ends, or end it$"
+        with pytest.raises(StoreError, match=expected):
+            going_on(folder)
+        with pytest.raises(StoreError, match=expected):
+            reopen(folder.path, ["budget.evaluations=50"])
+        with pytest.raises(StoreError, match=expected):
+            rebuild(folder)
+        assert before == {path: path.read_bytes() for path in folder.path.iterdir() if path.is_file()}
+    finally:
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.communicate()
+    assert going_on(reopen(folder.path, ["budget.evaluations=8"])).complete  # the lock died with its holder
+
+
+def test_what_a_lock_file_says_is_never_shown_raw(begun) -> None:
+    folder = begun()
+    with folder.locked():
+        (folder.path / "run.lock").write_text("\x1b]0;owned\x07" + "x" * 1000)
+        with pytest.raises(StoreError) as told, folder.locked():
+            pass
+    assert "\x1b" not in str(told.value)
+    assert len(str(told.value)) < 500
+
+
+def test_the_lock_is_not_kept_by_processes_that_a_search_starts(begun) -> None:
+    folder = begun()
+    with folder.locked():
+        sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        with folder.locked():
+            pass
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+@pytest.mark.parametrize("loss", ["cut", "gone", "tableless", "rubbish"])
+def test_a_lost_database_is_not_begun_anew_over_what_the_run_found(loss: str, begun) -> None:
+    folder = begun("budget.evaluations=12")
+    search(folder)
+    lose(folder, loss)
+    left = sorted((folder.path / "candidates").iterdir())
+    with pytest.raises(StoreError, match=rf"oragent resume --rebuild {folder.path}$") as told:
+        going_on(folder)
+    assert "\n" not in str(told.value)
+    assert sorted((folder.path / "candidates").iterdir()) == left
+
+
+def lose(folder: RunFolder, loss: str) -> None:
+    for suffix in ("-wal", "-shm"):
+        folder.database.with_name(f"run.db{suffix}").unlink(missing_ok=True)
+    if loss == "gone":
+        folder.database.unlink()
+    elif loss == "tableless":
+        folder.database.unlink()
+        with sqlite3.connect(folder.database) as db:
+            db.execute("CREATE TABLE other (x)")
+        db.close()
+    else:
+        folder.database.write_bytes(b"" if loss == "cut" else b"rubbish" * 4096)
+
+
+@pytest.mark.parametrize("loss", ["cut", "gone", "rubbish"])
+def test_a_lost_run_is_rebuilt_of_its_elites_which_are_scored_again(loss: str, begun) -> None:
+    folder = begun("budget.evaluations=25")
+    best = search(folder).progress.best
+    texts = {file.read_text().strip() for file in (folder.path / "candidates").glob("*/heuristic.py")}
+    (folder.path / "candidates" / best.id / "evaluation.yaml").write_text("score: 0.0\n")  # never believed
+    lose(folder, loss)
+    assert rebuild(folder) >= len(texts)
+    outcome = search(reopen(folder.path, ["budget.evaluations=40"]))
+    assert outcome.progress.spent.evaluations == 40
+    with Store(folder.database, readonly=True) as store:
+        first = store.records(0)
+    assert first[0].candidate.origin == "seed"
+    assert {record.source.strip() for record in first if record.score is not None} >= texts
+    assert {record.candidate.origin for record in first[1:]} == {REBUILT}
+    again = max(first, key=lambda record: folder.problem.about.direction.fitness(record.score))
+    assert again.score == best.score
+    assert outcome.progress.best.score <= best.score  # less is better
+    assert (folder.path / "run.db.broken").is_file() == (loss != "gone")
+
+
+def test_a_rebuilt_run_that_is_killed_at_once_still_begins_with_its_elites(begun) -> None:
+    folder = begun("budget.evaluations=15")
+    best = search(folder).progress.best
+    lose(folder, "cut")
+    rebuild(folder)
+
+    class Killed(Exception):
+        pass
+
+    def die(job):
+        raise Killed
+
+    with pytest.raises(Killed):
+        search(reopen(folder.path), run=die)
+    outcome = search(reopen(folder.path))
+    assert outcome.progress.best.score <= best.score
+    whole = history(folder)
+    search(reopen(folder.path))
+    assert history(folder) == whole
+
+
+def test_a_run_that_is_whole_or_has_nothing_left_is_not_rebuilt(begun, tmp_path: Path) -> None:
+    folder, empty = begun("budget.evaluations=5"), begun()
+    search(folder)
+    with pytest.raises(StoreError, match="can be read and holds rounds"):
+        rebuild(folder)
+    with pytest.raises(StoreError, match="nothing is left"):
+        rebuild(empty)
+    assert search(empty, climb, run=scored).progress.spent.evaluations > 1
