@@ -24,10 +24,11 @@ from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
 from oragent.protocol import Status
 
-__all__ = ["EXIT_OF_MEMORY", "OUT_OF_MEMORY", "live"]
+__all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live"]
 
 TRACEBACK_CHARACTERS = 4000
 OUT_OF_MEMORY = "ran out of memory"
+EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
 EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
 
@@ -44,9 +45,10 @@ def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, 
         source: Text of the candidate.
         function: Name of the function that evolves.
     """
-    code = 0
+    code = EXIT_UNCONFINED
     try:
         _confine(wire, log, parent, cage)
+        code = 0
         candidate = _Candidate(path, source, function)
         while (request := _receive(wire)) is not None:
             answer = _answer(candidate, request)
@@ -56,6 +58,9 @@ def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, 
             wire.sendall(answer)
     except MemoryError:
         code = EXIT_OF_MEMORY
+    except BaseException as problem:
+        if code == EXIT_UNCONFINED:
+            os.write(log, f"{type(problem).__name__}: {problem}".encode())
     finally:
         os._exit(code)  # no atexit hook of the scorer's, and none of the candidate's, runs here
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent.harness import frames
-from oragent.errors import CandidateError
-from oragent.harness.inside import EXIT_OF_MEMORY, OUT_OF_MEMORY
+from oragent.errors import CandidateError, OragentError, SandboxError
+from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
 from oragent.harness.parents import Parent
 from oragent.output import Capped
 from oragent.protocol import Status
@@ -171,7 +171,7 @@ class Process:
             self._ended = self._parent.reap(self.pid, wait=wait)
         return self._ended is not None
 
-    def _death(self) -> CandidateError:
+    def _death(self) -> OragentError:
         """Ask the kernel why the guest is gone."""
         if not self._reap(wait=False):
             time.sleep(LOOK_S)  # the wire closes a moment before the process can be reaped
@@ -180,6 +180,9 @@ class Process:
         code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
         if code == -signal.SIGXCPU:
             return CandidateError("ran out of CPU time", Status.TIMEOUT)
+        if code == EXIT_UNCONFINED:  # a candidate can end so, too: it has no score either way
+            self._drain()
+            return SandboxError(f"a guest cannot be confined: {self.log.text()}")
         if code == EXIT_OF_MEMORY:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
         reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"

@@ -174,13 +174,13 @@ def _leave(cage: Cage, more: int) -> bool:
     """Leave what has to be left so that files can be hidden, and more; False where that is not to be had."""
     if not allowed(Means.NAMESPACES):
         return False
-    kinds = kernel.CLONE_NEWIPC | more
-    if cage.prepared is None:
-        kinds |= kernel.CLONE_NEWNS
-    if not (allowed(Means.SECCOMP) and seccomp.works()):  # the filter forbids sockets for a fraction of what this costs
-        kinds |= kernel.CLONE_NEWNET
     try:
-        namespaces.enter(kinds)
+        # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
+        namespaces.enter(kernel.CLONE_NEWIPC if cage.prepared else kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+        if not (allowed(Means.SECCOMP) and seccomp.works()):  # the filter forbids sockets for a fraction of the cost
+            more |= kernel.CLONE_NEWNET
+        if more:
+            kernel.unshare(more)
     except OSError:
         return False
     return True
