@@ -22,7 +22,7 @@ from oragent.solvers.neural.weights import load
 
 __all__ = ["SIZES", "Kind", "evaluate"]
 
-SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000)}
+SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
 REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes
 STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
 GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
@@ -32,14 +32,14 @@ class Kind(NamedTuple):
     """What the networks solve: tours or routes.
 
     Attributes:
-        stream: Function that gives the instances of a mode and size.
+        stream: Function that gives the instances of a mode and size; with a seed, those of a fresh set.
         inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
             capacity if any.
         length: Function that gives the length of a network's path, which it checks.
         usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
     """
 
-    stream: Callable[[str, int], Sequence[Any]]
+    stream: Callable[[str, int, int | None], Sequence[Any]]
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
     length: Callable[[Any, Tensor], float]
     usual: Callable[[Any], float]
@@ -62,7 +62,8 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: st
     normal: list[float] = []
     begun = perf_counter()
     for size in arguments.sizes:
-        instances = kind.stream(arguments.mode, size)[: counts[arguments.mode]]
+        count = counts["test" if arguments.mode == "fresh" else arguments.mode]
+        instances = kind.stream(arguments.mode, size, arguments.fresh_seed)[:count]
         columns = zip(*map(kind.inputs, instances), strict=True)
         inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
         points, *rest = (column.to(where) for column in inputs)

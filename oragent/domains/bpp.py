@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
@@ -70,7 +71,7 @@ def generate_weibull(rng: np.random.Generator, size: int) -> Instance:
     return Instance(_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
 
 
-def weibull_stream(mode: str, size: int) -> list[Instance]:
+def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of the online benchmark: train, then val, then test, from one generator seeded with 1234.
 
     The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which seeds no generator; the seed is ours.
@@ -78,10 +79,16 @@ def weibull_stream(mode: str, size: int) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: Number of items: 5000, and in ``test`` 10000 too.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if fresh_seed is not None:
+        shape = _test_count(WEIBULL_STREAM, size), size
+        drawn = fresh.legacy(fresh_seed, "bpp weibull", size).weibull(WEIBULL_SHAPE, shape)
+        return [Instance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
     rng = np.random.RandomState(1234)
     for part_mode, items, count in WEIBULL_STREAM:
         drawn = rng.weibull(WEIBULL_SHAPE, (count, items))
@@ -99,7 +106,7 @@ def generate_uniform(rng: np.random.Generator, size: int) -> Instance:
     return Instance(rng.integers(UNIFORM_LEAST, UNIFORM_MOST + 1, size), UNIFORM_CAPACITY)
 
 
-def uniform_stream(mode: str, size: int) -> list[Instance]:
+def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of the offline stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own, seeded with the length of the mode's name; parts of the same mode before the
@@ -108,10 +115,16 @@ def uniform_stream(mode: str, size: int) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: Number of items.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if fresh_seed is not None:
+        shape = _test_count(UNIFORM_STREAM, size), size
+        anew = fresh.legacy(fresh_seed, "bpp uniform", size).randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
+        return [Instance(row, UNIFORM_CAPACITY) for row in anew]
     rng = np.random.RandomState(len(mode))
     for _, items, count in (part for part in UNIFORM_STREAM if part[0] == mode):
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, (count, items), np.int64)
@@ -170,6 +183,10 @@ def lower_bound(instance: Instance) -> int:
     DOI 10.1016/0166-218X(90)90094-S.
     """
     return -(-int(instance.items.sum()) // instance.capacity)
+
+
+def _test_count(parts: tuple[tuple[str, int, int], ...], size: int) -> int:
+    return next((count for mode, items, count in parts if (mode, items) == ("test", size)), 0)
 
 
 def _sizes(weibull: NDArray[np.float64]) -> NDArray[np.int64]:

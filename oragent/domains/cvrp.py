@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.domains import tsp
+from oragent.domains import fresh, tsp
 from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
@@ -57,7 +57,7 @@ ACO_STREAM = (  # (mode, customers, instances), in the order in which they are d
 )
 
 
-def stream(mode: str, size: int) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
@@ -65,14 +65,18 @@ def stream(mode: str, size: int) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: Number of customers.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
-    rng = np.random.RandomState(1234)
-    for part_mode, customers, count in ACO_STREAM:
+    drawn_anew = fresh_seed is not None
+    parts = [part for part in ACO_STREAM if part[:2] == ("test", size)] if drawn_anew else ACO_STREAM
+    rng = np.random.RandomState(1234) if fresh_seed is None else fresh.legacy(fresh_seed, "cvrp", size)
+    for part_mode, customers, count in parts:
         drawn = [(rng.rand(customers, 2), rng.randint(1, LARGEST_DEMAND + 1, customers)) for _ in range(count)]
-        if (part_mode, customers) == (mode, size):
+        if drawn_anew or (part_mode, customers) == (mode, size):
             return [_instance(points, demands, CAPACITY) for points, demands in drawn]
     known = ", ".join(f"{part_mode} {customers}" for part_mode, customers, _ in ACO_STREAM)
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")

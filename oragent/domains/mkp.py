@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
@@ -60,7 +61,7 @@ def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimens
     return Instance(prizes, weights / rng.uniform(weights.max(axis=0), weights.sum(axis=0)))
 
 
-def stream(mode: str, size: int) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own, so parts of the same mode before the wanted one are drawn and dropped.
@@ -68,10 +69,20 @@ def stream(mode: str, size: int) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: Number of items.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if fresh_seed is not None:
+        rng = fresh.legacy(fresh_seed, "mkp", size)
+        return [
+            generate(rng, size)
+            for mode, items, count in STREAM
+            if (mode, items) == ("test", size)
+            for _ in range(count)
+        ]
     if mode in SEEDS:
         rng = np.random.RandomState(SEEDS[mode])
         for _, items, count in (part for part in STREAM if part[0] == mode):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.domains import tsp
+from oragent.domains import fresh, tsp
 from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
@@ -72,7 +72,7 @@ ACO_STREAM: dict[
 }
 
 
-def stream(mode: str, size: int) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of the reference streams of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own; the sizes before the wanted one are drawn and dropped.
@@ -80,10 +80,15 @@ def stream(mode: str, size: int) -> list[Instance]:
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: Number of nodes, the depot included.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if fresh_seed is not None:
+        count = dict(ACO_STREAM["test"][1]).get(size, 0)
+        return [_instance(points) for points in fresh.legacy(fresh_seed, "op", size).rand(count, size, 2)]
     seed, parts = ACO_STREAM.get(mode, (0, ()))
     rng = np.random.RandomState(seed)
     for nodes, count in parts:

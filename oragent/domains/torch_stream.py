@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.domains import cvrp, tsp
+from oragent.domains import cvrp, fresh, tsp
 
 __all__ = ["CAPACITIES", "COUNT", "SIZES", "cvrp_stream", "tsp_stream"]
 
@@ -18,26 +18,28 @@ CAPACITIES = {200: 80, 500: 100, 1000: 250}
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
-def tsp_stream(mode: str, size: int) -> list[tsp.Instance]:
+def tsp_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[tsp.Instance]:
     """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
         mode: ``train``, ``val`` or ``test``.
         size: 200, 500 or 1000.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
-    generator = _Generator(mode)
-    for cities, count in _parts(mode, size):
+    generator = _Generator(mode, size, fresh_seed)
+    for cities, count in _parts(mode, size, fresh_seed):
         coordinates = generator.uniform(count, cities, 2)
     return [tsp.Instance(points.astype(np.float64)) for points in coordinates[:COUNT]]
 
 
-def cvrp_stream(mode: str, size: int) -> list[cvrp.Instance]:
+def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[cvrp.Instance]:
     """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
-    generator = _Generator(mode)
-    for customers, count in _parts(mode, size):
+    generator = _Generator(mode, size, fresh_seed)
+    for customers, count in _parts(mode, size, fresh_seed):
         depots, points = generator.uniform(count, 1, 2), generator.uniform(count, customers, 2)
         demands = generator.integers(1, 10, count, customers)
     coordinates = np.concatenate((depots, points), axis=1).astype(np.float64)
@@ -48,8 +50,10 @@ def cvrp_stream(mode: str, size: int) -> list[cvrp.Instance]:
     ]
 
 
-def _parts(mode: str, size: int) -> Iterator[tuple[int, int]]:
+def _parts(mode: str, size: int, fresh_seed: int | None) -> Iterator[tuple[int, int]]:
     """Sizes and counts up to the wanted one: all come from one generator, so those before it are drawn and dropped."""
+    if fresh_seed is not None and size in SIZES:
+        return iter([(size, COUNT)])
     if mode not in _DRAWN or size not in SIZES:
         known = f"modes {', '.join(_DRAWN)} and sizes {', '.join(map(str, SIZES))}"
         raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
@@ -57,10 +61,11 @@ def _parts(mode: str, size: int) -> Iterator[tuple[int, int]]:
 
 
 class _Generator:
-    """``torch.manual_seed(len(mode))`` and what is drawn after it."""
+    """``torch.manual_seed(len(mode))`` and what is drawn after it; for a fresh set, another generator's words."""
 
-    def __init__(self, mode: str) -> None:
-        self._words = np.random.RandomState(len(mode))
+    def __init__(self, mode: str, size: int, fresh_seed: int | None) -> None:
+        anew = None if fresh_seed is None else fresh.legacy(fresh_seed, "attention", size)
+        self._words = anew or np.random.RandomState(len(mode))
 
     def uniform(self, *shape: int) -> NDArray[np.float32]:
         """``torch.rand``: the lower 24 bits of each word."""

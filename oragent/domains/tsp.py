@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.errors import CandidateError
 
@@ -126,7 +127,7 @@ GLS_STREAM: Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
-def stream(parts: Stream, mode: str, size: int) -> list[Instance]:
+def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
@@ -136,10 +137,15 @@ def stream(parts: Stream, mode: str, size: int) -> list[Instance]:
         parts: `ACO_STREAM`, `CONSTRUCTIVE_STREAM` or `GLS_STREAM`.
         mode: ``train``, ``val`` or ``test``.
         size: Number of cities.
+        fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
+            stream.
 
     Raises:
         ValueError: if the stream has no such part.
     """
+    if fresh_seed is not None:
+        count = next((count for mode, cities, count in parts if (mode, cities) == ("test", size)), 0)
+        return [Instance(points) for points in fresh.legacy(fresh_seed, "tsp", size).rand(count, size, 2)]
     seeds = OWN_SEEDS.get(parts, {})
     rng = np.random.RandomState(seeds.get(mode, 1234))
     for part_mode, cities, count in parts:

@@ -9,7 +9,7 @@ from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
 from oragent.harness.main import run
-from oragent.harness.references import gaps
+from oragent.harness.references import fresh, gaps
 from oragent.protocol import Result
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Result",
     "averages",
     "figures",
+    "fresh",
     "gaps",
     "matrix",
     "run",

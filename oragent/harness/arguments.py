@@ -3,31 +3,38 @@
 import argparse
 import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
 import math
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import yaml
 
-__all__ = ["MODES", "Arguments", "parse_arguments"]
+__all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
+FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 ALL = -1  # decisions of an audit
+SEED_BYTES = 8
 
 
-def _common() -> argparse.ArgumentParser:
+def _common(fresh: bool) -> argparse.ArgumentParser:
+    modes = (*MODES, FRESH) if fresh else MODES
     parser = argparse.ArgumentParser()
     parser.add_argument("--root_dir", type=Path, default=Path(), help="project root (default: current directory)")
     parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
-    parser.add_argument("--mode", default="val", help=f"{', '.join(MODES)} (default: val)")
+    parser.add_argument("--mode", default="val", help=f"{', '.join(modes)} (default: val)")
     parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
     parser.add_argument(
         "--audit", type=_audit, default=0, metavar="N|all", help="put so many decisions to fresh guests"
     )
     parser.add_argument("--heuristic_s", type=_seconds, metavar="X|none", help="CPU seconds of all calls together")
+    if fresh:
+        parser.add_argument("--fresh_seed", type=int, metavar="N", help="draw the fresh set of this seed again")
     parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
     return parser
 
@@ -50,7 +57,10 @@ def _seconds(text: str) -> float:
     return value
 
 
-COMMON = _common()  # once for all evaluations that are forked from a warm process
+COMMON, WITH_FRESH = (
+    _common(fresh=False),
+    _common(fresh=True),
+)  # once for all evaluations that are forked from a warm process
 
 
 @dataclass(frozen=True)
@@ -60,14 +70,15 @@ class Arguments:
     Attributes:
         root_dir: Root of the project; data and checkpoints are found from here, never from the script's own path.
         file_output_prefix: Prefix, not only a folder, of any file that the evaluation saves.
-        mode: Mode of the evaluation: ``train`` (small and fast), ``val`` (what a search optimises) or ``test`` (which
-            no search reads).
+        mode: Mode of the evaluation: ``train`` (small and fast), ``val`` (what a search optimises), ``test`` (which no
+            search reads) or ``fresh`` (drawn when the evaluation begins, where the evaluator has that mode).
         sizes: Problem sizes to run: all of the mode, or the one that was asked for.
         candidate: Path of the file with the heuristic to score.
         audit: Number of decisions to put to fresh guests; -1 for all of them, 0 for no audit.
         heuristic_s: CPU seconds that all calls of the candidate may take together; None for any.
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
+        given_seed: Seed of the fresh set, where it is to be drawn again.
     """
 
     root_dir: Path
@@ -79,6 +90,18 @@ class Arguments:
     heuristic_s: float | None = None
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
+    given_seed: int | None = None
+
+    @cached_property
+    def fresh_seed(self) -> int | None:
+        """Seed of the fresh set; None in other modes.
+
+        It is drawn at the first look, when the guests have been forked: none of them has it in its memory.
+        """
+        if self.mode != FRESH:
+            return None
+        drawn = int.from_bytes(os.urandom(SEED_BYTES), "big")
+        return drawn if self.given_seed is None else self.given_seed
 
 
 def parse_arguments(
@@ -100,7 +123,8 @@ def parse_arguments(
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own = flags or {}
-    parser = argparse.ArgumentParser(parents=[COMMON], add_help=False) if own or choices else COMMON
+    common = WITH_FRESH if FRESH in sizes else COMMON
+    parser = argparse.ArgumentParser(parents=[common], add_help=False) if own or choices else common
     parser.prog, parser.description = Path(sys.argv[0]).name, DESCRIPTION
     for name, text in own.items():
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
@@ -109,7 +133,9 @@ def parse_arguments(
     given = parser.parse_args(argv)
     if given.mode not in sizes:
         parser.error(f"unknown mode {given.mode!r}: choose one of {', '.join(sizes)}")
-    known = tuple(sizes[given.mode])
+    known, seed = tuple(sizes[given.mode]), getattr(given, "fresh_seed", None)
+    if seed is not None and (given.mode != FRESH or seed < 0):
+        parser.error("--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone")
     if given.problem_size is not None and given.problem_size not in known:
         valid = ", ".join(map(str, known))
         parser.error(f"unknown problem_size {given.problem_size} in mode {given.mode}: choose one of {valid}")
@@ -130,6 +156,7 @@ def parse_arguments(
         _heuristic_s(given),
         raised,
         picked,
+        seed,
     )
 
 

@@ -10,13 +10,14 @@ from oragent.direction import Direction
 from oragent.errors import ProblemError
 from oragent.harness.arguments import Arguments
 
-__all__ = ["FILE", "gaps"]
+__all__ = ["FILE", "fresh", "gaps"]
 
 FILE = "references.yaml"
+DRAWN_ANEW = "instances of the same law, drawn anew; nobody knows references for them"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # saves an evaluation two milliseconds, where it is there
 
 
-def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, float]:
+def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float]]) -> dict[str, Any]:
     """Tell how far from the reference every size is.
 
     Args:
@@ -26,11 +27,14 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
 
     Returns:
         ``gap_percent_20`` and so on: by how many percent the mean is worse than the reference's (negative: better).
-        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing.
+        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing. For
+        a fresh set, which has none, what ``fresh`` tells.
 
     Raises:
         ProblemError: in one line, if the file is not what it should be.
     """
+    if anew := fresh(arguments):
+        return anew
     path = arguments.root_dir / "problems" / problem / FILE
     if not path.is_file():
         return {}
@@ -47,3 +51,13 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
         for size, measured in values.items()
         if size in means
     }
+
+
+def fresh(arguments: Arguments, what: str = DRAWN_ANEW) -> dict[str, Any]:
+    """Tell the seed by which a fresh set can be drawn again, and what it is; nothing in other modes.
+
+    Args:
+        arguments: Arguments of the evaluation.
+        what: Description of the set.
+    """
+    return {} if arguments.fresh_seed is None else {"fresh_seed": arguments.fresh_seed, "fresh": what}

@@ -15,7 +15,7 @@ from oragent.solvers.aco import effective_choices
 from oragent.solvers.aco_bpp import bounded_promise, solve_bpp
 
 PROBLEM = "bpp_offline_aco"
-SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000)}
+SIZES = {"train": (500,), "val": (120, 500), "test": (120, 500, 1000), "fresh": (120, 500, 1000)}
 ANTS, ITERATIONS = 20, 15
 GREED_EDGES = (0.05, 0.1, 0.17, 0.25, 0.35, 0.5, 0.75)  # effective share of the other items
 FILL_EDGES = (0.7, 0.78, 0.85, 0.9, 0.94, 0.975)  # of two promised items in a bin
@@ -28,7 +28,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
     for size in arguments.sizes:
-        for index, instance in enumerate(bpp.uniform_stream(arguments.mode, size)):
+        instances = bpp.uniform_stream(arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])

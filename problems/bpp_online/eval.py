@@ -15,7 +15,7 @@ from oragent.domains.cells import cell
 from oragent.solvers.constructive import audit_packing, pack_online
 
 PROBLEM = "bpp_online"
-SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000)}
+SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
 AUDITED = 20  # decisions an instance
 FULL_EDGES = (0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)  # share of bins filled to the brim
 HOLLOW_EDGES = (0.005, 0.03, 0.1)  # share of bins filled to less than 80 %
@@ -28,7 +28,8 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(bpp.weibull_stream(arguments.mode, size)):
+        instances = bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             priority.where = f"size {size}, instance {index}"
             claimed = priority.run(pack_online, instance.items, instance.capacity)
             packing = bpp.check(instance, claimed)

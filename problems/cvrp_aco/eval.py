@@ -15,7 +15,7 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_cvrp import solve_cvrp
 
 PROBLEM = "cvrp_aco"
-SIZES = {"train": (50,), "val": (20, 50), "test": (20, 50, 100)}
+SIZES = {"train": (50,), "val": (20, 50), "test": (20, 50, 100), "fresh": (20, 50, 100)}
 ANTS, ITERATIONS = 30, 50
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of next nodes
 ROUTES_EDGES = (1.02, 1.1, 1.25, 1.45, 1.7, 2.2)  # number of routes over the least that the demands need
@@ -29,7 +29,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(cvrp.stream(arguments.mode, size)):
+        instances = cvrp.stream(arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             distances = instance.distances + np.eye(size + 1)  # so that 1/d is finite on the diagonal
             demands = instance.demands.astype(float)

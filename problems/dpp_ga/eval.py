@@ -1,6 +1,6 @@
 """Score crossovers for decap placement: a genetic algorithm breeds with them, and its best placement counts."""
 
-from oragent.harness import Arguments, CandidateError, Guest, Result, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, CandidateError, Guest, Result, figures, fresh, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -15,8 +15,8 @@ from oragent.solvers.elimination import with_shunts
 from oragent.solvers.genetic import evolve
 
 PROBLEM = "dpp_ga"
-SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,)}
-GENERATIONS = {"train": 5, "val": 10, "test": 10}
+SIZES = {"train": (pdn.PORTS,), "val": (pdn.PORTS,), "test": (pdn.PORTS,), "fresh": (pdn.PORTS,)}
+GENERATIONS = {"train": 5, "val": 10, "test": 10, "fresh": 10}
 DATA = f"problems/{PROBLEM}/data"  # where official files are looked for, under the project root
 SITES_SEED = 20
 NOVELTY_EDGES = (0.001, 0.03, 0.08, 0.15, 0.25, 0.4)  # share of a child's ports that no parent has
@@ -35,7 +35,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     histories: list[tuple[float, ...]] = []
     traits: list[tuple[float, float, float]] = []
     begun = perf_counter()
-    for index, instance in enumerate(pdn.part(arguments.mode, sites, network)):
+    for index, instance in enumerate(instances(arguments, sites, network)):
         crossover.renew()  # one that counts its calls would know the instance
         crossover.where = f"size {pdn.PORTS}, instance {index}"
 
@@ -58,15 +58,28 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
         rewards.append(pdn.objective(instance, pdn.check(instance, found.genes)))
         histories.append(found.history)
     metrics, score = figures("reward", {pdn.PORTS: rewards})
-    if network.origin == "generated" and not read:  # what the references were made with
+    if (
+        network.origin == "generated" and not read and arguments.fresh_seed is None
+    ):  # what the references were made with
         metrics |= gaps(arguments, PROBLEM, {pdn.PORTS: rewards})
     first, *later = np.mean(histories, axis=0).round(3).tolist()
     novelty, likeness, twins = np.mean(traits, axis=0).tolist()
-    metrics |= {"pdn": network.origin, "instances": "official" if read else "generated"}
+    metrics |= {
+        "pdn": network.origin,
+        "instances": "official" if read and arguments.fresh_seed is None else "generated",
+    }
+    metrics |= fresh(arguments, f"probes and keep-outs of the same law, drawn anew, on the {network.origin} network")
     metrics |= {"random_start": first, "by_generation": later}
     metrics |= {"novelty": round(novelty, 3), "likeness": round(likeness, 3), "twins": round(twins, 3)}
     metrics |= seconds(begun, crossover.seconds)
     return Result(metrics, cell((novelty, NOVELTY_EDGES), (likeness, LIKENESS_EDGES), (twins, TWIN_EDGES)), score)
+
+
+def instances(arguments: Arguments, sites: list[pdn.Site], network: pdn.Network) -> list[pdn.Instance]:
+    """The mode's part of the hundred sites, or sites that are drawn anew."""
+    if arguments.fresh_seed is None:
+        return pdn.part(arguments.mode, sites, network)
+    return pdn.fresh_part(arguments.fresh_seed, network)
 
 
 def ports(value: object, shape: tuple[int, int]) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Print what reference controllers get, or keep the throughput of SUMO's own drivers (``--write``).
 
-Modes are those of the evaluator, ``fresh`` for demands that none of them reads, and ``protocol`` for the published one,
+Modes are those of the evaluator, ``spare`` for demands that none of them reads, and ``protocol`` for the published one,
 with ``--data FOLDER`` also on the two published demands.
 """
 

@@ -1,6 +1,6 @@
 """Score a driver of all vehicles on long roads between two ramps: traffic must weave and flow safely in SUMO."""
 
-from oragent.harness import Arguments, Guest, Result, figures, run
+from oragent.harness import Arguments, Guest, Result, figures, fresh, run
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -17,6 +17,7 @@ from oragent.domains.driving.driver import Driver
 from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
 from oragent.domains.driving.network import Road
 
+DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
 FUNCTION = "driving_actions"
 SEED = Path("problems/driving_long/heuristic.py")
 
@@ -32,6 +33,7 @@ def score(arguments: Arguments, driving_actions: Guest) -> Result:
         arguments.root_dir,
         arguments.file_output_prefix,
         arguments.flags,
+        fresh_seed=arguments.fresh_seed,
     )
     paint = partial(draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     with seed(arguments.root_dir) if "beside" in setup.flags else nobody() as beside:
@@ -41,7 +43,7 @@ def score(arguments: Arguments, driving_actions: Guest) -> Result:
         "candidate_seconds": round(driving_actions.seconds, 3),
         "simulation_seconds": round(perf_counter() - begun - driving_actions.seconds, 3),
     }
-    return Result(found | outcome.metrics | seconds, outcome.features, total)
+    return Result(found | outcome.metrics | fresh(arguments, DRAWN) | seconds, outcome.features, total)
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Score a driver of all vehicles that remembers the simulation so far: SUMO simulates a road on which they weave."""
 
-from oragent.harness import Arguments, Guest, Result, figures, run
+from oragent.harness import Arguments, Guest, Result, figures, fresh, run
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -19,6 +19,7 @@ from oragent.domains.driving.driver import RememberingDriver
 from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
 from oragent.domains.driving.network import Road
 
+DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
 FUNCTION = "driving_actions"
 SEED = Path("problems/driving_stateful/heuristic.py")
 
@@ -35,6 +36,7 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
         arguments.file_output_prefix,
         arguments.flags,
         data,
+        arguments.fresh_seed,
     )
     paint = partial(draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     with seed(arguments.root_dir) if "beside" in setup.flags else nobody() as beside:
@@ -46,7 +48,7 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
         "candidate_seconds": round(driving_actions.seconds, 3),
         "simulation_seconds": round(perf_counter() - begun - driving_actions.seconds, 3),
     }
-    return Result(found | outcome.metrics | seconds, outcome.features, total)
+    return Result(found | outcome.metrics | fresh(arguments, DRAWN) | seconds, outcome.features, total)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp
 
 PROBLEM = "mkp_aco"
-SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500)}
+SIZES = {"train": (100,), "val": (100, 300), "test": (100, 200, 300, 500), "fresh": (100, 200, 300, 500)}
 ANTS, ITERATIONS = 30, 50
 GREED_EDGES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8)  # effective share of the items
 PRIZE_EDGES = (0.4, 0.72, 0.78, 0.83, 0.9)  # rank correlation with the prize
@@ -28,7 +28,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
     for size in arguments.sizes:
-        for index, instance in enumerate(mkp.stream(arguments.mode, size)):
+        instances = mkp.stream(arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])

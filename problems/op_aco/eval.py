@@ -15,7 +15,7 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_op import solve_op
 
 PROBLEM = "op_aco"
-SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200)}
+SIZES = {"train": (50,), "val": (50, 100), "test": (50, 100, 200), "fresh": (50, 100, 200)}
 ANTS, ITERATIONS = 20, 50
 NO_LOOP = 1e9  # distance of a node from itself, so that 1/d is next to nothing on the diagonal
 GREED_EDGES = (2.0, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0)  # effective number of next nodes
@@ -31,7 +31,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(op.stream(arguments.mode, size)):
+        instances = op.stream(arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             distances = instance.distances + NO_LOOP * np.eye(size)
             promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))

@@ -15,7 +15,7 @@ from oragent.solvers.aco import effective_choices, usable_promise
 from oragent.solvers.aco_tsp import solve_tsp
 
 PROBLEM = "tsp_aco"
-SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100)}
+SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100), "fresh": (20, 50, 100)}
 ANTS, ITERATIONS = 30, 80
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of neighbours
 GROWTH_EDGES = (0.1, 0.3, 0.5, 0.75)  # its exponent in the number of cities
@@ -29,7 +29,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(tsp.stream(tsp.ACO_STREAM, arguments.mode, size)):
+        instances = tsp.stream(tsp.ACO_STREAM, arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
             promise = matrix(heuristics(distances), (size, size))

@@ -15,7 +15,7 @@ from oragent.domains.cells import cell
 from oragent.solvers.constructive import audit_tour, construct_tour
 
 PROBLEM = "tsp_constructive"
-SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200)}
+SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
 AUDITED = 1  # decision a tour: of forged ones most decisions differ, and there are dozens of tours
 NEAR_EDGES = (0.5, 0.7, 0.78, 0.84, 0.9, 0.95, 0.99)  # share of steps to the nearest city left
 LATE_EDGES = (0.26, 0.29, 0.32, 0.35, 0.38, 0.42)  # share of the length in the last quarter of the steps
@@ -28,7 +28,8 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size)):
+        instances = tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             select_next_node.where = f"size {size}, instance {index}"
             tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
             replay = partial(audit_tour, distances=instance.distances, tour=tour)

@@ -14,7 +14,7 @@ from oragent.domains.cells import cell
 from oragent.solvers.gls import Guided, solve_tsp_gls
 
 PROBLEM = "tsp_gls"
-SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200)}
+SIZES = {"train": (200,), "val": (50, 100, 200), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
 MOVES, ITERATIONS = 30, 1200
 NO_LOOP = 1e-5  # distance of a city from itself, so that 1/d is finite
 REACH_EDGES = (1.6, 2.3, 2.7, 2.95, 3.1, 3.3, 3.7)  # mean length of a penalised edge, in mean edges of the tour
@@ -29,7 +29,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     reaches: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
     for size in arguments.sizes:
-        for index, instance in enumerate(tsp.stream(tsp.GLS_STREAM, arguments.mode, size)):
+        instances = tsp.stream(tsp.GLS_STREAM, arguments.mode, size, arguments.fresh_seed)
+        for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
             found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent.domains import fresh
 from oragent.domains.driving import long_roads, rules
 from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.rules import Rules
@@ -36,7 +37,8 @@ class Course:
     Attributes:
         cases: by size.
         sizes: of each mode.
-        seeds: of the demands of each mode; those of ``fresh`` are no mode's, for a last look.
+        seeds: of the demands of each mode; those of ``spare`` are no mode's, for a last look. A fresh set has none: its
+            seeds are drawn.
         protocol: seeds of the published protocol's demands in each mode; a mode that is not there leaves it out.
         baseline: file of the throughputs of SUMO's own drivers, from the project root.
         call_limit_s: wall seconds that a candidate may take for one call.
@@ -56,21 +58,27 @@ class Course:
         """Names of the cases."""
         return {size: case.name for size, case in self.cases.items()}
 
-    def demands(self, mode: str, sizes: Sequence[int]) -> dict[int, list[Scenario]]:
-        """What is simulated in a mode, or on ``fresh`` demands, for each size."""
+    def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
+        """What is simulated in a mode, on ``spare`` demands, or on a fresh set of as many as ``test`` has, by size."""
         horizon = HORIZON // 2 if mode == "train" else HORIZON
         return {
             size: [
-                Scenario(self.cases[size].trials, seed, horizon, self.cases[size].rules) for seed in self.seeds[mode]
+                Scenario(self.cases[size].trials, seed, horizon, self.cases[size].rules)
+                for seed in self._seeds(mode, size, fresh_seed)
             ]
             for size in sizes
         }
 
+    def _seeds(self, mode: str, size: int, fresh_seed: int | None) -> Sequence[int]:
+        if fresh_seed is None:
+            return self.seeds[mode]
+        return fresh.numbers(fresh_seed, "driving", size, len(self.seeds["test"]))
+
 
 WEAVING = Course(
     cases={trials: Case(name, trials, rules.OURS) for trials, name in CASES.items()},
-    sizes=dict.fromkeys(("train", "val", "test"), tuple(CASES)),
-    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "fresh": range(1001, 1021)},
+    sizes=dict.fromkeys(("train", "val", "test", "fresh"), tuple(CASES)),
+    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "spare": range(1001, 1021)},
     protocol={"val": range(42, 43), "test": range(101, 109)},
     baseline=Path("problems/driving/sumo_throughput.json"),
 )
@@ -80,7 +88,7 @@ LONG = Course(
         size: Case(f"km_{length}", HEAVY, rules.ours(long_roads.plan(size), f"{length} km"))
         for size, length in long_roads.KILOMETRES.items()
     },
-    sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3)},
+    sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},
     seeds={"train": range(1, 2), "val": range(42, 44), "test": range(101, 105)},
     protocol={},
     baseline=Path("problems/driving_long/sumo_throughput.json"),

@@ -39,12 +39,13 @@ class Setup:
 
     Attributes:
         course: the demands of the problem.
-        mode: ``train``, ``val`` or ``test``.
+        mode: ``train``, ``val``, ``test`` or ``fresh``.
         sizes: which of its cases.
         root: project root, for the throughputs of SUMO's own drivers.
         prefix: of files that are saved.
         flags: of `FLAGS`.
         data: folder with the published demands; None: they are left out.
+        fresh_seed: of a fresh set of demands; None in other modes.
     """
 
     course: Course
@@ -54,6 +55,7 @@ class Setup:
     prefix: str = ""
     flags: frozenset[str] = frozenset()
     data: Path | None = None
+    fresh_seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
     with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
         bench = Bench(Path(name), _backend(setup.flags))
-        planned = setup.course.demands(setup.mode, setup.sizes)
+        planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
         baseline = Baseline(setup.root / setup.course.baseline, bench.road, bench.folder)
         seen = trials.run(
             planned,

@@ -3,7 +3,18 @@
 from oragent.domains.pdn.grid import Parameters, generate
 from oragent.domains.pdn.network import FREQUENCIES, GRID, PORTS, Network, decap_magnitude
 from oragent.domains.pdn.official import NETWORK_FILE, SITE_FILES, read_network, read_sites
-from oragent.domains.pdn.placement import DECAPS, STREAM, Instance, check, draw_sites, objective, part, reward
+from oragent.domains.pdn.placement import (
+    DECAPS,
+    STREAM,
+    Instance,
+    Site,
+    check,
+    draw_sites,
+    fresh_part,
+    objective,
+    part,
+    reward,
+)
 
 __all__ = [
     "DECAPS",
@@ -16,9 +27,11 @@ __all__ = [
     "Instance",
     "Network",
     "Parameters",
+    "Site",
     "check",
     "decap_magnitude",
     "draw_sites",
+    "fresh_part",
     "generate",
     "objective",
     "part",

@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
 from oragent.errors import CandidateError
 
-__all__ = ["DECAPS", "STREAM", "Instance", "check", "draw_sites", "objective", "part", "reward"]
+__all__ = ["DECAPS", "STREAM", "Instance", "Site", "check", "draw_sites", "fresh_part", "objective", "part", "reward"]
 
 DECAPS = 20
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
@@ -76,6 +77,17 @@ def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
     return [Instance(network, *site) for site in sites[STREAM[mode]]]
+
+
+def fresh_part(fresh_seed: int, network: Network) -> list[Instance]:
+    """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before.
+
+    Args:
+        fresh_seed: Seed of the fresh set.
+        network: Network of all instances.
+    """
+    sites = draw_sites(fresh.generator(fresh_seed, "pdn sites"))
+    return [Instance(network, *site) for site in sites[STREAM["test"]]]
 
 
 def check(instance: Instance, placement: Any) -> NDArray[np.int64]:
