@@ -30,12 +30,19 @@ def enter() -> None:
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
         kernel.unshare(ALL)
     else:
-        user, group = os.geteuid(), os.getegid()
-        kernel.unshare(kernel.CLONE_NEWUSER | ALL)
+        _as_ordinary_user()
+    kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def _as_ordinary_user() -> None:
+    """Enter a user namespace first, in which this user may make the others."""
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.CLONE_NEWUSER | ALL)
+    # The files of a process that hides its memory belong to root: it could not say who it is.
+    with kernel.memory_shown():
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
 
 
 def read_only() -> None:
