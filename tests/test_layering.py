@@ -29,7 +29,7 @@ ALLOWED = {
     "budget": {"settings"},
     "programs": {"errors"},
     "llm": VALUES | {"programs"},
-    "isolation": set(),
+    "isolation": {"errors"},
     "sandbox": VALUES | {"isolation"},
     "evaluation": VALUES | {"programs", "sandbox"},
     "ledger": VALUES | {"llm"},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "interpreter_places", "readable_by_all"]
+__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "interpreter_places", "look_again", "readable_by_all"]
 
 NOBODY = 65534
 PACKAGE = Path(__file__).parents[1]
@@ -35,6 +35,11 @@ def readable_by_all(paths: Iterable[Path]) -> bool:
     return all(_readable(path) for path in paths)
 
 
+def look_again() -> None:
+    """Forget what anybody may read: the root of all files is another one now."""
+    _readable.cache_clear()
+
+
 @cache
 def interpreter_paths() -> tuple[Path, ...]:
     """Where Python, its packages, ours and the system's libraries lie: what a program needs to import."""
@@ -50,7 +55,7 @@ def interpreter_places() -> tuple[Path, ...]:
     places |= {entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")}
     system = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"}
     found = {Path(place) for place in {*places, *system, sys.executable} if place} | {PACKAGE}
-    return tuple(sorted(path for path in found if path.exists() and path.is_absolute() and path != Path("/")))
+    return tuple(sorted(path for path in found if path.is_absolute() and os.path.exists(path) and path != Path("/")))
 
 
 @cache
