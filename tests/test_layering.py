@@ -31,7 +31,7 @@ ALLOWED = {
     "budget": {"settings"},
     "programs": {"errors", "isolation"},
     "llm": VALUES | {"programs"},
-    "isolation": set(),
+    "isolation": {"errors"},
     "sandbox": VALUES | {"isolation"},
     "evaluation": VALUES | {"programs", "sandbox"},
     "ledger": VALUES | {"llm"},

@@ -29,7 +29,7 @@ def check(
         folder: Folder of the problem.
         root: Root of the project, for data and checkpoints.
         breed: Function that makes children of the seed, by which score and features are tried.
-        timeout_s: Seconds that one evaluation may take; default: what the problem says.
+        timeout_s: CPU seconds that one evaluation may take; default: what the problem says.
         quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
             variants.
 

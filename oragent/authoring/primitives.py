@@ -59,7 +59,7 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
     source = TRIED.format(
         seed=bench.problem.seed, function=signature.function, header=header, primitives=about.primitives
     )
-    ended = bench.run(source, mode="train", wall_s=seed.patience_s)
+    ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:
         yield Finding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
         return

@@ -46,7 +46,7 @@ def _bred(bench: Bench, seed: Seed, count: int) -> list[Evaluation]:
         one_cell = bool(bench.problem.about.features) and len(_cells(seed, scored)) == 1
         if len(ended) >= count and len(_scores(seed, scored)) > 1 and not one_cell:
             break
-        ended.append(bench.run(source, mode="train", wall_s=seed.patience_s))
+        ended.append(bench.run(source, mode="train", cpu_s=seed.patience_s))
     return ended
 
 

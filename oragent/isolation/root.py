@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["DEVICES", "build", "leave", "pivot"]
+__all__ = ["DEVICES", "build", "leave", "pivot", "prepare"]
 
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
 OLD = Path("/.old")  # where the machine's root is seen until it is left
@@ -66,12 +66,22 @@ def build(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: I
     os.mkdir(OLD.name)
     kernel.pivot_root(Path("."), Path(OLD.name))
     os.chdir("/")
-    for folder in plan.folders:
-        os.mkdir(folder, 0o755)
-    for link, target in plan.links:
-        os.symlink(target, link)
-    for place in plan.places:
-        _show(place)
+    _furnish(plan, "")
+
+
+def prepare(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
+    """Make, between ``build`` and ``leave``, a folder that shows less still, for who changes his root to it.
+
+    Args:
+        folder: Path of the folder, directly below the root; it must not exist.
+        readable: As for ``pivot``.
+        devices: As for ``pivot``.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    os.mkdir(folder, 0o755)
+    _furnish(_planned(tuple(readable), (), tuple(devices)), str(folder))
 
 
 def leave(*, proc: bool = False) -> None:
@@ -167,11 +177,21 @@ def _followed(path: Path, found: dict[str, str]) -> str:
     return here
 
 
-def _show(place: _Place) -> None:
-    """Bind a file or folder of the old root to the same path of the new one."""
+def _furnish(plan: _Plan, base: str) -> None:
+    """Make what was planned, below a folder; the empty text for the root."""
+    for folder in plan.folders:
+        os.mkdir(f"{base}{folder}", 0o755)
+    for link, target in plan.links:
+        os.symlink(target, f"{base}{link}")
+    for place in plan.places:
+        _show(place, base)
+
+
+def _show(place: _Place, base: str = "") -> None:
+    """Bind a file or folder of the old root to the same path below another folder."""
+    target = Path(f"{base}{place.path}")
     if place.is_file:
-        os.close(os.open(place.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
-    target = Path(place.path)
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
     kernel.bind(Path(f"{OLD}{place.path}"), target)
     if place.flags is None:
         kernel.make_writable(target)
