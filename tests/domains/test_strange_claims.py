@@ -1,6 +1,7 @@
 """Whatever can come over the wire is either an answer or the candidate's fault: it never breaks an evaluator."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent.harness import frames, matrix
 from oragent.domains import bpp, tsp
 from oragent.errors import CandidateError
-from oragent.harness import frames, matrix
 
 PLAIN = st.one_of(
     st.none(),
@@ -66,10 +67,8 @@ def test_a_strange_answer_is_the_candidates_fault(name: str, value: Any) -> None
     start = frames.HEAD.size
     came = frames.decode(encoded[start : start + header], encoded[start + header :])
     assert len(encoded) == start + header + payload
-    try:
+    with suppress(CandidateError):  # any other exception would be the evaluator's
         CHECKS[name](came)
-    except CandidateError as problem:
-        assert str(problem)
 
 
 CHECKS = checks()
