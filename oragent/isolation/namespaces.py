@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["alone", "apart", "cover", "enter", "here", "own_processes", "read_only", "shadow"]
+__all__ = ["alone", "apart", "enter", "here", "own_processes", "read_only", "shadow"]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
 PROC = Path("/proc")
@@ -84,18 +84,6 @@ def apart(scratch: Path, scratch_mb: int) -> None:
 def here() -> int:
     """A descriptor of the caller's namespace of mounts, to which ``kernel.rejoin`` leads back."""
     return os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-
-
-def cover(path: Path) -> None:
-    """Hide what a folder or file holds behind an empty one that cannot be changed.
-
-    Raises:
-        OSError: if that is not allowed here.
-    """
-    if path.is_dir():
-        kernel.mount("tmpfs", path, SCRATCH_FLAGS | kernel.MS_RDONLY, "size=4k,nr_inodes=2,mode=0555")
-    else:
-        kernel.bind(Path("/dev/null"), path)
 
 
 def shadow(folder: Path, size_mb: int) -> None:

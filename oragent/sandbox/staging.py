@@ -132,8 +132,10 @@ def settle(setting: Setting, script: Path | None) -> Setting:
     shown = _shown(setting, script)
     root.build((*shown, setting.scratch), devices=_devices())
     if setting.root_dir:
-        for path in _hidden(setting.root_dir, shown):
-            namespaces.cover(path)
+        needed = [path.resolve() for path in (*shown, setting.scratch)]
+        for path in _secrets(setting.root_dir):
+            if path not in needed:
+                root.cover(path, [other for other in needed if path in other.parents])
     root.prepare(GUEST_ROOT, interpreter_places())
     os.environ[TOLD_GUEST_ROOT] = str(GUEST_ROOT)
     root.leave(proc=True)
@@ -158,14 +160,10 @@ def _search_paths() -> set[Path]:
     return {path for path in found if path.is_absolute() and path != PACKAGE.parent}
 
 
-def _hidden(root_dir: Path, shown: Sequence[Path]) -> list[Path]:
+def _secrets(root_dir: Path) -> list[Path]:
     """What a project holds beside data: runs with their candidates, and what begins with a dot, such as keys."""
-    needed = [path.resolve() for path in shown]
-    secret = [root_dir / RUNS, *root_dir.glob(".*")] if root_dir != Path("/") else []
-    return [
-        path for path in secret
-        if os.path.exists(path) and not path.is_symlink() and not any(other.is_relative_to(path) for other in needed)
-    ]  # fmt: skip
+    names = [] if root_dir == Path("/") else [RUNS, *(name for name in os.listdir(root_dir) if name.startswith("."))]
+    return [root_dir / name for name in names if (root_dir / name).exists() and not (root_dir / name).is_symlink()]
 
 
 class Unplaced(Exception):
