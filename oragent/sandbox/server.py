@@ -155,6 +155,8 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
+        if Means.NAMESPACES in setting.means:
+            kernel.unshare(kernel.CLONE_NEWNS)  # its commands, one after the other, mount in there
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:

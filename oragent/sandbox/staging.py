@@ -198,11 +198,18 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
     if apart:
         if command.folder:
             kernel.rejoin(setting.outside)
-        namespaces.apart(scratch, limits.file_mb)
+        shadowed = not command.folder and not forked and os.path.isdir(setting.kernels)
+        kinds = kernel.CLONE_NEWPID
+        # Who may not make what is shared by number needs no namespace for it, which costs a millisecond.
+        kinds |= 0 if Means.SECCOMP in setting.means else kernel.CLONE_NEWIPC
+        kinds |= kernel.CLONE_NEWNS if command.folder or shadowed else 0
+        namespaces.apart(scratch, limits.file_mb, kinds)
+        if not kinds & kernel.CLONE_NEWNS:
+            after.callback(namespaces.together_again, scratch)
         if command.folder:
             namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
             root.build(_readable(command, setting), (folder, scratch), devices=_devices())
-        elif not forked and os.path.isdir(setting.kernels):
+        elif shadowed:
             namespaces.shadow(setting.kernels, KERNELS_MB)
             own.append(setting.kernels)
     else:
