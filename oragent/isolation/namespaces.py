@@ -6,16 +6,28 @@ warm process has to be forked.
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["APART", "alone", "apart", "enter", "here", "own_processes", "read_only", "shadow", "together_again"]
+__all__ = [
+    "APART",
+    "alone",
+    "apart",
+    "back_again",
+    "enter",
+    "here",
+    "own_processes",
+    "read_only",
+    "shadow",
+    "together_again",
+]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
 APART = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
+HOME = {"pid": kernel.CLONE_NEWPID, "mnt": kernel.CLONE_NEWNS, "ipc": kernel.CLONE_NEWIPC}
 PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
@@ -92,9 +104,25 @@ def together_again(scratch: Path) -> None:
             kernel.detach(PROC)
 
 
-def here() -> int:
-    """A descriptor of the caller's namespace of mounts, to which ``kernel.rejoin`` leads back."""
-    return os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+def here(kind: str = "mnt") -> int:
+    """A descriptor of one of the caller's namespaces, to which ``kernel.rejoin`` leads back."""
+    return os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+@contextmanager
+def back_again(kinds: int) -> Iterator[None]:
+    """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of those that are left meanwhile.
+    """
+    home = [here(kind) for kind, flag in HOME.items() if kinds & flag]
+    try:
+        yield
+    finally:
+        for namespace in home:
+            kernel.rejoin(namespace)
+            os.close(namespace)
 
 
 def shadow(folder: Path, size_mb: int) -> None:
