@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from oragent.authoring import contract, scaffold
+from oragent.cli.doctor import unguarded
 from oragent.cli.options import ProblemName, Root, console
 from oragent.evaluation import Job, evaluate
 from oragent.evaluation.problem import Problem, available, find, project
@@ -49,6 +50,8 @@ def evaluate_candidate(
     if context.args:
         given = {"root_dir": base, "candidate": candidate, "mode": mode, "problem_size": problem_size}
         raise typer.Exit(_by_hand(found, given, context.args))
+    if missing := unguarded(found):
+        console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
     limits = Limits(found.about.timeout_s, found.about.memory_mb)
     result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
     if result.status is not Status.OK:
