@@ -13,14 +13,14 @@ ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "problems"
 FIGURES = GALLERY / "figures.yaml"
 SOLVERS = {
-    "tsp_constructive": "greedy construction, a random decision of each tour put to a witness (`solvers/constructive.py`)",
+    "tsp_constructive": "greedy construction, a random decision of each tour put to a guest that knows nothing else (`solvers/constructive.py`)",
     "tsp_aco": "Ant System, 30 ants, 80 iterations (`solvers/aco.py`, `aco_tsp.py`)",
     "tsp_gls": "guided local search: 2-opt and relocation, 1200 perturbations of 30 moves (`solvers/gls.py`)",
     "cvrp_aco": "Ant System, 30 ants, 50 iterations (`solvers/aco.py`, `aco_cvrp.py`)",
     "op_aco": "Ant System, 20 ants, 50 iterations (`solvers/aco.py`, `aco_op.py`)",
     "mkp_aco": "Ant System, 30 ants, 50 iterations (`solvers/aco.py`, `aco_mkp.py`)",
     "bpp_offline_aco": "Ant System, 20 ants, 15 iterations (`solvers/aco.py`, `aco_bpp.py`)",
-    "bpp_online": "online packing, twenty random decisions of each list put to a witness (`solvers/constructive.py`)",
+    "bpp_online": "online packing, twenty random decisions of each list put to a guest that knows nothing else (`solvers/constructive.py`)",
     "dpp_ga": "genetic algorithm, population 20, 10 generations, 5 in mode train (`solvers/genetic.py`)",
 }
 NOTES = {

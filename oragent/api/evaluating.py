@@ -6,10 +6,11 @@ from typing import Any
 
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
+from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation, Job, Runner
 from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project
-from oragent.programs import syntax
+from oragent.programs.inspection import inspect, read
 
 __all__ = ["evaluate", "problems"]
 
@@ -65,7 +66,8 @@ def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -
     if program is None:
         return problem.seed
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
-        return syntax.read(Path(program), problem.signature)
+        return read(Path(program), problem.signature)
     source = program if isinstance(program, str) else source_of(program)
-    syntax.check(source, problem.signature)
+    if wrong := inspect(source, problem.signature).problem:
+        raise CandidateError(wrong, "rejected")
     return source

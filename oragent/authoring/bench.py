@@ -1,7 +1,7 @@
 """Evaluations for a check: the same sandbox as in a search."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from oragent.sandbox import Limits
 __all__ = ["Bench", "Breed", "Child", "Seed", "described", "explained"]
 
 LOG_LINES = 10
+SHORTEST_IDLE_S = 5.0  # a machine that is busy elsewhere lets everything sleep a while
 ADVICE = {
     Status.TIMEOUT: "Raise timeout_s in problem.yaml, or use fewer or smaller instances.",
     Status.MEMORY: "Raise memory_mb in problem.yaml, or use smaller instances.",
@@ -47,7 +48,7 @@ class Bench:
     Attributes:
         problem: Problem that they are candidates for.
         root: Root of the project.
-        timeout_s: Seconds that one evaluation may take.
+        timeout_s: CPU seconds that one evaluation may take.
         breed: Function that makes a child of the problem's seed, as a search without a model does.
         score: Function that runs an evaluation; by default in a fresh interpreter.
     """
@@ -64,7 +65,7 @@ class Bench:
         *,
         mode: str | None = None,
         size: int | None = None,
-        wall_s: float | None = None,
+        cpu_s: float | None = None,
     ) -> Evaluation:
         """Score a candidate; the seed where none is given.
 
@@ -72,9 +73,11 @@ class Bench:
             source: Text of the candidate.
             mode: Mode that is passed on to the evaluator where given.
             size: Size that is passed on likewise, as ``--problem_size``.
-            wall_s: Time limit shorter than usual, seconds.
+            cpu_s: Limit lower than usual, CPU seconds; what sleeps so long is ended, too.
         """
-        limits = Limits(min(wall_s or self.timeout_s, self.timeout_s), self.problem.about.memory_mb)
+        limits = Limits(self.timeout_s, self.problem.about.memory_mb)
+        if cpu_s is not None and cpu_s < self.timeout_s:
+            limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
         text = self.problem.seed if source is None else source
         return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size))
 
@@ -92,8 +95,8 @@ class Seed:
 
     @property
     def patience_s(self) -> float:
-        """Seconds within which a candidate that is about as fast as the seed has ended in mode train."""
-        return 3 * self.train.wall_s + 2
+        """CPU seconds within which a candidate that is about as fast as the seed has ended in mode train."""
+        return 3 * self.train.cpu_s + 2
 
 
 def described(ended: Evaluation) -> str:

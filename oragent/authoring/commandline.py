@@ -31,7 +31,7 @@ def command_line(bench: Bench, seed: Seed, quick: bool) -> Iterator[Finding]:
 
 
 def _refused(bench: Bench, seed: Seed, argument: str, mode: str, size: int | None) -> Finding:
-    ended = bench.run(mode=mode, size=size, wall_s=seed.patience_s)
+    ended = bench.run(mode=mode, size=size, cpu_s=seed.patience_s)
     title = f"unknown {argument}"
     ending = "it must end with a non-zero exit code and a message that lists the valid ones"
     if ended.score is not None:

@@ -15,6 +15,7 @@ from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load
+from oragent.programs.inspection import tree
 
 __all__ = ["check"]
 
@@ -28,7 +29,7 @@ def check(
         folder: Folder of the problem.
         root: Root of the project, for data and checkpoints.
         breed: Function that makes children of the seed, by which score and features are tried.
-        timeout_s: Seconds that one evaluation may take; default: what the problem says.
+        timeout_s: CPU seconds that one evaluation may take; default: what the problem says.
         quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
             variants.
 
@@ -65,7 +66,7 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
 
 def _docstring(problem: Problem) -> Finding:
     wanted = problem.signature
-    functions = [node for node in ast.parse(problem.seed).body if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in tree(problem.seed).body if isinstance(node, ast.FunctionDef)]
     text = next(ast.get_docstring(node) for node in reversed(functions) if node.name == wanted.function)
     complaint = "" if text else (
         f"{wanted.function} in heuristic.py has no docstring; it is what a language model is shown: say what goes in "

@@ -54,8 +54,8 @@ def misbehaviour(bench: Bench, seed: Seed) -> Iterator[Finding]:
     """Score a candidate of each kind in mode train."""
     for case in _cases(_forged(bench, seed)):
         endless = case.wanted == {Status.TIMEOUT}
-        wall_s = seed.train.wall_s + HEAD_START_S if endless else seed.patience_s
-        yield _judged(case, bench.run(_source(bench, case), mode="train", wall_s=wall_s))
+        cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
+        yield _judged(case, bench.run(_source(bench, case), mode="train", cpu_s=cpu_s))
 
 
 def _cases(forged: str) -> list[Case]:

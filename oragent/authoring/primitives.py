@@ -8,6 +8,8 @@ import numpy as np
 
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
+from oragent.errors import CandidateError
+from oragent.programs.inspection import expression
 
 __all__ = ["primitives"]
 
@@ -57,7 +59,7 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
     source = TRIED.format(
         seed=bench.problem.seed, function=signature.function, header=header, primitives=about.primitives
     )
-    ended = bench.run(source, mode="train", wall_s=seed.patience_s)
+    ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:
         yield Finding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
         return
@@ -75,8 +77,8 @@ def _find_a_place(bench: Bench) -> bool:
 def _unfit(text: str, parameters: tuple[str, ...]) -> str:
     """Say why an expression cannot be inserted; empty if it can."""
     try:
-        tree = ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError) as problem:
+        tree = expression(text)
+    except CandidateError as problem:
         return f"{text!r} is no Python expression ({problem}); mend it in problem.yaml"
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}

@@ -7,9 +7,8 @@ import numpy as np
 
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
-from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
-from oragent.programs import syntax
+from oragent.programs.inspection import inspect
 
 __all__ = ["variants"]
 
@@ -47,7 +46,7 @@ def _bred(bench: Bench, seed: Seed, count: int) -> list[Evaluation]:
         one_cell = bool(bench.problem.about.features) and len(_cells(seed, scored)) == 1
         if len(ended) >= count and len(_scores(seed, scored)) > 1 and not one_cell:
             break
-        ended.append(bench.run(source, mode="train", wall_s=seed.patience_s))
+        ended.append(bench.run(source, mode="train", cpu_s=seed.patience_s))
     return ended
 
 
@@ -61,15 +60,11 @@ def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[int, ...] | No
 
 def _offspring(bench: Bench) -> Iterator[str]:
     """Different programs, each one change away from the seed."""
-    function, rng = bench.problem.about.function, np.random.default_rng(0)
-    seen = {syntax.fingerprint(bench.problem.seed, function)}
+    wanted, rng = bench.problem.signature, np.random.default_rng(0)
+    seen = {inspect(bench.problem.seed, wanted).fingerprint}
     for _ in range(TRIES):
         child = bench.child(rng).source
-        try:
-            syntax.check(child, bench.problem.signature)
-        except CandidateError:
-            continue
-        fingerprint = syntax.fingerprint(child, function)
-        if fingerprint not in seen:
-            seen.add(fingerprint)
+        found = inspect(child, wanted)
+        if not found.problem and found.fingerprint not in seen:
+            seen.add(found.fingerprint)
             yield child

@@ -4,13 +4,13 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from oragent import __version__
 from oragent.cli import machine, models, problems, runs, search, training
 from oragent.cli.options import console
 from oragent.errors import OragentError
+from oragent.terminal import Terminal
 
 __all__ = ["app", "main"]
 
@@ -22,7 +22,7 @@ def main() -> None:
     try:
         app()
     except (OragentError, OSError) as problem:
-        Console(stderr=True).print(f"[bold red]oragent:[/] {escape(str(problem))}", highlight=False, soft_wrap=True)
+        Terminal(stderr=True).print(f"[bold red]oragent:[/] {escape(str(problem))}", highlight=False, soft_wrap=True)
         sys.exit(1)
 
 

@@ -55,7 +55,7 @@ class Bar:
             place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
             origin = progress.candidates[place].origin
             words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
-            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {origin}")
+            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {plain(origin)}")
         failed = sum(count for status, count in self._ends.items() if status.failed)
         screened = f", {self._ends[Status.SCREENED]} screened" if self._ends[Status.SCREENED] else ""
         self._bar.set_postfix_str(f"best {progress.best.score:.6g}{screened}, {failed} failed", refresh=False)

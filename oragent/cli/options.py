@@ -4,11 +4,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+
+from oragent.terminal import Terminal
 
 __all__ = ["ProblemName", "Root", "RunPath", "Settings", "console"]
 
-console = Console()
+console = Terminal()
 
 Root = Annotated[Path | None, typer.Option(help="Project root: where problems/ is (default: here or above).")]
 Settings = Annotated[list[str] | None, typer.Argument(help="Settings, such as budget.money=2.5 archive.islands=4.")]

@@ -16,7 +16,7 @@ from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
-from oragent.programs import syntax
+from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
 
@@ -55,7 +55,7 @@ def evaluate_candidate(
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
     base = project(root)
     found = find(problem, base)
-    source = syntax.read(candidate, found.signature) if candidate else found.seed
+    source = read(candidate, found.signature) if candidate else found.seed
     if context.args:
         given: dict[str, Path | str | int | None] = {
             "root_dir": base,

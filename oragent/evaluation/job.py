@@ -1,16 +1,19 @@
 """What is to be evaluated, and how an evaluation ended."""
 
+import ast
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
 from oragent.protocol import Failure, Result, Status
 from oragent.sandbox import FOLDER, PYTHON, Command, Ended, Limits
 
-__all__ = ["USAGE", "Evaluation", "Job"]
+__all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
 LOG_CHARACTERS = 4000  # kept of what it printed
+HARNESS = "oragent.harness"
 USAGE = "usage:"  # how argparse begins when it refuses arguments
 
 
@@ -44,12 +47,36 @@ class Job:
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={self.root_dir.resolve()}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: self.evaluator.read_text(encoding="utf-8"), "heuristic.py": self.source}
-        return Command((*program, *places, *given, *self.arguments), files, limits=self.limits)
+        words = (*program, *places, *given, *self.arguments)
+        return Command(words, files, limits=self.limits, trusted=self.is_guarded)
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the evaluator keeps the candidate in a guest; otherwise they share a process, and it can forge."""
+        return self.is_python and is_guarded(self.evaluator.read_text(encoding="utf-8"))
 
     @property
     def is_python(self) -> bool:
         """Whether the evaluator is a Python script; any program that prints the result block will do."""
         return self.evaluator.suffix == ".py"
+
+
+@lru_cache(16)
+def is_guarded(evaluator: str) -> bool:
+    """Whether a Python evaluator imports the harness, directly; one that only names it does not count.
+
+    Args:
+        evaluator: Text of the evaluator.
+    """
+    try:
+        nodes = list(ast.walk(ast.parse(evaluator)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return any(f"{name}.".startswith(f"{HARNESS}.") for name in named)
 
 
 @dataclass(frozen=True)
@@ -68,7 +95,7 @@ class Evaluation:
         end: How its process ended, a value of ``End``; empty if none was started.
         queued_s: Seconds for which it waited for a free worker.
         wall_s: Seconds by the clock from its start to its end.
-        cpu_s: User and system seconds of all its processes that ended in time to be counted.
+        cpu_s: User and system seconds of all its processes, as far as they could be counted.
         peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it was forked from.
     """
 

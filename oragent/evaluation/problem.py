@@ -13,7 +13,8 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent.direction import Direction
 from oragent.errors import ProblemError
-from oragent.programs.syntax import Signature, signature
+from oragent.programs.inspection import signature
+from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
 from oragent.settings import STRICT, explain
 
@@ -39,8 +40,8 @@ class Description:
         function: Name of the function that evolves.
         direction: Direction of the scores: whether more or less is better.
         evaluator: Name of the script that scores; any program that prints the result block.
-        timeout_s: Seconds that one evaluation may take.
-        memory_mb: Address space of each of its processes, in MiB.
+        timeout_s: CPU seconds that one evaluation may take, over all its processes.
+        memory_mb: Memory of each of its processes, in MiB: private data beyond what is there when it begins.
         heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: as many as ``timeout_s`` leaves.
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
@@ -71,8 +72,8 @@ class LimitSettings:
     """Bounds of one evaluation; None leaves what the problem says.
 
     Attributes:
-        timeout_s: Seconds by the clock.
-        memory_mb: Address space of each process, in MiB.
+        timeout_s: CPU seconds of all its processes together.
+        memory_mb: Memory of each process, in MiB.
         heuristic_s: CPU seconds of all calls of the heuristic; ``problem``: what the problem says; None lifts that
             bound, so that the heuristic may take all of ``timeout_s``.
     """

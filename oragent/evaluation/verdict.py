@@ -1,5 +1,6 @@
 """What the end of an evaluator's process means: a status, and a score if and only if that is ``ok``."""
 
+import re
 import signal
 
 from oragent.evaluation.job import USAGE
@@ -8,6 +9,16 @@ from oragent.sandbox import End, Ended, Limits
 from oragent.sandbox.border import LIVES
 
 __all__ = ["verdict"]
+
+# How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
+EXCEPTION = re.compile(
+    r"""(?:Exception\ in\ thread\ "[^"]*"\ |Caused\ by:\ |Uncaught\ )?
+        (?P<line>(?:[A-Za-z_][\w.$]*)?(?:Error|Exception|Exit|Interrupt)(?:\ \[\w+\])?(?::.*)?
+        |\ *what\(\):.*|panic:\ .*|thread\ '.*'\ panicked\ at.*|ERROR:\ .*|FATAL\ ERROR:\ .*)$""",
+    re.VERBOSE,
+)
+VERSION = re.compile(r"Node\.js v[\d.]+|note: run with .RUST_BACKTRACE.*")
+OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "what():  std::bad_alloc"
 
 
 def verdict(ended: Ended, limits: Limits) -> Result | Failure:
@@ -20,13 +31,18 @@ def verdict(ended: Ended, limits: Limits) -> Result | Failure:
     code = ended.code
     if ended.end is End.LOST:
         return Failure(Status.CRASHED, f"the process that watches over it was killed, {LIVES} times")
+    if ended.end is End.MEMORY:
+        return Failure(Status.MEMORY, f"ran out of memory: {ended.reason}")
+    over = ended.cpu_s >= limits.cpu_s
+    if (ended.end is End.DEADLINE or code in (-signal.SIGXCPU, -signal.SIGKILL)) and over:
+        return Failure(Status.TIMEOUT, f"no result within {limits.cpu_s:g} CPU seconds")
     if ended.end is End.DEADLINE:
-        return Failure(Status.TIMEOUT, f"no result within {limits.wall_s:g} s")
-    if code in (-signal.SIGXCPU, -signal.SIGKILL) and ended.cpu_s > limits.wall_s:
-        return Failure(Status.TIMEOUT, f"more than {int(limits.wall_s) + 1} CPU seconds")
+        return Failure(Status.TIMEOUT, f"no result: {ended.reason}")
     if code < 0:
         why = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""
-        return Failure(Status.CRASHED, f"the evaluation was ended by {signal.Signals(-code).name}{why}")
+        said = _exception(ended.stderr) if code == -signal.SIGABRT else ""
+        name = signal.Signals(-code).name
+        return Failure(Status.CRASHED, f"the evaluation was ended by {name}{why}{said and f': {said}'}"[:500])
     parsed = parse(ended.stdout)
     if code == 0:
         return parsed
@@ -38,9 +54,22 @@ def verdict(ended: Ended, limits: Limits) -> Result | Failure:
 
 
 def _unexplained(code: int, log: str) -> Failure:
-    """Why an evaluator failed that printed no block, by the last line of its log."""
-    last = next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "and printed no reason")
+    """Why an evaluator failed that printed no block, by its log."""
     if code == 2 and log.startswith(USAGE):
+        last = log.rstrip().splitlines()[-1]
         return Failure(Status.ERROR, f"the evaluator refuses its arguments: {last.partition('error: ')[2]}"[:500])
-    status = Status.MEMORY if last.startswith("MemoryError") else Status.ERROR
-    return Failure(status, f"the evaluation exited with code {code}: {last}"[:500])
+    why = _exception(log) or _last_words(log) or "and printed no reason"
+    status = Status.MEMORY if why.startswith(OUT_OF_MEMORY) else Status.ERROR
+    return Failure(status, f"the evaluation exited with code {code}: {why}"[:500])
+
+
+def _exception(log: str) -> str:
+    """The line that names the exception, or what a language has in its place; the last one, as causes come first."""
+    found = [match for line in log.splitlines() if (match := EXCEPTION.match(line))]
+    return (found[-1]["line"].strip() or found[-1][0].strip()) if found else ""
+
+
+def _last_words(log: str) -> str:
+    """The last line that says anything, beside the version of what ran."""
+    lines = (line.strip() for line in reversed(log.splitlines()))
+    return next((line for line in lines if line and not VERSION.fullmatch(line)), "")

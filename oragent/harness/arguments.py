@@ -2,6 +2,7 @@
 
 import argparse
 import locale  # noqa: F401 - argparse wants it at its first use; a warm process has it when it forks
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -9,11 +10,15 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import yaml
+
 __all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
+SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
+ALL = -1  # decisions of an audit
 SEED_BYTES = 8
 
 
@@ -24,10 +29,32 @@ def _common(fresh: bool) -> argparse.ArgumentParser:
     parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
     parser.add_argument("--mode", default="val", help=f"{', '.join(modes)} (default: val)")
     parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
+    parser.add_argument(
+        "--audit", type=_audit, default=0, metavar="N|all", help="put so many decisions to fresh guests"
+    )
+    parser.add_argument("--heuristic_s", type=_seconds, metavar="X|none", help="CPU seconds of all calls together")
     if fresh:
         parser.add_argument("--fresh_seed", type=int, metavar="N", help="draw the fresh set of this seed again")
     parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
     return parser
+
+
+def _audit(text: str) -> int:
+    if text == "all":
+        return ALL
+    if text.isdecimal():
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = math.inf if text == "none" else float(text)
+    except ValueError:
+        value = math.nan
+    if not value > 0:
+        raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
+    return value
 
 
 COMMON, WITH_FRESH = (
@@ -47,6 +74,8 @@ class Arguments:
             search reads) or ``fresh`` (drawn when the evaluation begins, where the evaluator has that mode).
         sizes: Problem sizes to run: all of the mode, or the one that was asked for.
         candidate: Path of the file with the heuristic to score.
+        audit: Number of decisions to put to fresh guests; -1 for all of them, 0 for no audit.
+        heuristic_s: CPU seconds that all calls of the candidate may take together; None for any.
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
         given_seed: Seed of the fresh set, where it is to be drawn again.
@@ -57,6 +86,8 @@ class Arguments:
     mode: str
     sizes: tuple[int, ...]
     candidate: Path
+    audit: int = 0
+    heuristic_s: float | None = None
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
     given_seed: int | None = None
@@ -114,4 +145,26 @@ def parse_arguments(
     root, prefix = given.root_dir.resolve(), given.file_output_prefix
     raised = frozenset(name for name in own if getattr(given, name))
     picked = {name: getattr(given, name) for name in choices or {}}
-    return Arguments(root, prefix, given.mode, chosen, candidate.resolve(), raised, picked, seed)
+    return Arguments(
+        root,
+        prefix,
+        given.mode,
+        chosen,
+        candidate.resolve(),
+        given.audit,
+        _heuristic_s(given),
+        raised,
+        picked,
+        seed,
+    )
+
+
+def _heuristic_s(given: argparse.Namespace) -> float | None:
+    """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
+    if given.heuristic_s is not None:
+        return None if math.isinf(given.heuristic_s) else float(given.heuristic_s)
+    described = Path(sys.argv[0]).resolve().parent / "problem.yaml"
+    if given.mode not in SEARCHED or not described.is_file():
+        return None
+    said = (yaml.safe_load(described.read_text(encoding="utf-8")) or {}).get("heuristic_s")
+    return float(said) if said else None

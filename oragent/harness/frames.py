@@ -9,6 +9,7 @@ guest is checked as data from a stranger: lengths, depth, dtypes and shapes are 
 
 import json
 import math
+import socket
 import struct
 import sys
 from collections.abc import Collection
@@ -16,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HEAD", "FrameError", "check_lengths", "decode", "encode"]
+__all__ = ["HEAD", "FrameError", "check_lengths", "decode", "encode", "receive"]
 
 HEAD = struct.Struct("<QQ")
 MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
 PLAIN = frozenset((type(None), bool, int, float, str))
+CHUNK, PIECE = 1 << 16, 1 << 20
 KINDS = "biufc"  # bool, signed, unsigned, float, complex: plain numbers, no objects
 
 
@@ -64,7 +66,7 @@ def check_lengths(header: int, payload: int) -> None:
         raise FrameError(f"a value of {(header + payload) >> 20} MiB; the limit is {MAX_PAYLOAD >> 20} MiB")
 
 
-def decode(header: bytes, payload: bytes) -> Any:
+def decode(header: bytes, payload: bytes | memoryview) -> Any:
     """Turn a frame's two parts into the value; arrays are fresh and writable.
 
     Raises:
@@ -82,6 +84,28 @@ def decode(header: bytes, payload: bytes) -> Any:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError) as problem:
         raise FrameError(f"a frame that is not well formed ({type(problem).__name__})") from None
+
+
+def receive(wire: socket.socket, buffer: bytearray, length: int) -> int:
+    """Take what has come, into a buffer that is to hold a frame; most frames come whole, in one piece.
+
+    Args:
+        wire: Connection from which there is something to read.
+        buffer: What came before; grows by what comes.
+        length: Bytes that the buffer is to have in the end.
+
+    Returns:
+        The number of bytes that came; 0 at the end of the connection.
+    """
+    have = len(buffer)
+    if not have:
+        buffer += wire.recv(CHUNK)
+        return len(buffer)
+    buffer.extend(bytes(min(length - have, PIECE)))  # read in place: a large payload is not copied again
+    with memoryview(buffer) as view:
+        count = wire.recv_into(view[have:])
+    del buffer[have + count :]
+    return count
 
 
 def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
@@ -138,7 +162,7 @@ def _to_tensor(array: np.ndarray[Any, Any]) -> Any:
     return array if torch is None else torch.from_numpy(array)
 
 
-def _array(dtype_text: str, shape: list[int], payload: bytes, start: int) -> np.ndarray[Any, Any]:
+def _array(dtype_text: str, shape: list[int], payload: bytes | memoryview, start: int) -> np.ndarray[Any, Any]:
     dtype = np.dtype(str(dtype_text))
     if dtype.kind not in KINDS or not all(type(extent) is int and extent >= 0 for extent in shape):
         raise FrameError(f"an array of dtype {dtype_text} and shape {shape}")

@@ -1,48 +1,53 @@
 """The candidate in a process of its own, behind a callable: the scorer never runs it."""
 
 import os
-import select
-import signal
-import socket
-import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
 from oragent.harness import frames, inside
 from oragent.errors import CandidateError
-from oragent.output import Capped
+from oragent.harness.claims import Calls, Claim, Replay
+from oragent.harness.parents import Scorer, Spare
+from oragent.harness.process import Process
+from oragent.isolation.guest import Cage
 from oragent.protocol import Status
 
 __all__ = ["Guest"]
 
-LOOK_S = 0.05  # how often a silent guest is looked at: a dead one is noticed within this time
-LOG_BYTES = 16384  # kept of what a candidate prints
-CHUNK = 1 << 16
-STATUSES = frozenset(Status) - {Status.OK}
+DEFAULT_MEMORY_MB = 2048
+FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
 
 
 class Guest:
     """Calls into a candidate, which lives in a forked and confined process.
 
-    Fork it before data is loaded: what the scorer reads later is not in the guest's memory.
+    Make it before data is loaded: what the scorer reads later is not in the guest's memory.
 
     Attributes:
         where: Name of the instance at hand, such as ``size 50, instance 3``; every failure's message ends with it.
         seconds: Wall seconds spent in calls.
         limit_s: Wall seconds that one call may take; None for as long as the evaluation has.
+        heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
+        look: Callback that is called now and then while the candidate computes; what it raises ends the call.
     """
 
     limit_s: float | None = None
+    heuristic_s: float | None = None
+    look: Callable[[], None] | None = None
 
-    def __init__(self, candidate: Path, function: str, *, witness: bool = False) -> None:
+    def __init__(self, candidate: Path, function: str, *, spare: bool = False) -> None:
         """Fork the guest.
 
         Args:
             candidate: Python file that defines the function.
             function: Name of the function that evolves.
-            witness: Whether to fork a second, untouched guest too, for spot checks.
+            spare: Whether to fork a process, too, that knows nothing and makes further guests: ``renew``, ``claim`` and
+                audits need it.
 
         Raises:
             CandidateError: ``rejected``, if the file is no UTF-8 text.
@@ -53,16 +58,26 @@ class Guest:
             source = candidate.read_text(encoding="utf-8")
         except UnicodeDecodeError as problem:
             raise CandidateError(f"{candidate.name} is not UTF-8 text: {problem}", Status.REJECTED) from None
-        self._main = _Process(candidate, source, function)
-        self._witness = _Process(candidate, source, function) if witness else None
+        self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
+        cage = Cage.make(self._memory_mb)
+        live = partial(inside.live, path=candidate, source=source, function=function)
+        self._spare = Spare(live, cage) if spare else None
+        self._main: Process | None = Process(Scorer(live, cage), self._memory_mb)
+        if cage.rules >= 0:
+            os.close(cage.rules)
+        self._log = self._main.log
+        self._ended_s = 0.0  # CPU seconds of guests that have ended
+        self._counted: dict[str, float] = defaultdict(float)  # CPU seconds of calls, by what failures call a size
+        self.claims: list[Claim] = []
+        self.calls: Calls | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in (self._main, self._witness):
-            if process is not None:
-                process.close()
+        self.end()
+        if self._spare is not None:
+            self._spare.close()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate's function on copies of the arguments.
@@ -71,9 +86,13 @@ class Guest:
             What it returned, as plain data and fresh arrays; nothing about it is checked yet.
 
         Raises:
-            CandidateError: if it raised, died, ran out of memory or returned what cannot travel.
+            CandidateError: if it raised, died, ran out of memory or time, or returned what cannot travel.
         """
-        return self._ask(self._main, None, args, kwargs)
+        request = frames.encode({"loop": None, "args": args, "kwargs": kwargs})
+        answer = self._ask(self._living(), request)
+        if self.calls is not None:
+            self.calls.add(self.where, request, answer)
+        return answer
 
     def run(self, loop: Callable[..., Any], *args: Any) -> Any:
         """Run ``loop(function, *args)`` beside the candidate, for heuristics that are called thousands of times.
@@ -83,136 +102,117 @@ class Guest:
             args: Rest of its arguments, copied.
 
         Returns:
-            What the loop returned. It ran in reach of the candidate, so it is a claim: check it, and spot-check its
-            decisions with ``witness``.
+            What the loop returned. It ran in reach of the candidate, so it is a claim: check it, and say with ``claim``
+            how its decisions can be put to others.
         """
-        return self._ask(self._main, [loop.__module__, loop.__qualname__], args, {})
+        request = {"loop": [loop.__module__, loop.__qualname__], "args": args, "kwargs": {}}
+        return self._ask(self._living(), frames.encode(request))
 
-    def witness(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the candidate's function in a guest in which no loop ever ran."""
-        if self._witness is None:
-            raise ValueError("this guest was made without a witness")
-        return self._ask(self._witness, None, args, kwargs)
+    def claim(self, count: int, replay: Replay, checked: int = 20) -> None:
+        """Say how the decisions behind a loop's answer can be put to guests in which no loop ever ran.
+
+        That is done when the scorer is through, and this guest dead: some decisions then, more of them in an audit.
+
+        Args:
+            count: Number of decisions.
+            replay: ``replay(witness, steps)`` puts the decisions of these steps, in ascending order, to a witness,
+                which is called as the candidate's function is, and raises ``rejected`` where it decides otherwise.
+            checked: Number of random decisions that are put in every evaluation.
+        """
+        if self._spare is None:
+            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
+        self.claims.append(Claim(self.where, count, replay, checked))
+
+    def renew(self) -> None:
+        """Go on with a new guest: what the candidate remembers of its calls ends here, as with an instance."""
+        if self._spare is None:
+            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
+        if self._main is None or self._main.first_s is not None:  # one that was never asked is as good as new
+            self.end()
+
+    def end(self) -> None:
+        """End the guest that is alive, if one is."""
+        if self._main is not None:
+            self._main.close()
+            self._ended_s += self._main.cpu_s
+            self._main = None
+
+    def stranger(self) -> Process:
+        """Make a guest that knows nothing but what it is asked."""
+        if self._spare is None:
+            raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
+        return Process(self._spare, self._memory_mb)
+
+    def put(self, process: Process, request: bytes) -> Any:
+        """Ask another guest than one's own, without any count of its time.
+
+        Raises:
+            CandidateError: as a call does.
+        """
+        try:
+            return process.ask(request, self.limit_s, self.look or (lambda: None))
+        except CandidateError as problem:
+            raise CandidateError(self._located(str(problem)), problem.status, problem.traceback) from None
 
     @property
     def log(self) -> str:
         """The head and tail of what the candidate printed."""
-        return self._main.log.text()
+        return self._log.text()
 
-    def _ask(self, process: "_Process", loop: list[str] | None, args: Any, kwargs: Any) -> Any:
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all guests that calls went to."""
+        return self._ended_s + (self._main.cpu_s if self._main is not None else 0.0)
+
+    @property
+    def heuristic_seconds(self) -> float:
+        """CPU seconds of all calls, without the first of each guest (as far as that took at most `FIRST_S`)."""
+        return sum(self._counted.values())
+
+    def _living(self) -> Process:
+        if self._main is None:
+            self._main = self.stranger()
+            self._main.log = self._log
+        return self._main
+
+    def _ask(self, process: Process, request: bytes) -> Any:
         begun = time.perf_counter()
         try:
-            answer = process.ask(frames.encode({"loop": loop, "args": args, "kwargs": kwargs}), self.limit_s)
-            if isinstance(answer, dict) and answer.get("status") in STATUSES:
-                raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
-            if not isinstance(answer, dict) or "value" not in answer:
-                raise CandidateError("broke the wire to its scorer", Status.REJECTED)
-            return answer["value"]
+            answer = process.ask(request, self.limit_s, partial(self._watch, process))
+            self._count(process)
+            return answer
         except CandidateError as problem:
             raise CandidateError(self._located(str(problem)), problem.status, problem.traceback) from None
         finally:
             self.seconds += time.perf_counter() - begun
 
+    def _count(self, process: Process) -> None:
+        """Count what a call took, and hold it against the limit."""
+        now = process.cpu_s
+        spent, process.counted_s = now - process.counted_s, now
+        if process.free_s is None:
+            process.free_s = min(process.first_s or 0.0, FIRST_S)
+            spent -= process.free_s
+        self._counted[self.where.partition(",")[0]] += max(spent, 0.0)
+        self._check(0.0)
+
+    def _watch(self, process: Process) -> None:
+        """Look at a call that goes on and on."""
+        if self.look is not None:
+            self.look()
+        if self.heuristic_s is not None:
+            self._check(process.cpu_s - process.counted_s - (FIRST_S if process.free_s is None else 0.0))
+
+    def _check(self, running: float) -> None:
+        spent = self.heuristic_seconds + max(running, 0.0)
+        if self.heuristic_s is None or spent <= self.heuristic_s:
+            return
+        self._counted[self.where.partition(",")[0]] += max(running, 0.0)
+        self.end()
+        size, most = max(self._counted.items(), key=itemgetter(1))
+        place = f", {'all' if most >= spent else 'most'} of it at {size}" if size else ""
+        told = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}"
+        raise CandidateError(told, Status.TIMEOUT)
+
     def _located(self, message: str) -> str:
         return f"{message} ({self.where})" if self.where else message
-
-
-class _Process:
-    """One guest process: its wire, its log, its end."""
-
-    def __init__(self, path: Path, source: str, function: str) -> None:
-        self.log = Capped(LOG_BYTES)
-        self._status: int | None = None
-        self._deadline: float | None = None
-        self._wire, theirs = socket.socketpair()
-        reader, writer = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        scorer = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            self._wire.close()
-            inside.live(theirs, writer, scorer, path, source, function)
-        theirs.close()
-        os.close(writer)
-        self._reader = reader
-        os.set_blocking(reader, False)
-        self._poll = select.poll()
-        self._poll.register(self._wire, select.POLLIN)
-        self._poll.register(reader, select.POLLIN)
-
-    def ask(self, request: bytes, limit_s: float | None = None) -> Any:
-        """Send a request and wait for its answer, for the guest's death, or for whoever interrupts us."""
-        self._deadline = None if limit_s is None else time.monotonic() + limit_s
-        try:
-            self._wire.sendall(request)
-        except (BrokenPipeError, ConnectionResetError):
-            raise self._death() from None
-        try:
-            head = self._read(frames.HEAD.size)
-            header, payload = frames.HEAD.unpack(head)
-            frames.check_lengths(header, payload)
-            return frames.decode(self._read(header), self._read(payload))
-        except frames.FrameError as problem:
-            raise CandidateError(f"returned {problem}", Status.INVALID) from None
-
-    def close(self) -> None:
-        """End the guest, whatever it is doing."""
-        if self._status is None:
-            os.kill(self._pid, signal.SIGKILL)
-            self._reap(0)
-        if self._reader >= 0:
-            self._drain()
-            self._wire.close()
-            os.close(self._reader)
-            self._reader = -1
-
-    def _read(self, length: int) -> bytes:
-        buffer = bytearray()
-        while len(buffer) < length:
-            if self._deadline is not None and time.monotonic() > self._deadline:
-                self.close()
-                raise CandidateError("took too long for one call", Status.TIMEOUT)
-            ready = dict(self._poll.poll(LOOK_S * 1000))
-            if self._reader in ready:
-                self._drain()
-            if self._wire.fileno() in ready:
-                try:
-                    chunk = self._wire.recv(min(length - len(buffer), 1 << 20))
-                except ConnectionResetError:  # it ended before it had read all of the request
-                    chunk = b""
-                if not chunk:
-                    raise self._death()
-                buffer += chunk
-            elif not ready and self._reap(os.WNOHANG):
-                raise self._death()
-        return bytes(buffer)
-
-    def _drain(self) -> None:
-        try:
-            while chunk := os.read(self._reader, CHUNK):
-                self.log.add(chunk)
-                if len(chunk) < CHUNK:
-                    return
-            self._poll.unregister(self._reader)
-        except (BlockingIOError, KeyError):
-            return
-
-    def _reap(self, options: int) -> bool:
-        if self._status is None:
-            pid, status = os.waitpid(self._pid, options)
-            if pid:
-                self._status = status
-        return self._status is not None
-
-    def _death(self) -> CandidateError:
-        """Ask the kernel why the guest is gone."""
-        if not self._reap(os.WNOHANG):
-            time.sleep(LOOK_S)  # the wire closes a moment before the process can be reaped
-            if not self._reap(os.WNOHANG):
-                return CandidateError("closed the wire to its scorer", Status.CRASHED)
-        code = os.waitstatus_to_exitcode(self._status or 0)
-        if code == -signal.SIGXCPU:
-            return CandidateError("ran out of CPU time", Status.TIMEOUT)
-        reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
-        return CandidateError(f"ended its own process {reason}", Status.CRASHED)

@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 import traceback
 import types
 from collections.abc import Callable
@@ -19,31 +20,35 @@ import numpy.random  # here and not at the first draw, so that a warm process ha
 
 from oragent.harness import frames
 from oragent.errors import CandidateError
-from oragent.isolation.guest import confine
+from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
 from oragent.protocol import Status
 
-__all__ = ["live"]
+__all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live"]
 
-DEFAULT_MEMORY_MB = 2048
 TRACEBACK_CHARACTERS = 4000
 OUT_OF_MEMORY = "ran out of memory"
+EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
+EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
 
 
-def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, function: str) -> NoReturn:
-    """Be the guest: never returns, ends when the scorer does.
+def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, source: str, function: str) -> NoReturn:
+    """Be the guest: never returns, ends when its parent does.
 
     Args:
         wire: This side of the connection to the scorer.
         log: File descriptor that takes standard output and error.
-        scorer: Process id of the scorer.
+        parent: Process id of the parent, as it is seen from here.
+        cage: What holds it.
         path: Path of the candidate's file, for tracebacks.
         source: Text of the candidate.
         function: Name of the function that evolves.
     """
+    code = EXIT_UNCONFINED
     try:
-        _confine(wire, log, scorer)
+        _confine(wire, log, parent, cage)
+        code = 0
         candidate = _Candidate(path, source, function)
         while (request := _receive(wire)) is not None:
             answer = _answer(candidate, request)
@@ -51,14 +56,18 @@ def live(wire: socket.socket, log: int, scorer: int, path: Path, source: str, fu
                 sys.stdout.flush()
                 sys.stderr.flush()
             wire.sendall(answer)
+    except MemoryError:
+        code = EXIT_OF_MEMORY
+    except BaseException as problem:
+        if code == EXIT_UNCONFINED:
+            os.write(log, f"{type(problem).__name__}: {problem}".encode())
     finally:
-        os._exit(0)  # no atexit hook of the scorer's, and none of the candidate's, runs here
+        os._exit(code)  # no atexit hook of the scorer's, and none of the candidate's, runs here
 
 
-def _confine(wire: socket.socket, log: int, scorer: int) -> None:
+def _confine(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
     """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
-    memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
     for name in [*os.environ]:
         # A library that is imported only now must not start threads either.
         if not (name.endswith("_NUM_THREADS") or name == FORBID):
@@ -69,10 +78,19 @@ def _confine(wire: socket.socket, log: int, scorer: int) -> None:
     # Fresh streams, as the inherited ones may be anything; they live as long as we do.
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
-    keep = wire.fileno()
-    os.closerange(3, keep)
-    os.closerange(keep + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-    confine(memory_mb, scorer)
+    _close_all_but(wire.fileno(), cage.rules, cage.home)
+    confine(cage, parent)
+    if cage.home >= 0:
+        os.close(cage.home)
+
+
+def _close_all_but(*kept: int) -> None:
+    below = 2
+    for descriptor in sorted(kept):
+        if descriptor >= 0:
+            os.closerange(below + 1, descriptor)
+            below = descriptor
+    os.closerange(below + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
 
 
 class _Candidate:
@@ -82,6 +100,7 @@ class _Candidate:
         self.path, self.source, self.name = str(path), source, function
         self.draws_numbers = "random" in source  # seeding costs 15 microseconds a call: only where it can matter
         self._function: Callable[..., Any] | None = None
+        self.first_s: float | None = None  # CPU seconds of this process when the first call was through
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -107,7 +126,10 @@ class _Candidate:
         function = self.function
         if self.draws_numbers:
             self.seed()
-        return function(*args, **kwargs)
+        value = function(*args, **kwargs)
+        if self.first_s is None:
+            self.first_s = time.process_time()
+        return value
 
 
 def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
@@ -117,10 +139,9 @@ def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
             value = candidate.call(*request["args"], **request["kwargs"])
         else:
             module, name = request["loop"]
-            function = candidate.call if candidate.draws_numbers else candidate.function
-            value = getattr(sys.modules[module], name)(function, *request["args"])
+            value = getattr(sys.modules[module], name)(candidate.call, *request["args"])
         try:
-            return frames.encode({"value": value})
+            return frames.encode({"value": value, "first": candidate.first_s})
         except frames.FrameError as problem:
             return _failure(Status.INVALID, f"returned {problem}")
     except CandidateError as problem:  # a loop of ours found the decision wanting
@@ -132,8 +153,19 @@ def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     except BaseException as problem:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
             return _failure(Status.MEMORY, OUT_OF_MEMORY)
+        return _raised(problem, candidate)
+
+
+def _raised(problem: BaseException, candidate: _Candidate) -> bytes:
+    """What the candidate raised, in words; it may not even be printed, as its class is the candidate's."""
+    name = str(type.__dict__["__name__"].__get__(type(problem)))  # whatever a metaclass of its own says
+    try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
-        return _failure(Status.ERROR, message or type(problem).__name__, _traceback(problem, candidate))
+        return _failure(Status.ERROR, message or name, _traceback(problem, candidate))
+    except MemoryError:
+        return _failure(Status.MEMORY, OUT_OF_MEMORY)
+    except BaseException:
+        return _failure(Status.ERROR, f"{name}, which cannot be printed")
 
 
 def _traceback(problem: BaseException, candidate: _Candidate) -> str:
@@ -149,20 +181,23 @@ def _failure(status: Status, message: str, trace: str = "") -> bytes:
 
 
 def _receive(wire: socket.socket) -> Any:
-    head = _read(wire, frames.HEAD.size)
-    if head is None:
+    """Take the next request; None once the scorer is gone."""
+    start = frames.HEAD.size
+    buffer = _filled(wire, bytearray(), start)
+    if buffer is None:
         return None
-    lengths = frames.HEAD.unpack(head)
-    header, payload = (_read(wire, length) for length in lengths)
-    return None if header is None or payload is None else frames.decode(header, payload)
+    header, payload = frames.HEAD.unpack_from(buffer)
+    buffer = _filled(wire, buffer, start + header + payload)
+    return (
+        None
+        if buffer is None
+        else frames.decode(bytes(buffer[start : start + header]), memoryview(buffer)[start + header :])
+    )
 
 
-def _read(wire: socket.socket, length: int) -> bytes | None:
-    buffer = bytearray(length)
-    view, filled = memoryview(buffer), 0
-    while filled < length:
-        count = wire.recv_into(view[filled:])
-        if count == 0:
+def _filled(wire: socket.socket, buffer: bytearray, length: int) -> bytearray | None:
+    """Read on until there are so many bytes: the scorer sends no more before it has its answer."""
+    while len(buffer) < length:
+        if not frames.receive(wire, buffer, length):
             return None
-        filled += count
-    return bytes(buffer)
+    return buffer

@@ -3,12 +3,16 @@
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
+from oragent.harness.audits import audit, spot_check
+from oragent.harness.claims import Calls
 from oragent.harness.guest import Guest
 from oragent.isolation import kernel
 from oragent.isolation.guest import prepare
@@ -22,7 +26,7 @@ def run(
     *,
     function: str,
     sizes: Mapping[str, Sequence[int]],
-    witness: bool = False,
+    spare: bool = False,
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
 ) -> NoReturn:
@@ -32,7 +36,7 @@ def run(
         evaluate: Function that scores the candidate; all that it knows is what it is given.
         function: Name of the function that evolves.
         sizes: Problem sizes of each mode.
-        witness: Whether ``evaluate`` spot-checks with ``Guest.witness``.
+        spare: Whether ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
 
@@ -44,7 +48,7 @@ def run(
     prepare()
     _ask_processor()
     try:
-        outcome = _outcome(evaluate, arguments, function, witness)
+        outcome = _outcome(evaluate, arguments, function, spare or bool(arguments.audit))
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -64,16 +68,16 @@ def _ask_processor() -> None:
 
 
 def _outcome(
-    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, function: str, witness: bool
+    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, function: str, spare: bool
 ) -> Result | Failure:
     where = ""
     try:
-        with Guest(arguments.candidate, function, witness=witness) as guest:
+        with Guest(arguments.candidate, function, spare=spare) as guest:
+            guest.heuristic_s = arguments.heuristic_s
             try:
-                _set_alarm()
-                return evaluate(arguments, guest)
+                return _scored(evaluate, arguments, guest)
             finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 where = guest.where
                 sys.stderr.write(guest.log)
     except _OutOfTime:
@@ -87,21 +91,43 @@ def _outcome(
         return Failure(Status.CRASHED, message, traceback.format_exc())
 
 
+def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
+    """Evaluate, then put decisions again: few, or those of an audit, whose time is not the candidate's."""
+    guest.calls = Calls() if arguments.audit else None
+    _set_alarm(guest)
+    result = evaluate(arguments, guest)
+    if not arguments.audit:
+        spot_check(guest)
+    found = {"heuristic_seconds": round(guest.heuristic_seconds, 3)}
+    if arguments.audit:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        guest.look, begun = None, time.perf_counter()
+        put = audit(guest, None if arguments.audit < 0 else arguments.audit)
+        found |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
+    return replace(result, metrics={**result.metrics, **found})
+
+
 def _located(problem: OragentError, where: str) -> str:
     return f"{problem} ({where})" if where and where not in str(problem) else str(problem)
 
 
 class _OutOfTime(Exception):
-    """The evaluation's own clock has run down, shortly before the sandbox would end it without a word."""
+    """The evaluation's CPU time is nearly used up, and the sandbox would end it without a word."""
 
 
-def _set_alarm() -> None:
-    """Stop a little before the sandbox does, to be able to say where the time ran out."""
-    limit = os.environ.get("ORAGENT_TIME_LIMIT_S")
-    if limit:
-        signal.signal(signal.SIGALRM, _ring)
-        signal.setitimer(signal.ITIMER_REAL, max(0.1, float(limit) - 0.5 - 0.02 * float(limit)))
+def _set_alarm(guest: Guest) -> None:
+    """Stop a little before the sandbox does, to be able to say where the time went."""
+    told = os.environ.get("ORAGENT_TIME_LIMIT_S")
+    if not told:
+        return
+    limit = max(0.1, float(told) * 0.98 - 0.5)
 
+    def look(*_: object) -> None:
+        left = limit - time.process_time() - guest.cpu_s
+        if left <= 0:
+            raise _OutOfTime
+        signal.setitimer(signal.ITIMER_PROF, max(left, 0.001))
 
-def _ring(*_: object) -> None:
-    raise _OutOfTime
+    guest.look = look
+    signal.signal(signal.SIGPROF, look)
+    look()

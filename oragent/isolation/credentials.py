@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "readable_by_all"]
+__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "interpreter_places", "look_again", "readable_by_all"]
 
 NOBODY = 65534
 PACKAGE = Path(__file__).parents[1]
@@ -35,15 +35,27 @@ def readable_by_all(paths: Iterable[Path]) -> bool:
     return all(_readable(path) for path in paths)
 
 
+def look_again() -> None:
+    """Forget what anybody may read: the root of all files is another one now."""
+    _readable.cache_clear()
+
+
 @cache
 def interpreter_paths() -> tuple[Path, ...]:
     """Where Python, its packages, ours and the system's libraries lie: what a program needs to import."""
+    found = {path.resolve() for path in interpreter_places()}
+    inner = {path for path in found if any(path.is_relative_to(other) for other in found - {path})}
+    return tuple(sorted(found - inner))
+
+
+@cache
+def interpreter_places() -> tuple[Path, ...]:
+    """The same under the names by which it is looked for, links among them, and Python to be started."""
     places = {sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()}
     places |= {entry for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")}
     system = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/local/lib", "/etc/ld.so.cache", "/etc/localtime"}
-    found = {Path(place).resolve() for place in places | system} | {PACKAGE}
-    inner = {path for path in found if any(path.is_relative_to(other) for other in found - {path})}
-    return tuple(sorted(path for path in found - inner if path.exists() and path != Path("/")))
+    found = {Path(place) for place in {*places, *system, sys.executable} if place} | {PACKAGE}
+    return tuple(sorted(path for path in found if path.is_absolute() and os.path.exists(path) and path != Path("/")))
 
 
 @cache

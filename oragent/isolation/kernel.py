@@ -5,12 +5,14 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 __all__ = [
     "adopt_orphans",
     "bind",
+    "detach",
     "die_with_parent",
     "has_capability",
     "hide_memory",
@@ -18,8 +20,10 @@ __all__ = [
     "lower_limits",
     "make_read_only",
     "make_writable",
+    "memory_shown",
     "mount",
     "no_new_privileges",
+    "pivot_root",
     "prctl",
     "rejoin",
     "syscall",
@@ -31,14 +35,16 @@ libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
-MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 8, 36, 38
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_KEEPCAPS = 1, 3, 4, 8
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
 CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
 CAPABILITY_VERSION_3 = 0x20080522
 SYS_MOUNT_SETATTR = 442  # one number on every architecture, as for all calls since Linux 5.1
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000
-MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV = 1, 2, 4
+MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
 
 
 def syscall(number: int, *args: object) -> int:
@@ -50,13 +56,13 @@ def syscall(number: int, *args: object) -> int:
     return _checked("syscall", ctypes.c_long(number), *args)
 
 
-def prctl(option: int, *args: int) -> None:
-    """Change a property of this process.
+def prctl(option: int, *args: int) -> int:
+    """Ask for a property of this process, or change it.
 
     Raises:
         OSError: as the kernel says.
     """
-    _checked("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
+    return _checked("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
 
 
 def die_with_parent(parent: int) -> None:
@@ -71,6 +77,19 @@ def hide_memory() -> None:
     """Let no other process of the same user trace this one or read its memory."""
     if LINUX:
         prctl(PR_SET_DUMPABLE, 0)
+
+
+@contextmanager
+def memory_shown() -> Iterator[None]:
+    """Take ``hide_memory`` back for the time of a step that a process without an owner may not make."""
+    before = prctl(PR_GET_DUMPABLE) if LINUX else 1
+    try:
+        if before != 1:
+            prctl(PR_SET_DUMPABLE, 1)
+        yield
+    finally:
+        if before != 1:
+            hide_memory()
 
 
 def adopt_orphans() -> None:
@@ -135,21 +154,40 @@ def bind(source: Path, target: Path) -> None:
     _checked("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
 
 
+def pivot_root(new: Path, old: Path) -> None:
+    """Make a mount the root of all files in this mount namespace, and show the former root at a folder below it.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("pivot_root", os.fsencode(new), os.fsencode(old))
+
+
+def detach(root: Path) -> None:
+    """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("umount2", os.fsencode(root), MNT_DETACH)
+
+
 class _MountAttributes(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
 
 
-def make_read_only(root: Path, *, below: bool = True) -> None:
+def make_read_only(root: Path, *, below: bool = True, also: int = 0) -> None:
     """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12).
 
     Args:
         root: Path at which it is mounted.
         below: Whether mounts below it are meant, too.
+        also: Further ``MOUNT_ATTR_...`` flags to set.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY))
+    _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY | also))
 
 
 def make_writable(root: Path) -> None:

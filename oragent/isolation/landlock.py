@@ -11,8 +11,9 @@ from functools import cache
 from pathlib import Path
 
 from oragent.isolation import kernel
+from oragent.isolation.means import Means, allowed, newest_landlock
 
-__all__ = ["abi", "enforce", "restrict", "ruleset"]
+__all__ = ["SCOPES", "WITHOUT_FILES", "abi", "enforce", "restrict", "ruleset"]
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
@@ -20,6 +21,8 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # those that a rule on a single file may name
 NEWEST = 6
+WITHOUT_FILES = 4  # the first version that can bound something else alone
+SCOPES = 6  # the first that keeps signals from processes outside
 # All rights that a version of the interface knows: file system, network, scope.
 RIGHTS = {
     1: ((1 << 13) - 1, 0, 0),
@@ -41,9 +44,13 @@ class _Beneath(ctypes.Structure):
     _fields_ = [("access", ctypes.c_uint64), ("folder", ctypes.c_int32)]
 
 
-@cache
 def abi() -> int:
-    """The version of the interface that this kernel has, 0 for none."""
+    """The version of the interface that this kernel has and that the user lets us use, 0 for none."""
+    return min(_version(), newest_landlock()) if allowed(Means.LANDLOCK) else 0
+
+
+@cache
+def _version() -> int:
     try:
         return kernel.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint(GET_VERSION))
     except OSError:
@@ -58,11 +65,12 @@ def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> N
     enforce(ruleset(read, write, network=network))
 
 
-def ruleset(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> int:
+def ruleset(read: Iterable[Path] | None, write: Iterable[Path], *, network: bool) -> int:
     """Say what a process may access; nothing is forbidden yet.
 
     Args:
-        read: Folders and files that may be read, with what is below them.
+        read: Folders and files that may be read, with what is below them; None where files are not its concern: who
+            is under rules on files may not mount anything.
         write: Folders and files that may be changed too.
         network: Whether TCP stays allowed (known to version 4 on).
 
@@ -70,18 +78,19 @@ def ruleset(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> in
         A descriptor, which a child may inherit.
 
     Raises:
-        OSError: if the kernel has no Landlock.
+        OSError: if the kernel has no Landlock, or none that bounds anything but files.
     """
     version = min(abi(), NEWEST)
-    if not version:
-        raise OSError("this kernel has no Landlock")
+    if version < (1 if read is not None else WITHOUT_FILES):
+        raise OSError("this kernel has no Landlock for this")
     files, net, scoped = RIGHTS[version]
+    files = 0 if read is None else files
     handled = _Ruleset(files, 0 if network else net, scoped)
     size = ctypes.c_size_t(ctypes.sizeof(handled) if version >= 6 else 16 if version >= 4 else 8)
     descriptor = kernel.syscall(CREATE_RULESET, ctypes.byref(handled), size, ctypes.c_uint(0))
     try:
-        for paths, access in ((read, READ), (write, files)):
-            for path in paths:
+        for paths, access in ((read or (), READ), (write, files)):
+            for path in paths if files else ():
                 _allow(descriptor, path, access & files)
     except BaseException:
         os.close(descriptor)

@@ -3,10 +3,16 @@
 import os
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import cache
 
-__all__ = ["FORBID", "HELD_BY", "Guarantee", "Means", "allowed", "not_held"]
+from oragent.errors import SandboxError
 
-FORBID = "ORAGENT_ISOLATION"  # set to "limits", nothing else is used: for tests, and where a means gives trouble
+__all__ = ["FORBID", "HELD_BY", "Guarantee", "Means", "allowed", "newest_landlock", "not_held"]
+
+# For tests, and where a means gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
+# these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
+FORBID = "ORAGENT_ISOLATION"
+NEWER, NEWEST_LANDLOCK = "landlock>", 1000
 
 
 class Means(StrEnum):
@@ -18,19 +24,21 @@ class Means(StrEnum):
     LANDLOCK = "landlock"
     SECCOMP = "seccomp"
     CGROUPS = "cgroups"
+    SIGNALS = "signals"
 
 
 class Guarantee(StrEnum):
     """What a candidate cannot do."""
 
     BOUNDED = "take more time, memory or output in its process than allowed"
-    SCORED = "print, patch or forge its way to a score: the scorer never runs it"
+    SCORED = "print or patch its way to a score: the scorer never runs it"
     SECRETS = "inherit your environment or an open file"
     ALONE = "start processes of its own"
     UNTOUCHED = "change, create or delete a file"
     UNREAD = "read your files, other candidates or data that it is not given"
     OFFLINE = "open a network connection"
     UNSEEN = "see or signal another process"
+    UNFORGED = "pass a word to another process of yours, or to one of its own that checks it, and forge a score so"
 
 
 # Each is held where all the means of any one group are at work on the candidate's process.
@@ -42,13 +50,51 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
     Guarantee.UNTOUCHED: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
     Guarantee.UNREAD: (frozenset({Means.LANDLOCK}),),
     Guarantee.OFFLINE: (frozenset({Means.SECCOMP}), frozenset({Means.NAMESPACES})),
-    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES}), frozenset({Means.SECCOMP, Means.LANDLOCK})),
+    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES}), frozenset({Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS})),
+    Guarantee.UNFORGED: (
+        frozenset({Means.SECCOMP, Means.NAMESPACES}),
+        frozenset({Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS}),
+    ),
 }
 
 
 def allowed(means: Means) -> bool:
-    """Whether the user lets us use a means at all."""
-    return means is Means.LIMITS or os.environ.get(FORBID, "") != str(Means.LIMITS)
+    """Whether the user lets us use a means at all.
+
+    Raises:
+        SandboxError: if the variable says neither of what it can say.
+    """
+    return means is Means.LIMITS or means not in _forbidden(os.environ.get(FORBID, ""))[0]
+
+
+def newest_landlock() -> int:
+    """The newest version of Landlock's interface that the user lets us use.
+
+    Raises:
+        SandboxError: if the variable says neither of what it can say.
+    """
+    return _forbidden(os.environ.get(FORBID, ""))[1]
+
+
+@cache
+def _forbidden(text: str) -> tuple[frozenset[Means], int]:
+    """What the variable forbids, and the newest Landlock that it leaves."""
+    if not text:
+        return frozenset(), NEWEST_LANDLOCK
+    if text == Means.LIMITS:
+        return frozenset(Means) - {Means.LIMITS}, 0
+    kind, _, listed = text.partition(":")
+    words, version = listed.split(","), NEWEST_LANDLOCK
+    for word in [word for word in words if word.startswith(NEWER)]:
+        words.remove(word)
+        version = int(word[len(NEWER) :]) if word[len(NEWER) :].isdecimal() else -1
+    known = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
+    if kind != "without" or version < 0 or not known.issuperset(words):
+        raise SandboxError(
+            f"{FORBID} cannot be {text!r}: give 'limits', or 'without:' and any of {', '.join(sorted(known))}, "
+            f"{NEWER}5, parted by commas"
+        )
+    return frozenset(map(Means, words)), version
 
 
 def not_held(working: Iterable[Means]) -> list[Guarantee]:

@@ -5,37 +5,46 @@ warm process has to be forked.
 """
 
 import os
-import shutil
 import stat
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["alone", "child_apart", "enter", "own_processes", "read_only", "shadow"]
+__all__ = ["alone", "apart", "cover", "enter", "here", "own_processes", "read_only", "shadow"]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
-HOME = "pid", "mnt", "ipc"
 PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
 
-def enter() -> None:
+def enter(kinds: int = ALL) -> None:
     """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of the namespaces to leave.
 
     Raises:
         OSError: if that is not allowed here.
     """
     if kernel.has_capability(kernel.CAP_SYS_ADMIN):
-        kernel.unshare(ALL)
+        kernel.unshare(kinds)
     else:
-        user, group = os.geteuid(), os.getegid()
-        kernel.unshare(kernel.CLONE_NEWUSER | ALL)
+        _as_ordinary_user(kinds)
+    if kinds & kernel.CLONE_NEWNS:
+        kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def _as_ordinary_user(kinds: int) -> None:
+    """Enter a user namespace first, in which this user may make the others."""
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.CLONE_NEWUSER | kinds)
+    # The files of a process that hides its memory belong to root: it could not say who it is.
+    with kernel.memory_shown():
         Path("/proc/self/setgroups").write_text("deny")
         Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
         Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
-    kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
 
 
 def read_only() -> None:
@@ -54,13 +63,12 @@ def own_processes() -> None:
         kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
 
 
-@contextmanager
-def child_apart(scratch: Path, scratch_mb: int) -> Iterator[None]:
-    """Fork a child within this, and it is the first process of a namespace of its own: when it ends, all in it do.
+def apart(scratch: Path, scratch_mb: int) -> None:
+    """Make the next child of the caller the first process of a namespace of its own: when it ends, all in it do.
 
-    It has its own shared memory, too, its own mounts, and a scratch folder in memory. The caller, who must itself live
-    in namespaces that ``enter`` made, is in there as well until it leaves this, so that it can do most of what is to be
-    done: every page that a new child touches has to be copied for it, which costs more than any call here.
+    It has its own shared memory, too, its own mounts, and a scratch folder in memory; all but the first the caller
+    shares with it from now on. So the caller, who must itself live in namespaces that ``enter`` made, can do most of
+    what is to be done: every page that a new child touches has to be copied for it, which costs more than any call.
 
     Args:
         scratch: Existing folder; what is in it is covered by an empty one that vanishes with the child.
@@ -69,22 +77,32 @@ def child_apart(scratch: Path, scratch_mb: int) -> Iterator[None]:
     Raises:
         OSError: if that is not allowed here.
     """
-    home = [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in HOME]
-    try:
-        kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
-        kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
-        yield
-    finally:
-        for namespace in home:
-            kernel.rejoin(namespace)
-            os.close(namespace)
+    kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+    kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
+
+
+def here() -> int:
+    """A descriptor of the caller's namespace of mounts, to which ``kernel.rejoin`` leads back."""
+    return os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+
+
+def cover(path: Path) -> None:
+    """Hide what a folder or file holds behind an empty one that cannot be changed.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    if path.is_dir():
+        kernel.mount("tmpfs", path, SCRATCH_FLAGS | kernel.MS_RDONLY, "size=4k,nr_inodes=2,mode=0555")
+    else:
+        kernel.bind(Path("/dev/null"), path)
 
 
 def shadow(folder: Path, size_mb: int) -> None:
     """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
 
     Args:
-        folder: Existing folder.
+        folder: Existing folder of files and folders.
         size_mb: Size of the copy, in MiB.
 
     Raises:
@@ -93,10 +111,27 @@ def shadow(folder: Path, size_mb: int) -> None:
     covered = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         kernel.mount("tmpfs", folder, SCRATCH_FLAGS, f"size={size_mb}m,mode=0777")
-        shutil.copytree(f"/proc/self/fd/{covered}", folder, dirs_exist_ok=True)
-        folder.chmod(0o777)
+        _copy(covered, folder)
     finally:
         os.close(covered)
+
+
+def _copy(source: int, target: Path) -> None:
+    """Copy what lies in an open folder, which has no path any more."""
+    target.chmod(0o777)
+    for entry in os.scandir(source):
+        if entry.is_symlink():
+            continue
+        inner = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source)
+        try:
+            if entry.is_dir():
+                (target / entry.name).mkdir()
+                _copy(inner, target / entry.name)
+            elif entry.is_file():
+                with open(inner, "rb", closefd=False) as file:
+                    (target / entry.name).write_bytes(file.read())
+        finally:
+            os.close(inner)
 
 
 def alone(folder: Path, needed: Iterable[Path]) -> None:

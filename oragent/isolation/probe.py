@@ -1,13 +1,15 @@
 """Try every means on this machine, for real and in a child, and say in plain words what there is."""
 
+import fcntl
 import os
+import secrets
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.isolation import credentials, kernel, landlock, namespaces, seccomp
+from oragent.isolation import credentials, kernel, landlock, namespaces, root, seccomp
 from oragent.isolation.cgroups import Group
 from oragent.isolation.means import FORBID, Means, allowed
 
@@ -38,6 +40,7 @@ def probe() -> tuple[Offer, ...]:
         Means.LANDLOCK: _landlock,
         Means.SECCOMP: _seccomp,
         Means.CGROUPS: _cgroups,
+        Means.SIGNALS: _signals,
     }
     return tuple(_offer(means, trial) for means, trial in trials.items())
 
@@ -112,10 +115,10 @@ def _apart(scratch: Path) -> None:
 
 def _evaluation(scratch: Path) -> None:
     namespaces.read_only()
-    with namespaces.child_apart(scratch, 1):
-        problem = tried(namespaces.own_processes)
-    if problem:
-        raise OSError(problem)
+    kernel.unshare(kernel.CLONE_NEWNS)
+    root.pivot((scratch, Path("/usr")), proc=True)
+    namespaces.apart(scratch, 1)
+    _checked(namespaces.own_processes)
 
 
 def _checked(action: Callable[[], object]) -> None:
@@ -149,10 +152,29 @@ def _seccomp() -> tuple[bool, str]:
 
 
 def _cgroups() -> tuple[bool, str]:
-    group = Group.make(f"oragent-probe-{os.getpid()}", 64, 16)
-    for door in group.doors:
-        os.close(door)
+    try:
+        group = Group.make(f"oragent-probe-{secrets.token_hex(8)}", 64, 16)
+    except OSError as problem:
+        return False, f"no group can be made here: {problem}; memory and processes are bounded one by one"
     group.remove()
-    if not group.folders:
+    if not group.bounds:
         return False, "no group can be made here; memory and processes are bounded one by one"
     return True, "memory and processes of an evaluation bounded together"
+
+
+def _signals() -> tuple[bool, str]:
+    """Whether a file's owner, who gets its signals, can be anybody; calls that send one are not allowed anyway."""
+    if landlock.abi() >= landlock.SCOPES:
+        return True, "Landlock keeps them within a candidate's process"
+    if not allowed(Means.SECCOMP):
+        return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
+    if "Operation not permitted" in tried(_own_a_file):
+        return True, "the filter of system calls keeps files from sending them"
+    return False, f"a file can send them to others: Landlock keeps them from version {landlock.SCOPES} on"
+
+
+def _own_a_file() -> None:
+    kernel.no_new_privileges()
+    reader, _ = os.pipe()
+    seccomp.install(seccomp.guest_filter())
+    fcntl.fcntl(reader, fcntl.F_SETOWN, os.getppid())

@@ -1,12 +1,10 @@
 """Foreign text made fit to be shown: sources and messages come from candidates and models, so none is trusted."""
 
-import ast
 import difflib
 from dataclasses import dataclass
 
-from oragent.errors import CandidateError
 from oragent.plain import plain
-from oragent.programs.syntax import parse
+from oragent.programs.inspection import layout
 
 __all__ = ["DiffLine", "clip", "diff", "one_line", "plain"]
 
@@ -53,18 +51,10 @@ def diff(before: str, after: str, lines: int = 200) -> tuple[tuple[DiffLine, ...
     Returns:
         At most ``lines`` lines of a unified comparison with three lines of context, and how many were left out.
     """
-    if _laid_out(after) == after.strip():
-        before = _laid_out(before)
+    if layout(after) == after.strip():
+        before = layout(before)
     old, new = (clip(text, MAX_LINES)[0].split("\n") for text in (before, after))
     kinds = {"+": "added", "-": "removed", "@": "gap"}
     body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
     found = [DiffLine(kinds.get(line[:1], "same"), line) for line in body]
     return tuple(found[:lines]), max(0, len(found) - lines)
-
-
-def _laid_out(source: str) -> str:
-    """A program in the layout of its syntax tree; as it is where it does not parse."""
-    try:
-        return ast.unparse(parse(source))
-    except (CandidateError, ValueError, RecursionError):
-        return source

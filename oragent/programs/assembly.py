@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from oragent.errors import ReplyError
+from oragent.programs import caps
 
 __all__ = ["completed", "defined", "parsed"]
 
@@ -26,11 +27,13 @@ BUILTINS = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 
 @lru_cache(maxsize=64)  # a piece of a reply, and a parent, are looked at more than once; nobody changes a tree
 def parsed(source: str) -> ast.Module:
-    """Parse a program.
+    """Parse a program, or a piece of a reply that may be one.
 
     Raises:
         ReplyError: it is no Python; the text gives the line and what stands there.
     """
+    if said := caps.text_problem(source):
+        raise ReplyError(said)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a stray backslash in a candidate's string is not our warning

@@ -4,12 +4,13 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-__all__ = ["Block", "drop_thoughts", "fenced_blocks", "loose_code", "outermost_block"]
+__all__ = ["Block", "drop_thoughts", "fence", "fenced_blocks", "loose_code", "outermost_block"]
 
 OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}|~{3,})(?P<tag>[^`]*)")
 STATEMENT = re.compile(
     r"(from\s+[\w.]+\s+import\b|import\s+\w|(async\s+)?def\s+\w+|class\s+\w+\s*[:(]|@\w|[A-Za-z_]\w*\s*(:[^=]*)?=(?!=))"
 )
+BACKTICKS = re.compile("`+")
 DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 
 
@@ -26,6 +27,13 @@ class Block:
     closed: bool
 
 
+def fence(text: str, tag: str = "") -> str:
+    """Fence a text, with more backticks than it has anywhere, so that it cannot end its own block."""
+    longest = max(map(len, BACKTICKS.findall(text)), default=0)
+    mark = "`" * max(3, longest + 1)
+    return f"{mark}{tag}\n{text}\n{mark}"
+
+
 def drop_thoughts(text: str) -> str:
     """Remove ``<think>...</think>``, also where only one of the two tags is there."""
     *thoughts, answer = text.split("</think>")
@@ -36,6 +44,8 @@ def drop_thoughts(text: str) -> str:
 def fenced_blocks(text: str) -> tuple[list[Block], str]:
     """Split a reply at its fences (three or more backticks or tildes, any or no language tag).
 
+    Within a block a shorter fence is text, as whoever quotes fences puts longer ones around them.
+
     Returns:
         The blocks in their order, and the text outside of them.
     """
@@ -45,7 +55,9 @@ def fenced_blocks(text: str) -> tuple[list[Block], str]:
     fence = ""
     for line in text.split("\n"):
         opening = OPENING.fullmatch(line)
-        if opening and (inside is None or opening["tag"].strip()):  # a tag inside a block: the last one was not closed
+        if opening and inside is not None and (len(opening["fence"]) < len(fence) or not opening["tag"].strip()):
+            opening = None  # with a tag, and as long as the last one: that was not closed
+        if opening:
             if inside is None:
                 outside.append(opening["before"])
             else:

@@ -1,47 +1,196 @@
-"""All that is known of a program without running it, in one value of plain data."""
+"""All that is known of a program without running it; looked at where it can do no harm.
 
+A text of a stranger's is parsed, compiled, normalised and measured in a child with limits (``examiner``). This process
+parses a program itself in two cases: the child has passed the very same text before, or our own operators wrote it, out
+of the trees of such programs (``vouch``). Who needs a tree asks ``tree`` for it, and nobody calls the parser.
+"""
+
+import ast
 import hashlib
-from dataclasses import dataclass
+import threading
+from collections import OrderedDict
 from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
 
-from oragent.errors import CandidateError
-from oragent.programs import syntax
+from oragent.errors import CandidateError, OragentError, ProblemError
+from oragent.programs import caps, examiner, looking, syntax
+from oragent.programs.examiner import Hopeless
+from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
 
-__all__ = ["Inspected", "inspect"]
+__all__ = [
+    "Inspected",
+    "expression",
+    "inspect",
+    "layout",
+    "length",
+    "outline",
+    "read",
+    "signature",
+    "tree",
+    "vouch",
+    "vouched",
+]
+
+MOST_EXPRESSION = 2_000  # characters of a primitive
+T = TypeVar("T")
+
+_passed: OrderedDict[bytes, None] = OrderedDict()  # hashes of texts that may be parsed here
+_MOST_PASSED = 100_000
+_lock = threading.Lock()
 
 
-@dataclass(frozen=True)
-class Inspected:
-    """A program's text, looked at.
+def vouch(source: str) -> None:
+    """Say that a text may be parsed here: the child has passed it, or we wrote it out of trees of such programs."""
+    with _lock:
+        _passed[_digest(source)] = None
+        if len(_passed) > _MOST_PASSED:
+            _passed.popitem(last=False)
 
-    Attributes:
-        problem: Reason why the program cannot be used, one line; empty where it can.
-        canonical: Form in which equal programs read the same; the text as it is where it cannot be used.
-        fingerprint: SHA-256 of the canonical form, hex digits: the key under which equal programs are scored once.
-        length: Number of nodes of its syntax tree, without docstrings; 0 where it cannot be used.
-    """
 
-    problem: str
-    canonical: str
-    fingerprint: str
-    length: int
+def vouched(source: str) -> bool:
+    """Whether a text may be parsed here, so that to look at it takes no other process."""
+    return _digest(source) in _passed
+
+
+def _digest(source: str) -> bytes:
+    return hashlib.sha256(source.encode(errors="surrogatepass")).digest()
 
 
 @lru_cache(maxsize=512)  # asked when a reply is read, when it is held against known ones, and when it is scored
 def inspect(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``.
 
-    A syntax error, another function or signature, or a text that is too long or nested too deeply is no exception but
-    the ``problem`` of what is returned.
+    A syntax error, another function or signature, or a text that is too long, nested too deeply or too dear to be read
+    is no exception but the ``problem`` of what is returned.
+    """
+    if vouched(source):
+        return looking.look(source, wanted)
+    if problem := caps.text_problem(source):
+        return Inspected(problem, source, looking.hashed(source), 0)
+    try:
+        fields = {"function": wanted.function, "parameters": [*wanted.parameters], "text": wanted.text}
+        answer = examiner.ask("inspect", source=source, **fields)
+    except Hopeless as hopeless:
+        return Inspected(str(hopeless), source, looking.hashed(source), 0)
+    if problem := _field(answer, "problem", str):
+        return Inspected(problem, source, looking.hashed(source), 0)
+    canonical, length = _field(answer, "canonical", str), _field(answer, "length", int)
+    vouch(source)
+    return Inspected("", canonical, looking.hashed(canonical), length)
+
+
+def tree(source: str) -> ast.Module:
+    """Parse a program, once it is known that this does no harm.
+
+    Raises:
+        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
+    """
+    _checked(source)
+    return syntax.parse(source)
+
+
+@lru_cache(maxsize=4096)  # a good program is shown, sorted and bred from again and again
+def length(source: str) -> int:
+    """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program.
+
+    Raises:
+        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled within the limits.
+    """
+    _checked(source)
+    return syntax.length(source)
+
+
+def layout(source: str) -> str:
+    """A program in the layout of its syntax tree; as it is where it has none."""
+    try:
+        return _field(examiner.ask("layout", source=source), "text", str)
+    except Hopeless:
+        return source
+
+
+def signature(source: str, function: str) -> Signature:
+    """Read the signature of ``function`` off a problem's seed heuristic.
+
+    Raises:
+        ProblemError: the seed is no valid program, or has no plain function of that name.
     """
     try:
-        syntax.check(source, wanted)
-        canonical, length = syntax.canonical(source, wanted.function), syntax.length(source)
-    except CandidateError as complaint:
-        return Inspected(str(complaint), source, _hash(source), 0)
-    return Inspected("", canonical, _hash(canonical), length)
+        _checked(source)
+    except CandidateError as problem:
+        raise ProblemError(f"the seed heuristic is no valid program: {problem}") from None
+    return syntax.signature(source, function)
 
 
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+def outline(source: str, function: str) -> str:
+    """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source is no valid program, or has no such function.
+    """
+    _checked(source)
+    return syntax.outline(source, function)
+
+
+def expression(text: str) -> ast.expr:
+    """Parse an expression of a problem's author, once it is known that this does no harm.
+
+    Raises:
+        CandidateError: with status ``rejected``: it is no expression.
+    """
+    if problem := _expression_problem(text):
+        raise CandidateError(problem, "rejected")
+    return ast.parse(text.strip(), mode="eval").body
+
+
+@lru_cache(maxsize=1024)
+def _expression_problem(text: str) -> str:
+    if len(text) > MOST_EXPRESSION:
+        return f"it has {len(text):,} characters, at most {MOST_EXPRESSION:,} are taken"
+    try:
+        return _field(examiner.ask("expression", text=text), "problem", str)
+    except Hopeless as hopeless:
+        return str(hopeless)
+
+
+def read(path: Path, wanted: Signature) -> str:
+    """Read a program that can be called as ``wanted`` from a file.
+
+    Raises:
+        CandidateError: with status ``rejected``, naming the file.
+    """
+    try:
+        with path.open("rb") as file:
+            source = file.read(caps.MAX_BYTES + 1).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        problem = f"{path}: {found}" if (found := inspect(source, wanted).problem) else ""
+    except OSError as complaint:
+        problem = f"cannot read {path}: {complaint.strerror}"
+    except UnicodeDecodeError:
+        problem = f"{path} is not UTF-8 text"
+    if problem:
+        raise CandidateError(problem, "rejected")
+    return source
+
+
+def _checked(source: str) -> None:
+    if not vouched(source):
+        problem = caps.text_problem(source) or _vetted(source)
+        if problem:
+            raise CandidateError(problem, "rejected")
+        vouch(source)
+
+
+def _vetted(source: str) -> str:
+    try:
+        return _field(examiner.ask("vet", source=source), "problem", str)
+    except Hopeless as hopeless:
+        return str(hopeless)
+
+
+def _field(answer: dict[str, object], name: str, kind: type[T]) -> T:
+    """A field of an answer: the child reads hostile texts, so it may be one of them that answers."""
+    value = answer.get(name)
+    if type(value) is not kind:
+        raise OragentError(f"the process that reads programs gave an answer without {name}: try again")
+    return value

@@ -1,16 +1,9 @@
 """Strip a program of what does not change its behaviour; in doubt a part stays."""
 
 import ast
-import collections
-import functools
-import heapq
-import itertools
-import math
-import random
 import re
-import typing
-
-import numpy as np
+from functools import cache
+from importlib import import_module
 
 from oragent.programs.scopes import arguments, rename_locals
 from oragent.programs.walking import nodes
@@ -31,7 +24,7 @@ _HIDDEN = re.compile(r"__|\b(?:f_(?:back|builtins|code|globals|locals)|(?:ag|co|
 _HARMLESS = frozenset(["__init__", "__name__", "__main__"])
 
 # Dropping an import is safe only where it is certain to succeed.
-_MODULES = {module.__name__: module for module in (collections, functools, heapq, itertools, math, np, random, typing)}
+_MODULES = frozenset(["collections", "functools", "heapq", "itertools", "math", "numpy", "random", "typing"])
 _CONTAINERS = frozenset(["list", "tuple", "set", "frozenset", "dict"])
 _TYPES = _CONTAINERS | {"int", "float", "bool", "complex", "str", "bytes", "object"}
 _TYPING = frozenset(["Any", "List", "Dict", "Set", "Tuple", "Sequence", "Iterable", "Callable"])
@@ -214,9 +207,14 @@ def _module_of(statement: ast.stmt) -> bool:
         case ast.Import(names=items):
             return all(item.name in _MODULES for item in items)
         case ast.ImportFrom(module=str(name), names=items, level=0) if name in _MODULES:
-            return all(item.name in dir(_MODULES[name]) for item in items)
+            return all(item.name in _members(name) for item in items)
         case _:
             return False
+
+
+@cache
+def _members(module: str) -> frozenset[str]:
+    return frozenset(dir(import_module(module)))  # imported where a program asks: numpy takes a tenth of a second
 
 
 def _mentioned(statement: ast.stmt) -> set[str]:

@@ -6,16 +6,13 @@ import hashlib
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 from oragent.errors import CandidateError, ProblemError
+from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
-from oragent.programs.walking import children, nodes
+from oragent.programs.walking import nodes
 
-__all__ = ["Signature", "canonical", "check", "fingerprint", "length", "outline", "parse", "read", "signature"]
-
-MAX_BYTES = 100_000
-MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
+__all__ = ["Signature", "canonical", "check", "compiled", "fingerprint", "length", "outline", "parse", "signature"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +67,21 @@ def check(source: str, wanted: Signature) -> None:
     Raises:
         CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
     """
+    node = _definition(compiled(source), wanted.function)
+    count, names = len(wanted.parameters), _parameters(node)
+    required = len(names) - len(node.args.defaults)
+    extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
+    if names[:count] != wanted.parameters or required > count or extra:
+        shown = f"{wanted.function}({', '.join((*names, *extra))})"
+        raise _rejected(f"{shown} has other parameters than wanted; define `{wanted.text}`, others need a default")
+
+
+def compiled(source: str) -> ast.Module:
+    """Parse a program that Python can compile; the code itself is of no use here.
+
+    Raises:
+        CandidateError: with status ``rejected``: it does not parse, or cannot be compiled.
+    """
     tree = parse(source)
     try:
         with warnings.catch_warnings():
@@ -79,31 +91,7 @@ def check(source: str, wanted: Signature) -> None:
         raise _syntax_error(problem, source) from None
     except (ValueError, RecursionError, MemoryError) as problem:
         raise _rejected(f"the program cannot be compiled: {problem or type(problem).__name__}") from None
-    node = _definition(tree, wanted.function)
-    count, names = len(wanted.parameters), _parameters(node)
-    required = len(names) - len(node.args.defaults)
-    extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
-    if names[:count] != wanted.parameters or required > count or extra:
-        shown = f"{wanted.function}({', '.join((*names, *extra))})"
-        raise _rejected(f"{shown} has other parameters than wanted; define `{wanted.text}`, others need a default")
-
-
-def read(path: Path, wanted: Signature) -> str:
-    """Read a program that can be called as ``wanted`` from a file.
-
-    Raises:
-        CandidateError: with status ``rejected``, naming the file.
-    """
-    try:
-        source = path.read_text(encoding="utf-8")
-        check(source, wanted)
-    except OSError as problem:
-        raise _rejected(f"cannot read {path}: {problem.strerror}") from None
-    except UnicodeDecodeError:
-        raise _rejected(f"{path} is not UTF-8 text") from None
-    except CandidateError as problem:
-        raise _rejected(f"{path}: {problem}") from None
-    return source
+    return tree
 
 
 def canonical(source: str, function: str) -> str:
@@ -149,11 +137,8 @@ def parse(source: str) -> ast.Module:
     Raises:
         CandidateError: with status ``rejected``; the message names the line of a syntax error.
     """
-    size = len(source.encode(errors="replace"))
-    if size > MAX_BYTES:
-        raise _rejected(f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one")
-    if "\0" in source:
-        raise _rejected("the program holds a null byte; send plain text")
+    if said := caps.text_problem(source):
+        raise _rejected(said)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -164,12 +149,9 @@ def parse(source: str) -> ast.Module:
         raise _rejected("the program holds characters that are no valid text; send plain UTF-8") from None
     except (RecursionError, MemoryError):
         raise _too_deep() from None
-    level: list[ast.AST] = [tree]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in children(node)]
-        if not level:
-            return tree
-    raise _too_deep()
+    if said := caps.tree_problem(tree, source):
+        raise _rejected(said)
+    return tree
 
 
 def _definition(tree: ast.Module, function: str) -> ast.FunctionDef:
@@ -196,7 +178,7 @@ def _syntax_error(problem: SyntaxError, source: str) -> CandidateError:
 
 
 def _too_deep() -> CandidateError:
-    return _rejected(f"the program is nested deeper than {MAX_DEPTH} levels; use intermediate variables")
+    return _rejected(f"the program is nested deeper than {caps.MAX_DEPTH} levels; use intermediate variables")
 
 
 def _rejected(message: str) -> CandidateError:

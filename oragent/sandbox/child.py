@@ -4,7 +4,8 @@ import os
 from contextlib import suppress
 from typing import NoReturn
 
-from oragent.isolation import kernel, landlock, namespaces
+from oragent.isolation import kernel, landlock, namespaces, root, seccomp
+from oragent.isolation.evaluator import evaluator_filter
 from oragent.isolation.guest import surrender
 from oragent.isolation.means import Means
 from oragent.sandbox import script
@@ -48,7 +49,9 @@ def _wire_up(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
 
 def _confine(launch: Launch, setting: Setting) -> None:
     """Give up everything but the command's folders."""
-    if Means.NAMESPACES in setting.means:
+    if launch.rooted:
+        root.leave(proc=True)
+    elif Means.NAMESPACES in setting.means:
         namespaces.own_processes()
     os.chdir(launch.folder)
     restrict(launch.limits, setting.others)
@@ -58,3 +61,5 @@ def _confine(launch: Launch, setting: Setting) -> None:
     kernel.die_with_parent(launch.parent)
     if launch.rules >= 0:
         landlock.enforce(RULES)
+    if Means.SECCOMP in setting.means and not launch.trusted:
+        seccomp.install(evaluator_filter(sockets=launch.lasts))

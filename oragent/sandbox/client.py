@@ -3,6 +3,7 @@
 import contextlib
 import os
 import queue
+import secrets
 import shutil
 import signal
 import socket
@@ -10,19 +11,22 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.errors import SandboxError
+from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import Command, Ended, Limits
 from oragent.sandbox.wire import Closed, receive, send
 
 __all__ = ["Client", "Worker"]
 
-GRACE_S = 5.0  # a worker that is silent so long after the deadline is dead
+GRACE_S = 5.0  # a worker answers its first message within this time
+SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches
 START_S = 300.0  # the first import on a machine compiles kernels
-RECYCLE = 500  # commands after which a worker is forked anew
+REMOVE_S = 5.0  # so long after the end of all its processes a control group must be gone
 STARTS = 2  # attempts at a start before we give up
 
 
@@ -33,12 +37,10 @@ class Worker:
     Attributes:
         connection: Socket to it.
         handle: Descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
-        done: Commands so far.
     """
 
     connection: socket.socket
     handle: int
-    done: int = 0
 
     def run(self, command: Command) -> Ended:
         """Have a command run, and wait for its end.
@@ -47,14 +49,15 @@ class Worker:
             Closed: if the worker dies under it, or does not answer any more.
             SandboxError: if it cannot be confined.
         """
-        self.connection.settimeout(command.limits.wall_s + GRACE_S)
+        self.connection.settimeout(SILENT_S)
         try:
             send(self.connection, command.to_plain())
-            answer, _ = receive(self.connection)
+            answer = {"watched": True}
+            while "watched" in answer:
+                answer, _ = receive(self.connection)
         except TimeoutError:
             self.kill()
             raise Closed("no answer") from None
-        self.done += 1
         if "trouble" in answer:
             raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
         return Ended.from_plain(answer)
@@ -109,9 +112,6 @@ class Client:
 
     def give_back(self, slot: int, worker: Worker | None) -> None:
         """Free a place, with the worker in it if that can be used again."""
-        if worker and worker.done >= RECYCLE:
-            worker.close()
-            worker = None
         self._free.put((slot, worker))
 
     def close(self) -> None:
@@ -158,6 +158,7 @@ class Client:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
         self._scratch.chmod(0o711)  # a command that is nobody in particular goes through
+        self._group = f"oragent-{secrets.token_hex(8)}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair()
         command = [
@@ -165,6 +166,7 @@ class Client:
             *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
             *([f"--root-dir={self._root_dir}"] if self._root_dir else []), f"--scratch={self._scratch}",
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
+            f"--group={self._group}",
         ]  # fmt: skip
         with theirs:
             self._process = subprocess.Popen(
@@ -186,6 +188,9 @@ class Client:
         self._last_words = self._log.read()[-500:].decode(errors="replace")
         self._log.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+        give_up = time.monotonic() + REMOVE_S
+        while not cgroups.remove(self._group) and time.monotonic() < give_up:
+            time.sleep(0.005)  # the last of its processes are just ending
 
     def _complaint(self) -> str:
         lines = [line for line in self._last_words.splitlines() if line.strip()]

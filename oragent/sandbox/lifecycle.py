@@ -21,6 +21,7 @@ class End(StrEnum):
     EXITED = "exited"
     SIGNALLED = "signalled"
     DEADLINE = "deadline"
+    MEMORY = "memory"
     LOST = "lost"
 
 

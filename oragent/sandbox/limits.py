@@ -4,22 +4,19 @@ import os
 import resource
 from pathlib import Path
 
-from oragent.isolation.kernel import lower_limits
-from oragent.isolation.means import FORBID
+from oragent.isolation.environment import kept
+from oragent.isolation.kernel import LINUX, lower_limits
 from oragent.sandbox.messages import Limits
 
 __all__ = ["environment", "kernel_cache", "restrict", "tasks"]
 
-# Everything else stays outside, above all keys and tokens.
-ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def environment() -> dict[str, str]:
     """Build the environment of an evaluation server: an allow-list, one thread a library."""
-    allowed = {name: os.environ[name] for name in ALLOWED if name in os.environ}
-    return allowed | {
+    return kept() | {
         **_ourselves(),
         "PYTHONHASHSEED": "0",  # the order of a set of strings must not change a score
         "MPLBACKEND": "agg",
@@ -53,19 +50,31 @@ def _kernel_cache() -> dict[str, str]:
 def restrict(limits: Limits, others: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
+    Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
+    none of what is counted here as there already, and gets that much more.
+
     Args:
         limits: Limits of the command.
         others: Number of tasks that its user has already, as the kernel counts those too.
     """
     lower_limits(
         {
-            resource.RLIMIT_AS: limits.memory_mb << 20,
-            resource.RLIMIT_CPU: int(limits.wall_s) + 1,
+            **_memory(limits.memory_mb << 20),
+            resource.RLIMIT_CPU: int(limits.cpu_s) + 1,
             resource.RLIMIT_FSIZE: limits.file_mb << 20,
             resource.RLIMIT_NPROC: others + limits.processes,
             resource.RLIMIT_CORE: 0,
         }
     )
+
+
+def _memory(size: int) -> dict[int, int]:
+    """Bound what is private and can be written (Linux), beyond what is there; elsewhere all that is mapped."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+    except OSError:
+        return {resource.RLIMIT_DATA: size} if LINUX else {resource.RLIMIT_AS: size}
+    return {resource.RLIMIT_DATA: pages * resource.getpagesize() + size}
 
 
 def tasks() -> int:

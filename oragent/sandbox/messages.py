@@ -10,10 +10,11 @@ from typing import Any, Self
 from oragent.errors import SandboxError
 from oragent.sandbox.lifecycle import End
 
-__all__ = ["FOLDER", "PYTHON", "Command", "Ended", "Limits", "sound_name"]
+__all__ = ["FOLDER", "PYTHON", "SHARE", "Command", "Ended", "Limits", "sound_name"]
 
 PYTHON = sys.executable
 FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
+SHARE = 3  # of its memory, for all processes of a command: a scorer and two guests may each use theirs
 NO_NAMES = frozenset(("", ".", ".."))
 NAME_CHARACTERS = 255  # in a part of a file's name, as file systems have it
 
@@ -23,24 +24,31 @@ class Limits:
     """Bounds of one command.
 
     Attributes:
-        wall_s: Seconds by the clock, from its start; at the end of them all its processes are killed.
-        memory_mb: Address space of each of its processes, in MiB.
+        cpu_s: CPU seconds, user and system, of all its processes together, living or not; after them it is ended.
+            Where nobody counts them while it runs, seconds by the clock take their place.
+        memory_mb: Data of each of its processes beyond what is there when it begins, in MiB: memory that is private
+            and can be written, touched or not. All processes together may hold ``SHARE`` times as much.
         file_mb: Size of any file that it writes, of all of them where its folder lies in memory, and of all that is
             brought back, in MiB. What it leaves in a folder that lasts is bounded file by file alone.
         processes: Most processes and threads that it may have.
         output_kb: Size of what is kept of standard output and of standard error, in KiB each; the rest is read and
             dropped.
+        idle_s: Seconds by the clock after which it is ended when it used no CPU in all that time: it sleeps.
+        wall_s: Seconds by the clock, from its start, after which it is ended in any case; None for no such limit, as a
+            busy machine makes every program slow.
     """
 
-    wall_s: float = 60.0
+    cpu_s: float = 60.0
     memory_mb: int = 2048
     file_mb: int = 64
     processes: int = 64
     output_kb: int = 1024
+    idle_s: float = 30.0
+    wall_s: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value <= 0:
+            if value is not None and value <= 0:
                 raise ValueError(f"{name} must be positive, not {value}")
 
 
@@ -63,6 +71,8 @@ class Command:
             empty one.
         bring: Patterns of the files to bring back once it has ended: names below the folder, where ``*`` and ``?``
             stand for characters of a name, and ``**`` for any number of folders.
+        trusted: Whether the program itself is no stranger's, and confines what is: it may make namespaces, as that
+            takes, and the kernel filters none of its calls.
 
     Raises:
         SandboxError: in one line, if it cannot be a command.
@@ -75,6 +85,7 @@ class Command:
     limits: Limits = field(default_factory=Limits)
     folder: Path | None = None
     bring: tuple[str, ...] = ()
+    trusted: bool = False
 
     def __post_init__(self) -> None:
         if not self.argv or not self.argv[0]:
@@ -107,6 +118,7 @@ class Command:
         return {
             "argv": self.argv, "files": dict(self.files), "stdin": self.stdin, "environment": dict(self.environment),
             "limits": vars(self.limits), "folder": self.folder and str(self.folder), "bring": self.bring,
+            "trusted": self.trusted,
         }  # fmt: skip
 
     @classmethod
@@ -120,7 +132,7 @@ class Command:
             limits, folder = Limits(**plain["limits"]), plain["folder"]
             return cls(
                 tuple(plain["argv"]), plain["files"], plain["stdin"], plain["environment"], limits,
-                None if folder is None else Path(folder), tuple(plain["bring"]),
+                None if folder is None else Path(folder), tuple(plain["bring"]), bool(plain["trusted"]),
             )  # fmt: skip
         except (KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no command: {type(problem).__name__}: {problem}") from None
@@ -139,9 +151,10 @@ class Ended:
         left_out: Reasons by the names of files that should have been brought and were not: links, devices, odd names,
             what is beyond the limits.
         wall_s: Seconds by the clock, from its start to its end.
-        cpu_s: User and system seconds of all its processes that ended in time to be counted.
+        cpu_s: User and system seconds of all its processes, as far as they could be counted.
         peak_mb: Resident memory of its largest process, in MiB, with what it shares with the server it came from.
         queued_s: Seconds for which it waited for a free worker.
+        reason: Reason why it was ended, in words; empty where it ended by itself.
     """
 
     end: End
@@ -154,6 +167,7 @@ class Ended:
     cpu_s: float = 0.0
     peak_mb: float = 0.0
     queued_s: float = 0.0
+    reason: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         """The end as JSON has it: files that are UTF-8 as text, others in base64."""

@@ -1,10 +1,12 @@
 """The evaluation server: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
 
-Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
+Five generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
 over. The second enters namespaces of its own. The third, the zygote, imports what a script that is run again and again
-imports, which compiles or loads its kernels. Its children, one a worker, run a command at a time, that script in a fork
-of the warm interpreter: milliseconds in place of seconds. None of these has ever held a key of the user's; no command
-runs in any of them; each ends when the one before it ends, the first when the engine does.
+imports, which compiles or loads its kernels, and then keeps a minimal root. Its children, one a worker, run a command
+at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. A worker never reads a
+command itself: it forks a watcher for each, so that no command finds another one's text in the memory that it inherits.
+None of these has ever held a key of the user's; no command runs in any of them; each ends when the one before it ends,
+the first when the engine does.
 """
 
 import argparse
@@ -13,9 +15,11 @@ import contextlib
 import gc
 import importlib
 import os
+import select
 import shutil
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,17 +27,17 @@ from typing import NoReturn
 
 from oragent.isolation import kernel, namespaces, probe
 from oragent.isolation.cgroups import Group
+from oragent.isolation.evaluator import evaluator_filter
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.messages import Command
-from oragent.sandbox.staging import Setting, Unplaced
-from oragent.sandbox.watch import Abandoned, watch
+from oragent.sandbox.messages import SHARE, Command
+from oragent.sandbox.script import compiled
+from oragent.sandbox.staging import Setting, Unplaced, settle
+from oragent.sandbox.watch import Abandoned, end_strays, watch
 from oragent.sandbox.wire import Closed, receive, send
 
 __all__ = ["main"]
-
-SHARE = 3  # scorer, guest and witness may each use their memory
 
 
 def main() -> None:
@@ -74,6 +78,9 @@ def _be_warden(
             _be_zygote(engine, setting, groups, arguments.warm_up, parent)
         engine.close()
         os.waitpid(zygote, 0)
+    except BaseException as problem:
+        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line
+        sys.stderr.flush()
     finally:
         os._exit(0)
 
@@ -87,15 +94,18 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
     parser.add_argument("--tasks", type=int, required=True)
+    parser.add_argument("--group", required=True)
     return parser.parse_args()
 
 
 def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[Group]:
     if Means.CGROUPS not in means:
         return []
-    name = f"oragent-{os.getpid()}"
     share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
-    return [Group.make(f"{name}-{number}", *share) for number in range(arguments.workers)]
+    groups = [Group.make(f"{arguments.group}-{number}", *share) for number in range(arguments.workers)]
+    if not all(group.bounds for group in groups):
+        raise OSError("control groups could be made a moment ago, and cannot be made now")
+    return groups
 
 
 def _others(means: frozenset[Means]) -> int:
@@ -112,9 +122,11 @@ def _be_zygote(
         kernel.die_with_parent(parent)
         if script is not None:
             warm_up(script)
-        if Means.NAMESPACES in setting.means:
-            namespaces.read_only()
+        setting = settle(setting, script)
         prepare(setting.needed)
+        if Means.SECCOMP in setting.means:
+            for lasts in (False, True):
+                evaluator_filter(sockets=lasts)  # each of our children would compile its own
         gc.collect()
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
@@ -128,32 +140,63 @@ def _be_zygote(
                     engine.close()
                     group = groups[slot] if groups else Group()
                     own = replace(setting, scratch=setting.scratch / str(slot), group=group)
-                    _be_worker(socket.socket(fileno=connection), own, zygote)
+                    _be_worker(socket.socket(fileno=connection), own, script, zygote)
                 os.close(connection)
+    except BaseException as problem:
+        sys.stderr.write(f"{type(problem).__name__}: {problem}\n")  # the engine shows the last line
+        sys.stderr.flush()
     finally:
         os._exit(0)
 
 
-def _be_worker(engine: socket.socket, setting: Setting, zygote: int) -> NoReturn:
-    """Run one command at a time."""
+def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zygote: int) -> NoReturn:
+    """Fork a watcher for each command, one at a time."""
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send(engine, {"ready": True}, () if handle is None else (handle,))
-        with contextlib.suppress(Closed, Abandoned):
-            while True:
-                plain, _ = receive(engine)
-                command = Command.from_plain(plain)
-                with _folder(setting):
-                    try:
-                        answer = watch(command, setting, engine).to_plain()
-                    except Unplaced as problem:
-                        answer = {"trouble": str(problem)}
-                send(engine, answer)
+        if script is not None:
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                compiled(str(setting.scratch / script.name), script.read_text(encoding="utf-8"))
+        worker, sound = os.getpid(), True
+        while sound and _is_wanted(engine):
+            watcher = os.fork()
+            if watcher == 0:
+                _be_watcher(engine, setting, worker)
+            sound = os.waitpid(watcher, 0)[1] == 0
+        if Means.NAMESPACES not in setting.means:
+            end_strays()
     finally:
         os._exit(0)
+
+
+def _is_wanted(engine: socket.socket) -> bool:
+    """Wait until there is a command, without reading any of it; False once the engine has gone."""
+    select.select([engine], [], [])
+    return bool(engine.recv(1, socket.MSG_PEEK))
+
+
+def _be_watcher(engine: socket.socket, setting: Setting, worker: int) -> NoReturn:
+    """Read one command, run it, and tell how it ended."""
+    code = 1
+    try:
+        kernel.die_with_parent(worker)
+        kernel.adopt_orphans()
+        plain, _ = receive(engine)
+        command = Command.from_plain(plain)
+        with _folder(setting):
+            try:
+                answer = watch(command, setting, engine).to_plain()
+            except Unplaced as problem:
+                answer = {"trouble": str(problem)}
+        send(engine, answer)
+        code = 0
+    except (Closed, Abandoned):
+        pass
+    finally:
+        os._exit(code)
 
 
 @contextlib.contextmanager

@@ -6,17 +6,18 @@ is touched for the first time has to be copied.
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
-from oragent.isolation import landlock, namespaces
+from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
-from oragent.isolation.credentials import NOBODY, interpreter_paths
-from oragent.isolation.guest import DEVICES, becomes_nobody
+from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
+from oragent.isolation.guest import becomes_nobody
 from oragent.isolation.means import Means
 from oragent.sandbox import folders, script
 from oragent.sandbox.messages import FOLDER, Command, Limits
@@ -24,8 +25,14 @@ from oragent.sandbox.messages import FOLDER, Command, Limits
 __all__ = ["Launch", "Setting", "Unplaced", "placed"]
 
 KERNELS_MB = 256
+GUEST_ROOT = Path("/.guest")  # in the root of commands, what the harness shows a candidate
+TOLD_GUEST_ROOT = "ORAGENT_GUEST_ROOT"
+HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 # What programs of any language need to start: a command with a folder that lasts may read that much of the machine.
-SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/proc", "/sys")))
+SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
+EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
+RUNS = "outputs"  # of a project, where its runs lie
+PACKAGE = Path(__file__).parents[1]
 FILES = (
     "alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl"
 )
@@ -44,6 +51,9 @@ class Setting:
         warm: Whether a Python script runs in the forked interpreter and not in a fresh one.
         kernels: Where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
         others: Tasks of our user when the server began.
+        outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
+        processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
+            none.
     """
 
     means: frozenset[Means]
@@ -53,6 +63,8 @@ class Setting:
     warm: bool
     kernels: Path
     others: int
+    outside: int = -1
+    processes: int = -1
 
     @property
     def needed(self) -> tuple[Path, ...]:
@@ -73,6 +85,9 @@ class Launch:
         environment: Variables of its own.
         limits: Bounds that it keeps.
         needed: What must stay readable, beside Python.
+        trusted: Whether it makes namespaces itself.
+        lasts: Whether its folder lasts.
+        rooted: Whether the machine's root has yet to be left.
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
         place: Descriptor of its folder, which stays open where anything is to be brought from there.
@@ -86,9 +101,71 @@ class Launch:
     environment: Mapping[str, str]
     limits: Limits
     needed: tuple[Path, ...]
+    trusted: bool
+    lasts: bool
+    rooted: bool
     parent: int
     rules: int
     place: int
+
+
+def settle(setting: Setting, script: Path | None) -> Setting:
+    """Change over to the files of which commands without a lasting folder are shown no more, in the zygote.
+
+    Args:
+        setting: Setting of the server.
+        script: Script that is kept warm; its folder stays readable.
+
+    Returns:
+        The setting with what leads back.
+    """
+    if Means.NAMESPACES in setting.means:
+        namespaces.read_only()
+    processes = -1
+    with suppress(OSError):
+        if os.readlink("/proc/self") == str(os.getpid()):
+            processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if Means.NAMESPACES not in setting.means:
+        return replace(setting, processes=processes)
+    outside = namespaces.here()
+    kernel.unshare(kernel.CLONE_NEWNS)
+    shown = _shown(setting, script)
+    root.build((*shown, setting.scratch), devices=_devices())
+    if setting.root_dir:
+        for path in _hidden(setting.root_dir, shown):
+            namespaces.cover(path)
+    root.prepare(GUEST_ROOT, interpreter_places())
+    os.environ[TOLD_GUEST_ROOT] = str(GUEST_ROOT)
+    root.leave(proc=True)
+    look_again()
+    return replace(setting, outside=outside, processes=processes)
+
+
+def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
+    """What a command without a lasting folder can read."""
+    paths = {*SYSTEM, *CONFIGURATION, *interpreter_places(), *_search_paths()}
+    paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
+    paths |= {script.parent} if script else set()
+    paths |= set(setting.needed)
+    if Path("/") in paths:  # a project in the root of all files
+        paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
+    return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
+
+
+def _search_paths() -> set[Path]:
+    """Where programs and modules are looked for; of a checkout of ours, only what is named elsewhere."""
+    found = {Path(entry) for entry in (*os.environ.get("PATH", "").split(os.pathsep), *sys.path) if entry}
+    return {path for path in found if path.is_absolute() and path != PACKAGE.parent}
+
+
+def _hidden(root_dir: Path, shown: Sequence[Path]) -> list[Path]:
+    """What a project holds beside data: runs with their candidates, and what begins with a dot, such as keys."""
+    needed = [path.resolve() for path in shown]
+    secret = [root_dir / RUNS, *root_dir.glob(".*")] if root_dir != Path("/") else []
+    return [
+        path for path in secret
+        if os.path.exists(path) and not path.is_symlink() and not any(other.is_relative_to(path) for other in needed)
+    ]  # fmt: skip
 
 
 class Unplaced(Exception):
@@ -121,10 +198,13 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
     apart, own = Means.NAMESPACES in setting.means, [scratch]
     forked = setting.warm and command.script is not None
     if apart:
-        stack.enter_context(namespaces.child_apart(scratch, limits.file_mb))
+        if command.folder:
+            kernel.rejoin(setting.outside)
+        namespaces.apart(scratch, limits.file_mb)
         if command.folder:
             namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
-        elif not forked and setting.kernels.is_dir():
+            root.build(_readable(command, setting), (folder, scratch), devices=_devices())
+        elif not forked and os.path.isdir(setting.kernels):
             namespaces.shadow(setting.kernels, KERNELS_MB)
             own.append(setting.kernels)
     else:
@@ -147,6 +227,9 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
         environment=command.environment,
         limits=limits,
         needed=needed,
+        trusted=command.trusted,
+        lasts=command.folder is not None,
+        rooted=apart and command.folder is not None,
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
         rules=_rules(command, setting, own, stack),
         place=place,
@@ -172,7 +255,7 @@ def _tell(scratch: Path, limits: Limits) -> None:
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
-        "ORAGENT_TIME_LIMIT_S": str(limits.wall_s),
+        "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
     }
 
 
@@ -191,21 +274,25 @@ def _stdin(text: str, scratch: Path, stack: ExitStack) -> int:
 def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack) -> int:
     if Means.LANDLOCK not in setting.means:
         return -1
-    read = [Path("/")]
+    read: Sequence[Path] | None = [Path("/")]
     if command.folder:  # what others keep in such folders is not for it to read
-        program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
-        read = [
-            *setting.needed,
-            *SYSTEM,
-            *CONFIGURATION,
-            *interpreter_paths(),
-            *([Path(program).resolve()] if program else []),
-        ]
+        read = _readable(command, setting)
+    elif command.trusted and Means.NAMESPACES in setting.means:  # it has a minimal root, and mounts one for others
+        if landlock.abi() < landlock.WITHOUT_FILES:
+            return -1
+        read = None
     rules = landlock.ruleset(read, [*own, *_devices()], network=False)
     stack.callback(os.close, rules)
     return rules
 
 
+def _readable(command: Command, setting: Setting) -> tuple[Path, ...]:
+    """What a command with a lasting folder can read beside it."""
+    program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
+    paths = (*setting.needed, *SYSTEM, *EVERYTHING, *CONFIGURATION, *interpreter_places())
+    return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
+
+
 @cache
 def _devices() -> tuple[Path, ...]:
-    return *DEVICES, *Path("/dev").glob("nvidia*")
+    return *root.DEVICES, *Path("/dev").glob("nvidia*")

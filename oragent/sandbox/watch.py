@@ -1,4 +1,4 @@
-"""Watch over one command from its start to its end: output, deadline, verdict of the kernel."""
+"""Watch over one command from its start to its end: output, what it uses, verdict of the kernel."""
 
 import os
 import select
@@ -14,13 +14,19 @@ from oragent.output import Capped
 from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import Command, Ended
+from oragent.sandbox.messages import SHARE, Command, Ended
+from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Setting, Unplaced, placed
+from oragent.sandbox.wire import Closed, send
 
 __all__ = ["Abandoned", "watch"]
 
 CHUNK = 1 << 16
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
+BEAT_S = 2.0  # so often the engine hears that somebody watches
+IDLE_S = 0.005  # what a program that sleeps may use between two looks, as one that wakes up to sleep on does
+MEMORY_LOOK_S = 0.25
+PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
 
 
@@ -43,10 +49,10 @@ def watch(command: Command, setting: Setting, connection: socket.socket) -> Ende
 
 class _Child:
     def __init__(self, command: Command, setting: Setting, after: ExitStack) -> None:
+        self._command, self._setting, self._limits = command, setting, command.limits
+        self._meter = Meter(setting.group, setting.processes)
+        self._end, self._reason = End.EXITED, ""
         self.begun = time.monotonic()
-        self.deadline = self.begun + command.limits.wall_s
-        self.timed_out = False
-        self._command, self._setting = command, setting
         with placed(command, setting, after) as launch:
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
@@ -58,42 +64,86 @@ class _Child:
         self._streams = {reader: Capped(command.limits.output_kb << 10) for reader, _ in pipes}
         for reader in self._streams:
             os.set_blocking(reader, False)
-        self._end = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
+        self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
+        self._used, self._last_used = 0.0, self.begun
+        self._look_at = self.begun + self._patience(0.0, self.begun)  # monotonic; not looked at before
 
     def __enter__(self) -> "_Child":
         return self
 
     def wait(self, connection: socket.socket) -> None:
-        """Read its output until it ends or its time is up; once it is dead nothing is waited for."""
+        """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
-        for descriptor in (*self._streams, self._end, connection.fileno()):
+        for descriptor in (*self._streams, self._handle, connection.fileno()):
             if descriptor >= 0:
                 poll.register(descriptor, select.POLLIN)
+        told = self.begun
         while not self._dead():
-            left = self.deadline - time.monotonic()
-            if left <= 0:
-                self.timed_out = True
+            now = time.monotonic()
+            if now >= self._look_at and self._is_over(now):
                 return
-            for descriptor, _ in poll.poll((left if self._end >= 0 else min(left, LOOK_S)) * 1000 + 1):
+            if now - told >= BEAT_S:
+                told = now
+                _beat(connection)
+            left = min(self._look_at, told + BEAT_S) - now
+            for descriptor, _ in poll.poll((left if self._handle >= 0 else min(left, LOOK_S)) * 1000 + 1):
                 if descriptor == connection.fileno():
                     raise Abandoned
                 if descriptor in self._streams and not self._read(descriptor):
                     poll.unregister(descriptor)
 
+    def _is_over(self, now: float) -> bool:
+        """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""
+        limits, elapsed = self._limits, now - self.begun
+        used = self._meter.cpu_s() if self._meter.counts else elapsed
+        if used > self._used + IDLE_S:
+            self._used, self._last_used = used, now
+        memory_mb = self._meter.memory_mb() if self._meter.watches_memory else 0.0
+        if used >= limits.cpu_s:
+            self._reason = f"it used {used:.1f} of {limits.cpu_s:g} CPU seconds"
+        elif limits.wall_s is not None and elapsed >= limits.wall_s:
+            self._reason = f"no end within {limits.wall_s:g} s"
+        elif now - self._last_used >= limits.idle_s:
+            self._reason = f"it slept: no CPU used for {limits.idle_s:g} s"
+        elif memory_mb > SHARE * limits.memory_mb:
+            self._end = End.MEMORY
+            self._reason = (
+                f"its processes hold {memory_mb:.0f} MiB together, and {SHARE * limits.memory_mb} is the limit"
+            )
+            return True
+        else:
+            self._look_at = now + self._patience(used, now)
+            return False
+        self._end = End.DEADLINE
+        return True
+
+    def _patience(self, used: float, now: float) -> float:
+        """Seconds until any limit could be reached, at the earliest."""
+        limits = self._limits
+        left = [(limits.cpu_s - used) / PROCESSORS, limits.idle_s - (now - self._last_used)]
+        left += [] if limits.wall_s is None else [limits.wall_s - (now - self.begun)]
+        left += [MEMORY_LOOK_S] if self._meter.watches_memory else []
+        return max(min(left), LOOK_S)
+
     def __exit__(self, *exception: object) -> None:
         for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
-        _, status, self._usage = os.wait4(self._pid, 0)
+        _, status, usage = os.wait4(self._pid, 0)
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
             end_strays()
+        used = self._meter.cpu_s() if self._meter.is_exact else self._used
+        self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
+        self._peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform == "linux" else 1 << 20)
         for reader in self._streams:
             self._read(reader)
             os.close(reader)
-        if self._end >= 0:
-            os.close(self._end)
+        if self._handle >= 0:
+            os.close(self._handle)
         self._code = os.waitstatus_to_exitcode(status)
+        if self._code == -signal.SIGKILL and self._end is End.EXITED and self._meter.out_of_memory():
+            self._end, self._reason = End.MEMORY, f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
 
     def ended(self) -> Ended:
         """How it ended, and what it leaves."""
@@ -103,18 +153,18 @@ class _Child:
         files: dict[str, bytes] = {}
         left_out: dict[str, str] = {}
         if self._command.bring:
-            files, left_out = bring(self._place, self._command.bring, self._command.limits.file_mb << 20)
-        kilobytes = self._usage.ru_maxrss if sys.platform == "linux" else self._usage.ru_maxrss / 1024
+            files, left_out = bring(self._place, self._command.bring, self._limits.file_mb << 20)
         return Ended(
-            End.DEADLINE if self.timed_out else End.EXITED if self._code >= 0 else End.SIGNALLED,
+            End.SIGNALLED if self._end is End.EXITED and self._code < 0 else self._end,
             self._code,
             stdout=out,
             stderr=err,
             files=files,
             left_out=left_out,
             wall_s=self._wall_s,
-            cpu_s=self._usage.ru_utime + self._usage.ru_stime,
-            peak_mb=kilobytes / 1024,
+            cpu_s=self._cpu_s,
+            peak_mb=self._peak_mb,
+            reason=self._reason,
         )
 
     def _named(self, text: str) -> str:
@@ -131,11 +181,17 @@ class _Child:
         try:
             while chunk := os.read(descriptor, CHUNK):
                 self._streams[descriptor].add(chunk)
-                if time.monotonic() > self.deadline:
-                    break  # a stream without an end must not outlast the deadline
+                if time.monotonic() > self._look_at:
+                    break  # a stream without an end must not outlast the limits
         except BlockingIOError:
             return True
         return bool(chunk)
+
+
+def _beat(connection: socket.socket) -> None:
+    """Tell the engine that somebody watches; one that has gone is noticed where it is read."""
+    with suppress(Closed):
+        send(connection, {"watched": True})
 
 
 def end_strays() -> None:

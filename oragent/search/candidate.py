@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
-from oragent.programs.syntax import length
+from oragent.programs.inspection import length
 
 __all__ = ["Candidate", "Committed", "Elite", "Parent"]
 

@@ -10,7 +10,7 @@ from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, HEURISTIC_S, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import inspect, vouched
 from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.search.archive import Archive
@@ -97,14 +97,16 @@ class Scoring:
         Returns:
             The fingerprint under which it goes, and how it did.
         """
-        found = inspect(source, self._problem.signature)
+        wanted = self._problem.signature
+        # In a thread where another process is to look at it: a hostile text may take it seconds.
+        found = inspect(source, wanted) if vouched(source) else await asyncio.to_thread(inspect, source, wanted)
         if found.problem:
             return self.reject(source, found.problem)
         caught = name_of_found_out(found.fingerprint)
         if seen.knows(caught) and (before := self._store.evaluation(caught)):
             return caught, before
         known = seen.knows(found.fingerprint)
-        if not known and (near := self._near(source, seen)):
+        if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
         quantile = self._config.cascade
@@ -166,14 +168,14 @@ class Scoring:
         finally:
             del self._flying[name]
 
-    def _near(self, source: str, seen: Seen) -> str | None:
+    async def _near(self, source: str, seen: Seen) -> str | None:
         """The id of an elite, or the fingerprint of a program of this round, from which a program hardly differs."""
         threshold = self._config.strategy.novelty
         if not threshold:
             return None
         known = [(elite.id, elite.source) for elite in seen.archive.elites()]
         known += [(one.id, one.source) for one in seen.tried if one.score is not None]
-        return too_near(source, known, threshold, self._problem.signature)
+        return await asyncio.to_thread(too_near, source, known, threshold, self._problem.signature)
 
     def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""

@@ -7,7 +7,6 @@ decides alike.
 
 import operator
 from collections.abc import Callable, Iterable
-from random import SystemRandom
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from oragent.errors import CandidateError
 
-__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online", "sample_decisions"]
+__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online"]
 
 Heuristic = Callable[..., Any]
 
@@ -47,7 +46,7 @@ def construct_tour(select_next_node: Heuristic, distances: NDArray[np.float64]) 
 
 
 def audit_tour(
-    witness: Heuristic, distances: NDArray[np.float64], tour: NDArray[np.int64], sample: Iterable[int]
+    witness: Heuristic, sample: Iterable[int], *, distances: NDArray[np.float64], tour: NDArray[np.int64]
 ) -> None:
     """Put some decisions of `construct_tour` to a witness; decision ``i`` chose ``tour[i + 1]``.
 
@@ -90,30 +89,21 @@ def pack_online(priority: Heuristic, items: NDArray[np.int64], capacity: int) ->
 
 
 def audit_packing(
-    witness: Heuristic, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], sample: Iterable[int]
+    witness: Heuristic, sample: Iterable[int], *, items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64]
 ) -> None:
-    """Put some decisions of `pack_online` to a witness; decision ``i`` placed item ``i``.
+    """Put some decisions of `pack_online`, in ascending order, to a witness; decision ``i`` placed item ``i``.
 
     Raises:
         CandidateError: ``rejected``, if the witness decides otherwise.
     """
     room, placed = np.full(len(items), capacity), 0
-    for step in sorted(sample):
+    for step in sample:
         np.subtract.at(room, packing[placed:step], items[placed:step])
         placed = step
         fitting = np.flatnonzero(room >= items[step])
         choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
         if choice != packing[step]:
             raise _mismatch(f"bin {choice}", f"bin {packing[step]} for item {step}")
-
-
-def sample_decisions(count: int, size: int) -> list[int]:
-    """Draw which of ``count`` decisions to audit, from the operating system's entropy.
-
-    A seeded generator would tell a candidate which decisions are safe to forge. An honest one passes whatever is drawn,
-    so its score stays the same to the last bit.
-    """
-    return SystemRandom().sample(range(count), min(count, size))
 
 
 def _choose_city(heuristic: Heuristic, current: int, left: set[int], distances: NDArray[np.float64]) -> int:

@@ -5,13 +5,14 @@ from oragent.harness import Arguments, Guest, Result, figures, gaps, run, second
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 
 from oragent.domains import bpp
 from oragent.domains.cells import cell
-from oragent.solvers.constructive import audit_packing, pack_online, sample_decisions
+from oragent.solvers.constructive import audit_packing, pack_online
 
 PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
@@ -32,8 +33,8 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
             priority.where = f"size {size}, instance {index}"
             claimed = priority.run(pack_online, instance.items, instance.capacity)
             packing = bpp.check(instance, claimed)
-            sample = sample_decisions(size, AUDITED)
-            audit_packing(priority.witness, instance.items, instance.capacity, packing, sample)
+            replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
+            priority.claim(size, replay, AUDITED)
             bins[size].append(bpp.objective(instance, packing))
             fills = bpp.fills(instance, packing) / instance.capacity
             used = fills[fills > 0]
@@ -47,4 +48,4 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, witness=True)
+    run(evaluate, function="priority", sizes=SIZES, spare=True)

@@ -36,6 +36,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     traits: list[tuple[float, float, float]] = []
     begun = perf_counter()
     for index, instance in enumerate(instances(arguments, sites, network)):
+        crossover.renew()  # one that counts its calls would know the instance
         crossover.where = f"size {pdn.PORTS}, instance {index}"
 
         def fitness(placements: np.ndarray, instance: pdn.Instance = instance) -> np.ndarray:
@@ -112,4 +113,4 @@ def kinship(parents: np.ndarray, children: np.ndarray) -> tuple[float, float, fl
 
 
 if __name__ == "__main__":
-    run(evaluate, function="crossover", sizes=SIZES)
+    run(evaluate, function="crossover", sizes=SIZES, spare=True)

@@ -49,7 +49,7 @@ def score(arguments: Arguments, driving_actions: Guest) -> Result:
 @contextmanager
 def seed(root: Path) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
-    with Guest(root / SEED, FUNCTION) as guest:
+    with Guest(root / SEED, FUNCTION, spare=True) as guest:
         guest.limit_s = LONG.call_limit_s
         yield partial(Driver, guest, limit_s=LONG.run_limit_s)
 
@@ -70,4 +70,4 @@ def draw(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
 
 
 if __name__ == "__main__":
-    run(score, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS)
+    run(score, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True)

@@ -54,7 +54,7 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
 @contextmanager
 def seed(root: Path) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
-    with Guest(root / SEED, FUNCTION) as guest:
+    with Guest(root / SEED, FUNCTION, spare=True) as guest:
         guest.limit_s = WEAVING.call_limit_s
         yield partial(RememberingDriver, guest, limit_s=WEAVING.run_limit_s)
 
@@ -83,4 +83,4 @@ def data_folder() -> Path | None:
 
 
 if __name__ == "__main__":
-    run(partial(score, data=data_folder()), function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS)
+    run(partial(score, data=data_folder()), function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True)

@@ -5,13 +5,14 @@ from oragent.harness import Arguments, Guest, Result, figures, gaps, run, second
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 
 from oragent.domains import tsp
 from oragent.domains.cells import cell
-from oragent.solvers.constructive import audit_tour, construct_tour, sample_decisions
+from oragent.solvers.constructive import audit_tour, construct_tour
 
 PROBLEM = "tsp_constructive"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100, 200), "fresh": (20, 50, 100, 200)}
@@ -31,7 +32,8 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
         for index, instance in enumerate(instances):
             select_next_node.where = f"size {size}, instance {index}"
             tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
-            audit_tour(select_next_node.witness, instance.distances, tour, sample_decisions(size - 1, AUDITED))
+            replay = partial(audit_tour, distances=instance.distances, tour=tour)
+            select_next_node.claim(size - 1, replay, AUDITED)
             lengths[size].append(tsp.objective(instance, tour))
             traits.append((
                 tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
@@ -45,4 +47,4 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="select_next_node", sizes=SIZES, witness=True)
+    run(evaluate, function="select_next_node", sizes=SIZES, spare=True)

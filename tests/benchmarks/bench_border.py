@@ -160,7 +160,7 @@ def timed(action: Callable[[], object], repeats: int) -> float:
 def forked_or_fresh(name: str) -> None:
     """What an evaluation costs beside its work, forked from a warm interpreter and in a fresh one."""
     folder = ROOT / "problems" / name
-    job = Job(folder / "eval.py", "def nothing(): pass\n", ROOT, Limits(wall_s=120, memory_mb=8192), mode="train")
+    job = Job(folder / "eval.py", "def nothing(): pass\n", ROOT, Limits(cpu_s=120, memory_mb=8192), mode="train")
     figures = []
     for warm in (True, False):
         with Runner(warm=warm) as sandbox:
@@ -206,7 +206,7 @@ def main() -> None:
         engine(GUARDED, count)
     with tempfile.TemporaryDirectory() as name, Runner() as sandbox:
         folder = toy(Path(name), "import os; os._exit(0)")
-        job = Job(folder / "eval.py", "", Path(name), Limits(wall_s=60))
+        job = Job(folder / "eval.py", "", Path(name), Limits(cpu_s=60))
         sandbox(job)
         print(f"A child that dies at once is noticed after {timed(lambda: sandbox(job), 9):.0f} ms")
     print("An evaluation of a candidate that has not even the function")

@@ -11,7 +11,7 @@ from oragent.protocol import Result, Status, format_result
 from oragent.sandbox import FOLDER, PYTHON, End, Ended, Limits
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
-LIMITS = Limits(wall_s=7)
+LIMITS = Limits(cpu_s=7)
 
 
 def judge(ended: Ended) -> Evaluation:
@@ -29,8 +29,10 @@ def test_a_result_that_was_printed_is_the_score() -> None:
     ("ended", "status", "words"),
     [
         (Ended(End.LOST, -9), "crashed", "the process that watches over it was killed, 2 times"),
-        (Ended(End.DEADLINE, -9, BLOCK), "timeout", "no result within 7 s"),
-        (Ended(End.SIGNALLED, -signal.SIGXCPU, cpu_s=7.5), "timeout", "more than 8 CPU seconds"),
+        (Ended(End.DEADLINE, -9, BLOCK, cpu_s=7.2), "timeout", "no result within 7 CPU seconds"),
+        (Ended(End.DEADLINE, -9, BLOCK, reason="it slept"), "timeout", "no result: it slept"),
+        (Ended(End.MEMORY, -9, reason="its processes hold it"), "memory", "ran out of memory: its processes hold it"),
+        (Ended(End.SIGNALLED, -signal.SIGXCPU, cpu_s=7.5), "timeout", "no result within 7 CPU seconds"),
         (
             Ended(End.SIGNALLED, -signal.SIGKILL, cpu_s=1),
             "crashed",
@@ -48,6 +50,48 @@ def test_no_other_end_has_a_score(ended: Ended, status: str, words: str) -> None
     found = judge(ended)
     assert (found.status, found.score) == (status, None)
     assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("/m.mjs:1\nthrow new TypeError('x')\n^\n\nTypeError: no tour\n    at a.mjs:1:2\n\nNode.js v20.1.0", "TypeError: no tour"),
+        ("node:internal/x\n  throw e\n\nError [ERR_X]: no such\n    at b {\n  code: 'ERR_X'\n}\n\nNode.js v22.3.1\n", "Error [ERR_X]: no such"),
+        ("Traceback\n  File\nValueError: one\n\nDuring\n\nTraceback\nmy.own.KeyError: two\nlines", "my.own.KeyError: two"),
+        ('Exception in thread "main" java.lang.RuntimeException: a\n\tat A.b\nCaused by: java.io.IOException: c\n\t... 1', "java.io.IOException: c"),
+        ("panic: boom\n\ngoroutine 1 [running]:\nmain.main()\n\t/a.go:3", "panic: boom"),
+        ("thread 'main' panicked at a.rs:2:5:\nx\nnote: run with `RUST_BACKTRACE=1`", "thread 'main' panicked at a.rs:2:5:"),
+        ("cannot open it\nNode.js v20.1.0\n", "cannot open it"),
+        ("KeyboardInterrupt", "KeyboardInterrupt"),
+        ("Node.js v20.1.0", "and printed no reason"),
+    ],
+)  # fmt: skip
+def test_a_failure_without_a_block_is_told_by_its_exception_in_any_language(log: str, words: str) -> None:
+    assert judge(Ended(End.EXITED, 1, "", log)).message == f"the evaluation exited with code 1: {words}"
+
+
+def test_an_abort_says_what_was_thrown() -> None:
+    log = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no tour\n"
+    assert judge(Ended(End.SIGNALLED, -signal.SIGABRT, "", log)).message.endswith("ended by SIGABRT: what():  no tour")
+
+
+@pytest.mark.parametrize(
+    ("program", "guarded"),
+    [
+        ("from oragent.harness import run", True),
+        ("import oragent.harness.main", True),
+        ("if 1:\n    from oragent import harness", True),
+        ("# from oragent.harness import run\nimport heuristic", False),
+        ("from oragent.protocol import Result\nname = 'oragent.harness'", False),
+        ("import oragent.harnesses", False),
+        ("this is no Python", False),
+    ],
+)
+def test_an_evaluator_is_trusted_if_it_imports_the_harness(tmp_path: Path, program: str, guarded: bool) -> None:
+    (tmp_path / "eval.py").write_text(program)
+    (tmp_path / "eval.mjs").write_text(program)
+    assert Job(tmp_path / "eval.py", "", tmp_path, LIMITS).command().trusted == guarded
+    assert not Job(tmp_path / "eval.mjs", "", tmp_path, LIMITS).command().trusted
 
 
 def test_a_job_becomes_a_command_that_knows_nothing_of_scores(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ class Fault:
     @property
     def limits(self) -> Limits:
         """Of its evaluation: patient with a busy machine, and short where it will not end by itself."""
-        return Limits(wall_s=float(self.header("seconds", "20")), memory_mb=700)
+        seconds = float(self.header("seconds", "20"))
+        return Limits(cpu_s=seconds, idle_s=seconds, memory_mb=700)
 
 
 FAULTS = [Fault(path) for path in sorted((HERE / "candidates").glob("*.py"))]

@@ -1,5 +1,6 @@
 """A guest answers calls, and whatever it does wrong has a name."""
 
+import mmap
 import os
 import signal
 import threading
@@ -59,16 +60,26 @@ def test_a_candidate_changes_only_its_own_copy(guest_of) -> None:
     assert array.sum() == 0
 
 
-def test_a_witness_does_not_share_state_with_the_loop(guest_of) -> None:
-    guest = guest_of("count = 0\ndef f(x):\n    global count\n    count += 1\n    return count", witness=True)
+def test_a_new_guest_remembers_nothing(guest_of) -> None:
+    guest = guest_of("count = 0\ndef f(x):\n    global count\n    count += 1\n    return count", spare=True)
     assert guest.run(total, [0, 0, 0]) == [1, 2, 3]
-    assert guest.witness(0) == 1
+    guest.renew()
+    assert [guest(0), guest(0)] == [1, 2]
+
+
+def test_a_guest_that_was_never_asked_is_not_made_anew(guest_of) -> None:
+    guest = guest_of("def f(x): return x", spare=True)
+    first = guest._main
+    guest.renew()
+    assert guest._main is first
 
 
 def test_random_numbers_are_a_function_of_the_arguments(guest_of) -> None:
-    guest = guest_of("def f(n): return np.random.random(n)", witness=True)
+    guest = guest_of("def f(n): return np.random.random(n)", spare=True)
     first = guest(3).tolist()
-    assert guest(3).tolist() == guest.witness(3).tolist() == first
+    assert guest(3).tolist() == first
+    guest.renew()
+    assert guest(3).tolist() == first
 
 
 def test_what_it_prints_goes_to_its_log_in_bounded_space(guest_of) -> None:
@@ -95,10 +106,7 @@ def test_what_it_prints_goes_to_its_log_in_bounded_space(guest_of) -> None:
         ("def f(x): return 10**5000", "invalid", "returned"),
     ],
 )
-def test_a_failure_has_a_status_and_a_message(
-    guest_of, body: str, status: str, words: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ORAGENT_MEMORY_MB", str(64 << 10))  # more than other tests may have mapped into this process
+def test_a_failure_has_a_status_and_a_message(guest_of, body: str, status: str, words: str) -> None:
     guest = guest_of(body)
     guest.where = "size 5, instance 2"
     with pytest.raises(CandidateError, match=words) as caught:
@@ -108,8 +116,7 @@ def test_a_failure_has_a_status_and_a_message(
 
 
 def test_a_recursion_that_memory_ends_ran_out_of_memory(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
-    mapped_mb = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") >> 20
-    monkeypatch.setenv("ORAGENT_MEMORY_MB", str(mapped_mb + 32))
+    monkeypatch.setenv("ORAGENT_MEMORY_MB", "32")
     with pytest.raises(CandidateError, match="ran out of memory") as caught:
         guest_of("import sys\nsys.setrecursionlimit(10**9)\ndef f(x): return f(x)")(0)
     assert caught.value.status == "memory"
@@ -117,8 +124,8 @@ def test_a_recursion_that_memory_ends_ran_out_of_memory(guest_of, monkeypatch: p
 
 def test_a_guest_that_dies_before_it_reads_is_dead_and_no_fault_of_ours(guest_of) -> None:
     guest = guest_of("def f(x): return x")
-    os.kill(guest._main._pid, signal.SIGSTOP)
-    threading.Timer(0.2, os.kill, (guest._main._pid, signal.SIGKILL)).start()
+    os.kill(guest._main.pid, signal.SIGSTOP)
+    threading.Timer(0.2, os.kill, (guest._main.pid, signal.SIGKILL)).start()
     with pytest.raises(CandidateError, match="ended its own process by SIGKILL") as caught:
         guest(0)
     assert caught.value.status == "crashed"
@@ -126,7 +133,7 @@ def test_a_guest_that_dies_before_it_reads_is_dead_and_no_fault_of_ours(guest_of
 
 def test_it_cannot_write_into_a_file(guest_of, tmp_path: Path) -> None:
     guest = guest_of("def f(path):\n    with open(path, 'w') as file: file.write('x')")
-    with pytest.raises(CandidateError, match=r"Permission denied|File too large"):
+    with pytest.raises(CandidateError, match=r"Permission denied|File too large|No such file"):
         guest(str(tmp_path / "made"))
 
 
@@ -210,3 +217,69 @@ def _alive(pid: int) -> bool:
             return stat.read().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
         return False
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "class Sly(Exception):\n    def __str__(self): raise SystemExit\ndef f(x): raise Sly",
+        "class Sly(Exception):\n    def __str__(self): raise MemoryError\ndef f(x): raise Sly",
+        "class Meta(type):\n    __name__ = property(lambda self: 1 / 0)\nclass Sly(Exception, metaclass=Meta):\n"
+        "    def __str__(self): return self.f\n    __repr__ = __str__\ndef f(x): raise Sly",
+    ],
+)
+def test_an_exception_that_cannot_be_printed_is_told_all_the_same(guest_of, body: str) -> None:
+    with pytest.raises(CandidateError, match=r"Sly|ran out of memory") as caught:
+        guest_of(body)(0)
+    assert caught.value.status in ("error", "memory")
+
+
+def test_an_answer_for_which_the_scorer_has_no_room_is_the_candidates_fault(
+    guest_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode(*_: object) -> None:
+        raise MemoryError
+
+    guest = guest_of("def f(x): return x")
+    monkeypatch.setattr("oragent.harness.frames.decode", decode)
+    with pytest.raises(CandidateError, match="more than there is room for") as caught:
+        guest(0)
+    assert caught.value.status == "memory"
+
+
+def test_memory_is_what_a_program_uses_and_not_what_its_libraries_reserve(
+    guest_of, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ORAGENT_MEMORY_MB", "200")
+    with mmap.mmap(-1, 4 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ):
+        guest = guest_of("def f(mb): return np.ones(mb << 17).sum()")
+    assert guest(100) == 100 << 17
+    with pytest.raises(CandidateError, match="ran out of memory"):
+        guest(300)
+
+
+def test_memory_that_would_not_count_is_refused(guest_of) -> None:
+    guest = guest_of("import mmap\ndef f(x): mmap.mmap(-1, 1 << 20)")
+    with pytest.raises(CandidateError, match=r"PermissionError|not permitted"):
+        guest(0)
+
+
+def test_the_time_of_all_calls_is_bounded_but_for_the_first(guest_of) -> None:
+    body = "import time\ndone = []\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass"
+    guest = guest_of(body)
+    guest.heuristic_s = 0.3
+    guest.where = "size 20, instance 0"
+    guest(0.5)
+    assert guest.heuristic_seconds < 0.2
+    guest(0.05)
+    guest.where = "size 100, instance 7"
+    with pytest.raises(CandidateError, match=r"took 0\.\d+ s of 0\.3 s of CPU time, most of it at size 100") as caught:
+        guest(60)
+    assert caught.value.status == "timeout"
+
+
+def test_a_loop_tells_what_its_first_call_took(guest_of) -> None:
+    body = "import time\ndef f(x):\n    end = time.process_time() + x\n    while time.process_time() < end: pass\n    return x"
+    guest = guest_of(body)
+    assert guest.run(total, [0.4, 0.1]) == [0.4, 0.1]
+    assert 0.1 <= guest.heuristic_seconds < 0.3

@@ -23,10 +23,10 @@ names = st.from_regex(r"[a-z]{1,8}(\.py)?", fullmatch=True)
     environment=st.dictionaries(names, words, max_size=2),
     folder=st.none() | names.map(lambda name: Path("/somewhere") / name),
     bring=st.lists(names, max_size=2),
-    wall_s=st.floats(1, 100),
+    cpu_s=st.floats(1, 100),
 )
-def test_a_command_comes_back_from_json_as_it_was(argv, files, stdin, environment, folder, bring, wall_s) -> None:
-    one = Command(("program", *argv), files, stdin, environment, Limits(wall_s=wall_s), folder, tuple(bring))
+def test_a_command_comes_back_from_json_as_it_was(argv, files, stdin, environment, folder, bring, cpu_s) -> None:
+    one = Command(("program", *argv), files, stdin, environment, Limits(cpu_s=cpu_s), folder, tuple(bring))
     assert Command.from_plain(json.loads(json.dumps(one.to_plain()))) == one
 
 
@@ -39,7 +39,7 @@ def test_a_command_comes_back_from_json_as_it_was(argv, files, stdin, environmen
     seconds=st.floats(0, 1000),
 )
 def test_an_end_comes_back_from_json_as_it_was(end, code, stdout, files, left_out, seconds) -> None:
-    one = Ended(end, code, stdout, "err", files, left_out, seconds, seconds / 2, 3.5, 0.25)
+    one = Ended(end, code, stdout, "err", files, left_out, seconds, seconds / 2, 3.5, 0.25, "why")
     again = Ended.from_plain(json.loads(json.dumps(one.to_plain())))
     assert again == one
     assert isinstance(again.end, End)
@@ -72,7 +72,7 @@ def test_nonsense_is_one_clear_line(fields: dict, words: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("change", [{"argv": None}, {"limits": {"hours": 3}}, {"limits": {"wall_s": 0}}, {"files": 3}])
+@pytest.mark.parametrize("change", [{"argv": None}, {"limits": {"hours": 3}}, {"limits": {"cpu_s": 0}}, {"files": 3}])
 def test_what_is_no_command_is_not_read_as_one(change: dict) -> None:
     with pytest.raises(SandboxError, match="this is no command"):
         Command.from_plain(Command(("program",)).to_plain() | change)

@@ -26,6 +26,10 @@ class Guest(Protocol):
         """Return what the candidate answers."""
         ...
 
+    def renew(self) -> None:
+        """Go on with a candidate that remembers nothing."""
+        ...
+
 
 class Driver:
     """Asks the candidate in every second, and keeps an eye on the time that it takes.
@@ -37,6 +41,7 @@ class Driver:
     """
 
     def __init__(self, guest: Guest, name: str, *, limit_s: float) -> None:
+        guest.renew()  # what it kept of one simulation would help it in the next
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
     def announce(self, second: int) -> None:

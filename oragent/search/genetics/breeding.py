@@ -7,7 +7,8 @@ import numpy as np
 
 from oragent.errors import CandidateError
 from oragent.evaluation.problem import Problem
-from oragent.programs.syntax import parse
+from oragent.programs.inspection import expression
+from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import MODULES, free_names
 from oragent.search.genetics.variation import Offspring, room, vary
 
@@ -23,7 +24,7 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
         quoted: Texts of which those that are expressions over the function's parameters may be inserted.
     """
     try:
-        functions = [node for node in parse(source).body if isinstance(node, ast.FunctionDef)]
+        functions = [node for node in parsed(source).body if isinstance(node, ast.FunctionDef)]
         if not functions:
             return source
         known = {*MODULES, *(arg.arg for arg in functions[-1].args.args)}
@@ -42,8 +43,10 @@ def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
 
 
 def _is_expression(text: str, known: set[str]) -> bool:
+    if text[:1].isspace():
+        return False
     try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
+        node = expression(text)
+    except CandidateError:
         return False
     return not isinstance(node, ast.Name | ast.Constant) and set(free_names(node)) <= known

@@ -10,7 +10,9 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from oragent.programs.syntax import parse
+from oragent.errors import CandidateError
+from oragent.programs.inspection import expression
+from oragent.programs.inspection import tree as parsed
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachable, rounded, size
 from oragent.search.genetics.expressions import Kind
@@ -111,7 +113,7 @@ def replace(draft: Draft) -> bool:
 
 def graft(draft: Draft) -> bool:
     """Put a sub-expression of the mate in the place of one of the parent's, or combine the two."""
-    given = None if draft.mate is None else _donation(draft, parse(draft.mate))
+    given = None if draft.mate is None else _donation(draft, parsed(draft.mate))
     if given is None:
         return False
     first, second = (_combine, _exchange) if draft.chance(0.4) else (_exchange, _combine)
@@ -235,6 +237,6 @@ def _exponent(node: ast.expr) -> float:
 def _parsed(primitives: Iterable[str]) -> Iterator[ast.expr]:
     for text in primitives:
         try:
-            yield ast.parse(text.strip(), mode="eval").body
-        except SyntaxError:  # a problem's author may list a statement: there is nothing to combine it with
+            yield expression(text)
+        except CandidateError:  # a problem's author may list a statement: there is nothing to combine it with
             continue

@@ -9,7 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from oragent.errors import CandidateError
-from oragent.programs.syntax import canonical, length, parse
+from oragent.programs.inspection import length, vouch
+from oragent.programs.inspection import tree as parsed
+from oragent.programs.syntax import canonical
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MODULES, Draft, build
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
@@ -104,11 +106,12 @@ class _Given:
 
 @lru_cache(maxsize=256)
 def _given(parent: str, function: str) -> _Given:
-    tree = parse(parent)
+    tree = parsed(parent)
     known = [canonical(parent, function)]
     source = parent
     if _prune(tree):
         source = ast.unparse(tree)
+        vouch(source)
         known.append(canonical(source, function))
     return _Given(source, function, length(source), tuple(known))
 
@@ -135,9 +138,11 @@ def _finished(tree: ast.Module, given: _Given, limit: int) -> str:
         return ""
     source = ast.unparse(ast.fix_missing_locations(tree))
     try:
-        return "" if canonical(source, given.function) in given.known else source
+        known = canonical(source, given.function) in given.known
     except CandidateError:  # nested too deeply
         return ""
+    vouch(source)  # made of trees of programs that have been looked at, by operators that only ever add a few nodes
+    return "" if known else source
 
 
 def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
@@ -159,7 +164,9 @@ def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Genera
         node.value = build("{e} * {c}", e=node.value, c=factor)
     if not returns:
         unit.body.append(ast.Return(factor))
-    return Offspring(ast.unparse(ast.fix_missing_locations(tree)), "wrap")
+    source = ast.unparse(ast.fix_missing_locations(tree))
+    vouch(source)
+    return Offspring(source, "wrap")
 
 
 def _prune(tree: ast.Module) -> bool:

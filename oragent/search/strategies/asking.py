@@ -1,5 +1,6 @@
 """From a prompt to a scored program: what every strategy with a model does alike."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -47,18 +48,19 @@ async def ask_and_read(
         run: Round that asks.
         role: Role in which the model is asked, for accounts.
         messages: Messages of the prompt.
-        read: Function that takes what is wanted out of a reply; raises ``ReplyError`` where it is not there.
+        read: Function that takes what is wanted out of a reply; raises ``ReplyError`` where it is not there. It is
+            called in a thread, as a hostile reply may take seconds.
         complain: Function that turns that error into the prompt for the repair.
         temperature: Sampling temperature; None: the model's own.
     """
     reply = await run.ask(role, messages, temperature)
     try:
-        return Asked(read(reply.text), reply)
+        return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
         again = [*messages, Message("assistant", reply.text), Message("user", complain(str(problem)))]
     reply = await run.ask("repair", again, temperature)
     try:
-        return Asked(read(reply.text), reply)
+        return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
         return Asked(None, reply, str(problem))
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.programs import syntax
-from oragent.programs.blocks import drop_thoughts, fenced_blocks
+from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks
+from oragent.programs.inspection import outline as outlined
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import fill, show
 from oragent.search.run import Run
@@ -33,7 +33,7 @@ async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candid
         operator: Name of the operator; programs carry it as their origin.
         parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
     """
-    outline = "" if parents else syntax.outline(run.problem.seed, run.problem.about.function)
+    outline = "" if parents else fence(outlined(run.problem.seed, run.problem.about.function), "python")
     shown = [Elite.of(parent) for parent in parents]
     prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
     candidate = await ask_for_program(run, operator, [Message("user", prompt)], shown)

@@ -6,6 +6,8 @@ import random
 import re
 import tokenize
 
+from oragent.programs.blocks import fence
+
 __all__ = [
     "MENDED",
     "QUOTED",
@@ -73,7 +75,7 @@ def broken(child: str) -> str:
 
 def fenced_whole(parent: str, child: str) -> str:
     """The whole program in a fenced block."""
-    return f"```python\n{child.strip()}\n```"
+    return fence(child.strip(), "python")
 
 
 def fenced_edit(parent: str, child: str) -> str:

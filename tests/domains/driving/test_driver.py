@@ -17,6 +17,10 @@ class Fake:
         self.where, self.seconds = "", 0.0
         self.answer, self.takes = answer, takes
         self.asked: list[tuple[Any, ...]] = []
+        self.renewed = 0
+
+    def renew(self) -> None:
+        self.renewed += 1
 
     def __call__(self, *args: Any) -> Any:
         self.asked.append(args)
@@ -27,6 +31,7 @@ class Fake:
 def test_all_calls_of_one_simulation_have_a_limit_and_the_next_simulation_has_it_anew() -> None:
     guest = Fake([], takes=10.0)
     first = Driver(guest, "light", limit_s=20.0)
+    assert guest.renewed == 1
     for _ in range(3):
         first({}, [])
     with pytest.raises(CandidateError, match="took more than 20 s for the calls of one simulation") as caught:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oragent.llm.model import Message
+from oragent.programs.blocks import fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import fill
 from oragent.search.run import Run
@@ -39,7 +40,8 @@ async def debug(run: Run, candidate: Candidate) -> Candidate:
     for _ in range(agent.debugging):
         if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
             break
-        values = {"program": candidate.source.strip(), "trouble": telling.trouble(candidate.evaluation)}
+        program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
+        values = {"program": fence(program, "python"), "trouble": fence(trouble)}
         text = fill("or_agent_debug", **telling.task(run), **telling.contract(run), **values)
         candidate = await ask_for_program(run, "debug", [Message("user", text)], [candidate], run.temperature("code"))
     return candidate

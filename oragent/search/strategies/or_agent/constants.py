@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oragent.programs.syntax import parse
+from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind
 from oragent.search.genetics.sites import Site, find_sites
@@ -67,13 +67,13 @@ class Range:
 def constants(source: str, function: str) -> list[Constant]:
     """Find the numbers that a program computes with, at most ``MOST``; sizes, indices and infinities are none."""
     lines = source.split("\n")
-    found = enumerate(_places(parse(source), function).items())
+    found = enumerate(_places(parsed(source), function).items())
     return [Constant(number, value, whole, lines[line - 1].strip()) for number, ((line, _), (value, whole)) in found]
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
     """Rewrite constants, by their numbers; comments and layout go."""
-    tree = parse(source)
+    tree = parsed(source)
     places = _places(tree, function).items()
     new = {
         place: str(round(values[number]) if whole else rounded(values[number]))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from oragent.llm.model import Message
+from oragent.programs.blocks import fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import fill
 from oragent.search.run import Run
@@ -62,12 +63,13 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
     agent = run.own
     offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
+    best = session.best.source.strip()
     asked = await ask_and_read(
         run,
         "experiment",
         [Message("user", prompt(run, session, offered, left))],
         lambda text: read_action(run, text, session.best.source, offered),
-        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=session.best.source.strip()),
+        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=fence(best, "python")),
         run.temperature("experiment"),
     )
     return asked.value or Stop(asked.problem)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent.llm.model import Message
-from oragent.programs.blocks import drop_thoughts
+from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import figures, fill
 from oragent.search.run import Run
@@ -43,7 +43,7 @@ async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
         told = figures(after, bins=telling.bins(run), beside=before)
         result = f"{telling.verdict(run, before.score, after.score)}, {told}"
     values = {
-        "change": telling.change(before.source, candidate.source),
+        "change": fence(telling.change(before.source, candidate.source), "diff"),
         "result": result,
         "score": f"{before.score:.6g}",
     }

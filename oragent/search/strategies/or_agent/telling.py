@@ -5,7 +5,7 @@ import difflib
 from collections.abc import Sequence
 
 from oragent.evaluation import Evaluation
-from oragent.programs.syntax import parse
+from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import fill, show
 from oragent.search.run import Run
@@ -41,7 +41,7 @@ def task(run: Run) -> dict[str, str]:
 def contract(run: Run) -> dict[str, str]:
     """What the function gets and returns, in the words of the seed heuristic if it has any."""
     function, said = run.problem.about.function, None
-    for node in parse(run.problem.seed).body:
+    for node in parsed(run.problem.seed).body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
             said = ast.get_docstring(node)
     return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
@@ -65,7 +65,7 @@ def program(run: Run, label: str, elite: Elite) -> str:
 def undocumented(source: str) -> str:
     """A program without its docstrings: who rewrites it would copy them, which takes longer than the code itself."""
     lines: list[str | None] = [*source.split("\n")]
-    for node in ast.walk(parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
             said, following = node.body[:2]
             end = said.end_lineno or said.lineno

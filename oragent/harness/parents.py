@@ -1,0 +1,182 @@
+"""Who forks guests and can say how they do: the scorer itself, or a spare process that knows nothing of an evaluation.
+
+A guest must not have seen what the scorer reads, nor what another guest did. So the first is forked before data is
+loaded, and all later ones by a spare, which was forked then, too, and has neither loaded a candidate nor data. Where
+namespaces can be had, each guest of a spare is alone in one of processes, and its files are Python's alone.
+"""
+
+import gc
+import os
+import signal
+import socket
+import struct
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import NoReturn, Protocol
+
+from oragent.isolation import kernel
+from oragent.isolation.guest import Cage, apart
+
+__all__ = ["Live", "Parent", "Scorer", "Spare"]
+
+Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
+REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
+FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
+
+
+class Parent(Protocol):
+    """Forks processes and ends them."""
+
+    def fork(self, wire: socket.socket, log: int) -> int:
+        """Make a guest at the other end of a wire and of a pipe for its output; both are closed here.
+
+        Returns:
+            Its process id, as this parent counts.
+        """
+
+    def reap(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
+        """Take the exit status and CPU seconds of a guest that has ended; None if it has not, and is not waited for."""
+
+    def kill(self, pid: int) -> None:
+        """End a guest that has not been reaped."""
+
+    def cpu(self, pid: int) -> float:
+        """CPU seconds, user and system, that a guest that has not been reaped has used."""
+
+
+class Scorer:
+    """Forks a guest from this very process.
+
+    Args:
+        live: What a guest does; never returns.
+        cage: What holds it.
+    """
+
+    def __init__(self, live: Live, cage: Cage) -> None:
+        self._live, self._cage = live, cage
+
+    def fork(self, wire: socket.socket, log: int) -> int:
+        """Make a guest."""
+        scorer, pid = os.getpid(), os.fork()
+        if pid == 0:
+            self._live(wire, log, scorer, self._cage)
+        wire.close()
+        os.close(log)
+        return pid
+
+    def reap(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
+        """Take a guest's end."""
+        ended, status, usage = os.wait4(pid, 0 if wait else os.WNOHANG)
+        return (status, usage.ru_utime + usage.ru_stime) if ended else None
+
+    def kill(self, pid: int) -> None:
+        """End a guest."""
+        os.kill(pid, signal.SIGKILL)
+
+    def cpu(self, pid: int) -> float:
+        """Tell what a guest has used."""
+        return _clock(pid)
+
+
+class Spare:
+    """A process that forks guests on request, made when nothing was known yet.
+
+    Args and methods are those of `Scorer`.
+    """
+
+    def __init__(self, live: Live, cage: Cage) -> None:
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        scorer, self._pid = os.getpid(), os.fork()
+        if self._pid == 0:
+            self._control.close()
+            _Nursery(theirs, live, cage).serve(scorer)
+        theirs.close()
+
+    def fork(self, wire: socket.socket, log: int) -> int:
+        """Make a guest."""
+        _, pid, _, _ = self._ask(FORK, 0, wire.fileno(), log)
+        wire.close()
+        os.close(log)
+        return pid
+
+    def reap(self, pid: int, *, wait: bool) -> tuple[int, float] | None:
+        """Take a guest's end."""
+        ended, _, status, cpu = self._ask(WAIT if wait else REAP, pid)
+        return (status, cpu) if ended else None
+
+    def kill(self, pid: int) -> None:
+        """End a guest."""
+        self._ask(KILL, pid)
+
+    def cpu(self, pid: int) -> float:
+        """Tell what a guest has used."""
+        return self._ask(CPU, pid)[3]
+
+    def close(self) -> None:
+        """End it, and with it all guests that it made."""
+        if self._pid:
+            self._control.close()
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+    def _ask(self, what: bytes, pid: int, *descriptors: int) -> tuple[bool, int, int, float]:
+        socket.send_fds(self._control, [REQUEST.pack(what, pid)], descriptors)
+        answer = self._control.recv(REPLY.size)
+        if not answer:
+            raise OSError("the process that makes guests has ended")
+        done, number, status, cpu = REPLY.unpack(answer)
+        return done, number, status, cpu
+
+
+class _Nursery:
+    """The other side of a spare."""
+
+    def __init__(self, control: socket.socket, live: Live, cage: Cage) -> None:
+        self._control, self._live, self._cage = control, live, cage
+
+    def serve(self, scorer: int) -> NoReturn:
+        """Wait for requests until the scorer is gone."""
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            gc.freeze()  # a collection would touch, and so copy, every page of a child
+            kernel.die_with_parent(scorer)
+            # Only now: most evaluations need none of it before they end.
+            request = socket.recv_fds(self._control, REQUEST.size, 2)
+            with apart(self._cage) as cage:
+                self._cage = cage
+                while request[0]:
+                    what, pid = REQUEST.unpack(request[0])
+                    self._answer(what, pid, request[1])
+                    request = socket.recv_fds(self._control, REQUEST.size, 2)
+        finally:
+            os._exit(0)
+
+    def _answer(self, what: bytes, pid: int, descriptors: list[int]) -> None:
+        done, status, cpu = True, 0, 0.0
+        if what == FORK:
+            with self._cage.newborn() as parent:
+                pid = os.fork()
+                if pid == 0:
+                    self._control.close()
+                    self._live(socket.socket(fileno=descriptors[0]), descriptors[1], parent, self._cage)
+            for descriptor in descriptors:
+                os.close(descriptor)
+        elif what == KILL:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        elif what == CPU:
+            cpu = _clock(pid)
+        else:
+            ended, status, usage = os.wait4(pid, 0 if what == WAIT else os.WNOHANG)
+            done, cpu = bool(ended), usage.ru_utime + usage.ru_stime
+        self._control.send(REPLY.pack(done, pid, status, cpu))
+
+
+def _clock(pid: int) -> float:
+    """Read the clock of another process's CPU time; 0 where there is none to be had."""
+    try:
+        return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid of glibc makes it
+    except OSError:
+        return 0.0

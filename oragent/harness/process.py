@@ -1,0 +1,193 @@
+"""One guest process as its scorer sees it: its wire, its log, what it uses, its end."""
+
+import os
+import re
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from oragent.harness import frames
+from oragent.errors import CandidateError, OragentError, SandboxError
+from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
+from oragent.harness.parents import Parent
+from oragent.output import Capped
+from oragent.protocol import Status
+
+__all__ = ["Process"]
+
+LOOK_S = 0.05  # how often a silent guest is looked at: a dead one is noticed within this time
+LOG_BYTES = 16384  # kept of what a candidate prints
+CHUNK = 1 << 16
+STATUSES = frozenset(Status) - {Status.OK}
+GROWN_MB = 256  # resident memory beyond the bound on private memory, which is watched where no control group does
+
+
+class Process:
+    """A guest: asks it, and ends it.
+
+    Args:
+        parent: Who forks it.
+        memory_mb: Private memory that it may take, in MiB.
+
+    Attributes:
+        log: The head and tail of what it printed.
+        first_s: CPU seconds that its first call took, as far as that is known; None before it.
+        free_s: Part of these that does not count; None before it.
+        counted_s: CPU seconds that have been looked at.
+    """
+
+    def __init__(self, parent: Parent, memory_mb: int) -> None:
+        self.log = Capped(LOG_BYTES)
+        self.first_s: float | None = None
+        self.free_s: float | None = None
+        self.counted_s = 0.0
+        self._parent, self._memory_mb = parent, memory_mb
+        self._ended: tuple[int, float] | None = None
+        self._deadline: float | None = None
+        self._look: Callable[[], None] = _nothing
+        self._wire, theirs = socket.socketpair()
+        self._reader, writer = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pid = parent.fork(theirs, writer)
+        os.set_blocking(self._reader, False)
+        self._poll = select.poll()
+        self._poll.register(self._wire, select.POLLIN)
+        self._poll.register(self._reader, select.POLLIN)
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds, user and system, that it has used until now, or until its end."""
+        return self._parent.cpu(self.pid) if self._ended is None else self._ended[1]
+
+    def ask(self, request: bytes, limit_s: float | None, look: Callable[[], None]) -> Any:
+        """Send a request and wait for its answer.
+
+        Args:
+            request: Frame to send.
+            limit_s: Wall seconds that the answer may take; None for any.
+            look: Callback that is called now and then while it computes; what it raises ends the call.
+
+        Raises:
+            CandidateError: if the guest dies, breaks the wire or reports a failure.
+        """
+        self._deadline, self._look = None if limit_s is None else time.monotonic() + limit_s, look
+        try:
+            self._wire.sendall(request)
+        except (BrokenPipeError, ConnectionResetError):
+            raise self._death() from None
+        answer = self._answer()
+        if isinstance(answer, dict) and answer.get("status") in STATUSES:
+            raise CandidateError(str(answer.get("message")), answer["status"], str(answer.get("traceback")))
+        if not isinstance(answer, dict) or "value" not in answer:
+            raise CandidateError("broke the wire to its scorer", Status.REJECTED)
+        if self.first_s is None:
+            self.first_s = self._first(answer.get("first"))
+        return answer["value"]
+
+    def close(self) -> None:
+        """End the guest, whatever it is doing."""
+        if self._ended is None:
+            self._parent.kill(self.pid)
+            self._reap(wait=True)
+        if self._reader >= 0:
+            self._drain()
+            self._wire.close()
+            os.close(self._reader)
+            self._reader = -1
+
+    def _answer(self) -> Any:
+        try:
+            whole = frames.HEAD.size
+            buffer = self._filled(bytearray(), whole)
+            header, payload = frames.HEAD.unpack_from(buffer)
+            frames.check_lengths(header, payload)
+            whole += header + payload
+            buffer = self._filled(buffer, whole)
+            if len(buffer) > whole:
+                raise CandidateError("broke the wire to its scorer", Status.REJECTED)
+            start = whole - payload
+            return frames.decode(bytes(buffer[frames.HEAD.size : start]), memoryview(buffer)[start:])
+        except frames.FrameError as problem:
+            raise CandidateError(f"returned {problem}", Status.INVALID) from None
+        except MemoryError:
+            raise CandidateError("returned more than there is room for", Status.MEMORY) from None
+
+    def _first(self, told: Any) -> float:
+        """What the first call took: a loop beside the candidate tells it, and no more is believed than can be."""
+        spent = self.cpu_s
+        return min(max(float(told), 0.0), spent) if isinstance(told, float) and told == told else spent
+
+    def _filled(self, buffer: bytearray, length: int) -> bytearray:
+        """Read on until there are so many bytes, at least."""
+        while len(buffer) < length:
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                self.close()
+                raise CandidateError("took too long for one call", Status.TIMEOUT)
+            ready = self._poll.poll(LOOK_S * 1000)
+            if any(descriptor == self._reader for descriptor, _ in ready):
+                self._drain()
+            if any(descriptor != self._reader for descriptor, _ in ready):
+                try:
+                    count = frames.receive(self._wire, buffer, length)
+                except ConnectionResetError:  # it ended before it had read all of the request
+                    count = 0
+                if not count:
+                    raise self._death()
+            elif not ready:
+                if self._reap(wait=False):
+                    raise self._death()
+                self._check_memory()
+                self._look()
+        return buffer
+
+    def _check_memory(self) -> None:
+        """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
+        with suppress(OSError, ValueError):
+            status = Path(f"/proc/{self.pid}/status").read_text()
+            held = sum(int(number) for number in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))
+            if held >> 10 > self._memory_mb + GROWN_MB:
+                self.close()
+                raise CandidateError(OUT_OF_MEMORY, Status.MEMORY)
+
+    def _drain(self) -> None:
+        try:
+            while chunk := os.read(self._reader, CHUNK):
+                self.log.add(chunk)
+                if len(chunk) < CHUNK:
+                    return
+            self._poll.unregister(self._reader)
+        except (BlockingIOError, KeyError):
+            return
+
+    def _reap(self, *, wait: bool) -> bool:
+        if self._ended is None:
+            self._ended = self._parent.reap(self.pid, wait=wait)
+        return self._ended is not None
+
+    def _death(self) -> OragentError:
+        """Ask the kernel why the guest is gone."""
+        if not self._reap(wait=False):
+            time.sleep(LOOK_S)  # the wire closes a moment before the process can be reaped
+            if not self._reap(wait=False):
+                return CandidateError("closed the wire to its scorer", Status.CRASHED)
+        code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
+        if code == -signal.SIGXCPU:
+            return CandidateError("ran out of CPU time", Status.TIMEOUT)
+        if code == EXIT_UNCONFINED:  # a candidate can end so, too: it has no score either way
+            self._drain()
+            return SandboxError(f"a guest cannot be confined: {self.log.text()}")
+        if code == EXIT_OF_MEMORY:
+            return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
+        reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
+        return CandidateError(f"ended its own process {reason}", Status.CRASHED)
+
+
+def _nothing() -> None:
+    """Look at nothing."""

@@ -1,0 +1,87 @@
+"""What a program's text may have at most, in one place, each bound with its reason.
+
+They are checked before and after parsing, cost time in proportion to the text alone, and say the same on every machine.
+What they let pass can still be dear in ways that nobody thought of: for that there are the limits of ``examiner``.
+"""
+
+import ast
+import re
+
+from oragent.programs.walking import children, nodes
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_COPIES",
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "MAX_LINES",
+    "MAX_PARTS",
+    "MAX_REPLY",
+    "text_problem",
+    "tree_problem",
+]
+
+MAX_REPLY = 400_000  # characters: four times the longest program, and more than any model writes at once
+MAX_BYTES = 100_000  # of a program: a hundred times what people and models write
+MAX_LINES = 20_000  # of a program, a table of numbers in it included
+MAX_DEPTH = 100  # levels of the syntax tree: visitors recurse, and Python's own compiler can crash on deeper ones
+MAX_PARTS = 50  # of a dotted name: the parser joins them one by one, which takes memory by the square of their number
+MAX_DIGITS = 4_000  # of a whole number: turning one into text takes time by the square of them
+MAX_COPIES = 200_000  # nodes that are compiled: each way out of a ``try`` gets a copy of its ``finally``
+
+_DOTTED = re.compile(rf"(?<![\w.])(?:\w+\.){{{MAX_PARTS}}}")
+_NUMBER = re.compile(rf"\b0[xXoObB][\w]{{{MAX_DIGITS // 2}}}")  # in these Python itself bounds no digits
+_EXITS = ast.Return | ast.Break | ast.Continue
+_TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))
+
+
+def text_problem(source: str) -> str:
+    """Why a text is not even parsed; empty where it may be."""
+    size = len(source.encode(errors="replace"))
+    if size > MAX_BYTES:
+        return f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one"
+    if "\0" in source:
+        return "the program holds a null byte; send plain text"
+    if (lines := source.count("\n") + source.count("\r") - source.count("\r\n")) > MAX_LINES:
+        return f"the program has {lines:,} lines, at most {MAX_LINES:,} are taken; write a shorter one"
+    if _DOTTED.search(source):
+        return f"the program holds a name of more than {MAX_PARTS} parts with dots between them; use shorter ones"
+    return ""
+
+
+def tree_problem(tree: ast.Module, source: str) -> str:
+    """Why a program that parses is used no further; empty where it may be."""
+    level: list[ast.AST] = [tree]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in children(node)]
+        if not level:
+            break
+    else:
+        return f"the program is nested deeper than {MAX_DEPTH} levels; use intermediate variables"
+    if _NUMBER.search(source) and any(map(_is_long, nodes(tree))):
+        return f"the program holds a whole number of more than {MAX_DIGITS:,} digits; write it as a power or a float"
+    if "finally" in source and _compiled(tree)[0] > MAX_COPIES:
+        return "the program nests `finally` so that its code multiplies in the compiler; use fewer of them"
+    return ""
+
+
+def _is_long(node: ast.AST) -> bool:
+    value = node.value if isinstance(node, ast.Constant) else None
+    return isinstance(value, int) and value.bit_length() > MAX_DIGITS * 3
+
+
+def _compiled(node: ast.AST) -> tuple[int, int]:
+    """The nodes that are compiled, counting every copy of a ``finally``, and the ways out among them."""
+    count, exits = 1, int(isinstance(node, _EXITS))
+    final: list[ast.stmt] = node.finalbody if isinstance(node, _TRIES) else []
+    last = {id(statement) for statement in final}
+    for child in children(node):
+        if id(child) not in last:
+            below, leaving = _compiled(child)
+            count, exits = count + below, exits + leaving
+    if final:
+        found = [_compiled(statement) for statement in final]
+        copies = exits + 2  # one for the end of the block, one for an exception
+        count += copies * sum(below for below, _ in found)
+        exits += copies * sum(leaving for _, leaving in found)
+    return count, exits

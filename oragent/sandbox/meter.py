@@ -1,0 +1,114 @@
+"""What a command uses, read from the kernel while it runs: CPU seconds, and memory where no control group bounds it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from oragent.isolation.cgroups import Group
+
+__all__ = ["Meter"]
+
+TICKS = os.sysconf("SC_CLK_TCK")
+# Places in a process's line of figures, counted from what follows its name; system time follows user time.
+USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19
+
+
+@dataclass(frozen=True)
+class _Process:
+    """Figures of one process: CPU seconds of its own, and of its children that it has waited for."""
+
+    number: int
+    begun: int
+    own_s: float
+    waited_s: float
+
+
+class Meter:
+    """Counts what one command uses: by its control group where there is one, else by walking its processes.
+
+    A walk sees what lives, and what died and was waited for. Processes that are born and die unseen between two walks,
+    under a parent that waits for none of its children, are not counted; a control group counts those, too.
+
+    Args:
+        group: Control group, in which nothing else runs now.
+        processes: Descriptor of a ``/proc`` in which this process has the number that it knows; -1 for none.
+    """
+
+    def __init__(self, group: Group, processes: int) -> None:
+        self._group, self._processes = group, processes
+        self._before, self._ends_before = group.cpu_s(), group.out_of_memory()
+        self._seen: dict[tuple[int, int], float] = {}
+        self._used = 0.0
+
+    @property
+    def counts(self) -> bool:
+        """Whether CPU seconds can be had while it runs."""
+        return self.is_exact or self._processes >= 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a control group counts, which is quick and also knows what has died."""
+        return self._before is not None
+
+    def cpu_s(self) -> float:
+        """CPU seconds so far; what was once counted stays so."""
+        if self._before is not None:
+            return (self._group.cpu_s() or 0.0) - self._before
+        found = list(self._walk())
+        self._seen |= {(one.number, one.begun): one.own_s for one in found}
+        self._used = max(self._used, sum(self._seen.values()), sum(one.own_s + one.waited_s for one in found))
+        return self._used
+
+    def out_of_memory(self) -> bool:
+        """Whether the kernel ended a process of it for want of memory in its group."""
+        return self._group.out_of_memory() > self._ends_before
+
+    @property
+    def watches_memory(self) -> bool:
+        """Whether memory has to be watched, as nothing bounds it, and can be."""
+        return not self._group.bounds and self._processes >= 0
+
+    def memory_mb(self) -> float:
+        """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
+        inherited = self._held_kb("self")
+        return sum(max(0, self._held_kb(str(one.number)) - inherited) for one in self._walk()) / 1024
+
+    def _held_kb(self, process: str) -> int:
+        try:
+            lines = self._read(f"{process}/status").splitlines()
+            return sum(int(line.split()[1]) for line in lines if line.startswith((b"RssAnon:", b"RssShmem:")))
+        except (OSError, ValueError):
+            return 0  # it ended while we looked
+
+    def _walk(self) -> Iterator[_Process]:
+        """All descendants of this process."""
+        if self._processes < 0:
+            return
+        ahead = self._children(os.getpid())
+        while ahead:
+            number = ahead.pop()
+            with suppress(OSError, ValueError, IndexError):
+                line = self._read(f"{number}/stat").rpartition(b")")[2].split()
+                ahead += self._children(number)
+                own, waited = (int(line[at]) + int(line[at + 1]) for at in (USER, USER_OF_CHILDREN))
+                yield _Process(number, int(line[BEGUN]), own / TICKS, waited / TICKS)
+
+    def _children(self, process: int) -> list[int]:
+        """Those that any thread of a process started, or that fell to it."""
+        found: list[int] = []
+        with suppress(OSError, ValueError):
+            tasks = os.open(f"{process}/task", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._processes)
+            try:
+                for task in os.listdir(tasks):
+                    found += map(int, self._read(f"{process}/task/{task}/children").split())
+            finally:
+                os.close(tasks)
+        return found
+
+    def _read(self, name: str) -> bytes:
+        descriptor = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=self._processes)
+        try:
+            return os.read(descriptor, 1 << 16)
+        finally:
+            os.close(descriptor)

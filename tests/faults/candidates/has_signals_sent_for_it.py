@@ -1,0 +1,20 @@
+"""Lets the kernel send a signal of its choice to its scorer, by a descriptor that becomes readable."""
+# expect: ok
+# holds: unseen
+
+import fcntl
+import os
+
+F_SETSIG = 10
+
+
+def heuristics(matrix):
+    reader, writer = os.pipe()
+    try:
+        fcntl.fcntl(reader, fcntl.F_SETOWN, os.getppid())
+        fcntl.fcntl(reader, F_SETSIG, 0)
+    except OSError:
+        os.close(reader)
+        os.close(writer)
+        return -matrix
+    raise RuntimeError("got through: signals for another process")

@@ -1,0 +1,150 @@
+"""What a guest decides with all in sight, or with a memory, is put to guests that know one call alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.harness import Guest
+from oragent.errors import CandidateError
+from oragent.harness.audits import audit, same, sample, spot_check
+from oragent.harness.claims import Calls
+
+NUMBERS = list(range(40))
+HONEST = "def f(x): return x * x"
+COUNTS = "calls = []\ndef f(x):\n    calls.append(x)\n    return len(calls)"
+REMEMBERS = "seen = {}\ndef f(x): return seen.setdefault(x, len(seen))"  # the same answer to the same call, once asked
+PEEKS = """
+import sys
+def f(x):
+    frame = sys._getframe(0)
+    while frame is not None and 'numbers' not in frame.f_locals:
+        frame = frame.f_back
+    return x if frame is None else max(frame.f_locals['numbers'])
+"""
+
+
+def squares(function, numbers):
+    return [function(number) for number in numbers]
+
+
+def check(witness, steps, *, numbers, answers):
+    for step in steps:
+        if witness(numbers[step]) != answers[step]:
+            raise CandidateError(f"decision {step} differs", "rejected")
+
+
+@pytest.fixture
+def guest_of(tmp_path: Path) -> Iterator[object]:
+    guests = []
+
+    def make(body: str) -> Guest:
+        path = tmp_path / f"heuristic{len(guests)}.py"
+        path.write_text(body)
+        guests.append(Guest(path, "f", spare=True))
+        return guests[-1]
+
+    yield make
+    for guest in guests:
+        guest.__exit__()
+
+
+def looped(guest: Guest) -> None:
+    answers = guest.run(squares, NUMBERS)
+    guest.where = "instance 4"
+    guest.claim(len(NUMBERS), lambda witness, steps: check(witness, steps, numbers=NUMBERS, answers=answers), 10)
+
+
+def called(guest: Guest) -> None:
+    guest.calls = Calls()
+    for number in NUMBERS:
+        guest.where = f"instance {number}"
+        guest(number)
+
+
+@pytest.mark.parametrize("use", [looped, called])
+@pytest.mark.parametrize("size", [25, None])
+def test_a_function_of_its_arguments_passes_any_audit(guest_of, use, size: int | None) -> None:
+    guest = guest_of(HONEST)
+    use(guest)
+    assert audit(guest, size) == (size or len(NUMBERS))
+
+
+@pytest.mark.parametrize(("body", "use"), [(COUNTS, called), (REMEMBERS, called), (COUNTS, looped), (PEEKS, looped)])
+def test_what_one_call_alone_does_not_give_is_found(guest_of, body: str, use) -> None:
+    guest = guest_of(body)
+    use(guest)
+    with pytest.raises(CandidateError, match=r"instance|decision \d+ differs") as caught:
+        audit(guest, 25)
+    assert caught.value.status == "rejected"
+
+
+def test_a_spot_check_finds_a_loop_that_was_seen(guest_of) -> None:
+    guest = guest_of(PEEKS)
+    looped(guest)
+    with pytest.raises(CandidateError, match=r"decision \d+ differs"):
+        spot_check(guest)
+
+
+def test_no_guest_lives_when_others_are_asked(guest_of, monkeypatch: pytest.MonkeyPatch) -> None:
+    guest = guest_of(HONEST)
+    looped(guest)
+    main, make = guest._main, guest.stranger
+    alive = []
+
+    def stranger():
+        alive.append(guest._main is not None or main._ended is None)
+        return make()
+
+    monkeypatch.setattr(guest, "stranger", stranger)
+    spot_check(guest)
+    assert alive == [False]
+
+
+def test_a_loops_claim_needs_a_spare(tmp_path: Path) -> None:
+    (tmp_path / "heuristic.py").write_text(HONEST)
+    with Guest(tmp_path / "heuristic.py", "f") as guest, pytest.raises(ValueError, match="spare=True"):
+        looped(guest)
+
+
+@given(st.integers(0, 50), st.one_of(st.none(), st.integers(0, 60)))
+def test_a_sample_has_distinct_decisions_in_order(count: int, size: int | None) -> None:
+    drawn = sample(count, size)
+    assert drawn == sorted(set(drawn))
+    assert len(drawn) == (count if size is None else min(count, size))
+    assert set(drawn) <= set(range(count))
+
+
+def test_calls_beyond_the_room_replace_others() -> None:
+    calls = Calls(room=100)
+    for number in range(50):
+        calls.add(str(number), b"x" * 10, number)
+    assert calls.count == 50
+    assert len(calls.kept) == 10
+    assert len({number for _, _, number in calls.kept}) == 10
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (1, 1, True),
+        (1, 2, False),
+        (1, True, False),
+        (0.1 + 0.2, 0.3, True),
+        (1.0, 1.0001, False),
+        (np.ones(3), np.ones(3) + 1e-15, True),
+        (np.ones(3), np.ones(3) + 1e-9, False),
+        (np.array([np.nan, np.inf]), np.array([np.nan, np.inf]), True),
+        (np.ones(3), np.ones(2), False),
+        (np.ones(3), np.ones(3, int), False),
+        ([1, (2.0, "a")], [1, (2.0, "a")], True),
+        ([1, (2.0, "a")], [1, (2.0, "b")], False),
+        ({"a": {1, 2}}, {"a": {2, 1}}, True),
+        (None, None, True),
+    ],
+)
+def test_answers_are_alike_up_to_rounding(one: object, other: object, alike: bool) -> None:
+    assert same(one, other) is alike
