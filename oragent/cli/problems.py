@@ -78,9 +78,8 @@ def evaluate_candidate(
         table.add_row(name, escape(repr(value)))
     console.print(table)
     if audit:
-        console.print(
-            f"audited: {'every decision' if audit == 'all' else f'{audit} decisions'} of it, and none differs"
-        )
+        put = "every decision" if audit == "all" else f"{audit} decisions"
+        console.print(f"audited: {put}, each by a process that knows that call's arguments alone; none differs")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 
 

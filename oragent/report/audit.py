@@ -16,6 +16,7 @@ from oragent.search.folder import reopen
 __all__ = ["FILE", "BestAudit", "audit_best", "read"]
 
 FILE = "audit.yaml"
+COUNT = "audited"  # the metric that says how many decisions were put
 PATIENCE = 60  # thousands of processes take their time
 WORD = 300  # characters of a reason
 
@@ -29,20 +30,23 @@ class BestAudit:
         passed: Whether every decision was the program's own; None where nobody could find out.
         reason: Reason why it failed, or could not be done; empty where it passed.
         cpu_s: CPU seconds that it took.
+        decisions: Number of decisions that were put; None where the evaluator does not say.
     """
 
     program: str
     passed: bool | None
     reason: str = ""
     cpu_s: float = 0.0
+    decisions: int | None = None
 
     @property
     def sentence(self) -> str:
         """What came out, in words."""
         if self.passed:
+            every = "every decision" if self.decisions is None else f"each of the {self.decisions:,} decisions"
             return (
-                "every decision of the best program was put to a process of its own, which knew that call's arguments "
-                f"alone, and each was the same ({self.cpu_s:.0f} CPU s)"
+                f"{every} of the best program was put to a process of its own, which knew that call's arguments alone, "
+                f"and none differed ({self.cpu_s:.0f} CPU s)"
             )
         if self.passed is None:
             return f"the best program was not audited: {self.reason}"
@@ -71,7 +75,9 @@ def read(path: Path) -> BestAudit | None:
     try:
         tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
         passed = None if tree["passed"] is None else bool(tree["passed"])
-        found = BestAudit(str(tree["program"]), passed, plain(str(tree["reason"]))[:WORD], float(tree["cpu_s"]))
+        decisions = None if tree["decisions"] is None else int(tree["decisions"])
+        reason, cpu_s = plain(str(tree["reason"]))[:WORD], float(tree["cpu_s"])
+        found = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
         return found if digest(best_text(path)) == found.program else None
     except (OragentError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
         return None
@@ -83,7 +89,8 @@ def _audited(path: Path, program: str) -> BestAudit:
         return BestAudit(program, None, missing(AUDIT))
     ended = scorer.evaluate(best_text(path), None, f"{AUDIT}=all", patience=PATIENCE)
     if ended.status is Status.OK:
-        return BestAudit(program, True, cpu_s=ended.cpu_s)
+        put = ended.metrics.get(COUNT)
+        return BestAudit(program, True, cpu_s=ended.cpu_s, decisions=put if type(put) is int else None)
     if ended.status is Status.REJECTED:
         return BestAudit(program, False, plain(ended.message)[:WORD], ended.cpu_s)
     return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], ended.cpu_s)

@@ -258,7 +258,11 @@ def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
 @pytest.mark.parametrize(
     ("ended", "passed", "words"),
     [
-        (Evaluation(Status.OK, 3.0, cpu_s=12.0), True, "and each was the same (12 CPU s)"),
+        (
+            Evaluation(Status.OK, 3.0, metrics={"audited": 4711}, cpu_s=12.0),
+            True,
+            "each of the 4,711 decisions of the best",
+        ),
         (
             Evaluation(Status.REJECTED, message="decision 4711\x1b[2J differs"),
             False,
