@@ -269,7 +269,7 @@ def test_doctor_says_what_is_held_and_what_is_not(tmp_path: Path) -> None:
     assert bare.returncode == 1
     assert "forbidden by ORAGENT_ISOLATION=limits" in bare.stdout
     assert "NOT HELD  read your files" in bare.stdout
-    assert "held      print, patch or forge" in bare.stdout
+    assert "held      print or patch its way" in bare.stdout
     assert "held" in oragent("doctor", cwd=tmp_path).stdout
 
 
