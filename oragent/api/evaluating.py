@@ -7,11 +7,10 @@ from typing import Any
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
 from oragent.errors import CandidateError
-from oragent.evaluation import Evaluation, Job
-from oragent.evaluation import evaluate as evaluate_job
-from oragent.evaluation.problem import Problem, available, project
+from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation.offers import ask, options
+from oragent.evaluation.problem import LimitSettings, Problem, available, project
 from oragent.programs.inspection import inspect, read
-from oragent.sandbox import Limits
 
 __all__ = ["evaluate", "problems"]
 
@@ -42,7 +41,7 @@ def evaluate(
         problem: a name, a folder, or a loaded problem.
         program: a program's text, the path of its file, or a Python function, whose source is taken with the imports,
             constants and functions of its module that it uses; None: the problem's own seed.
-        mode: ``train``, ``val`` or ``test``; None: the evaluator's default, ``val``.
+        mode: ``train``, ``val``, ``test`` or ``fresh``; None: the evaluator's default, ``val``.
         problem_size: just this size.
         root: the project's root, for data; None: the nearest folder with problems, from here upwards.
 
@@ -56,8 +55,11 @@ def evaluate(
     """
     base = project(Path(root) if root else None)
     known = found(problem, base)
-    limits = Limits(known.about.timeout_s, known.about.memory_mb)
-    return evaluate_job(Job(known.evaluator, _source(program, known), base, limits, mode, problem_size))
+    settings, source = LimitSettings(), _source(program, known)
+    with Runner() as run:
+        offers = ask(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
+        own = options(known, settings, offers)
+        return run(Job(known.evaluator, source, base, known.limits(settings), mode, problem_size, own))
 
 
 def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:

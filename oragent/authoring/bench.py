@@ -66,6 +66,8 @@ class Bench:
         mode: str | None = None,
         size: int | None = None,
         cpu_s: float | None = None,
+        arguments: tuple[str, ...] = (),
+        patience: float = 1.0,
     ) -> Evaluation:
         """Score a candidate; the seed where none is given.
 
@@ -74,12 +76,14 @@ class Bench:
             mode: Mode that is passed on to the evaluator where given.
             size: Size that is passed on likewise, as ``--problem_size``.
             cpu_s: Limit lower than usual, CPU seconds; what sleeps so long is ended, too.
+            arguments: Options of the evaluator's own.
+            patience: Factor on the time that an evaluation may take.
         """
-        limits = Limits(self.timeout_s, self.problem.about.memory_mb)
+        limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
         text = self.problem.seed if source is None else source
-        return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size))
+        return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size, arguments))
 
     def child(self, rng: np.random.Generator) -> Child:
         """Breed a child of the seed."""

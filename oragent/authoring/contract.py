@@ -9,6 +9,7 @@ from pathlib import Path
 from oragent.authoring.bench import Bench, Breed, Seed, described, explained
 from oragent.authoring.commandline import command_line
 from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.function import chance, is_function
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
@@ -58,6 +59,7 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
         return
     yield _features(bench.problem.about.features, seed)
     yield _metrics(seed)
+    yield is_function(bench, seed, quick)
     yield from primitives(bench, seed)
     yield from command_line(bench, seed, quick)
     yield from misbehaviour(bench, seed)
@@ -82,13 +84,13 @@ def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:
     if train.score is None:
         return None
     warm = bench.run(mode="train")  # the first one may have compiled something: not the time to go by
-    yield _repeated("same score twice", train, warm)
+    yield _repeated("same score twice", train, warm, bench.problem.seed)
     val = bench.run()
     yield _scored("seed in mode val", val)
     if val.score is None:
         return None
     if not quick:
-        yield _repeated("val is the default mode", val, bench.run(mode="val"))
+        yield _repeated("val is the default mode", val, bench.run(mode="val"), bench.problem.seed)
     return Seed(train if warm.score is None else warm, val)
 
 
@@ -97,13 +99,16 @@ def _scored(title: str, ended: Evaluation) -> Finding:
     return verdict(title, complaint, described(ended))
 
 
-def _repeated(title: str, first: Evaluation, second: Evaluation) -> Finding:
+def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) -> Finding:
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
         then = explained(second) if second.score is None else f"score {second.score}, cell {second.features}"
+        remedy = chance(source) or (
+            "Seed every random generator of the evaluator with mode, size and index, and keep the clock out of the "
+            "score; or give the heuristic a seeded generator, np.random.default_rng(0), if it is what draws numbers"
+        )
         complaint = (
-            f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. Seed every "
-            "random generator of the evaluator with mode, size and index, and keep the clock out of the score"
+            f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. {remedy}"
         )
         if title != "same score twice":
             complaint += "; without --mode the evaluator must run mode val"

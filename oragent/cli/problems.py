@@ -13,14 +13,17 @@ from rich.table import Table
 from oragent.authoring import contract, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import ProblemName, Root, console
-from oragent.evaluation import Job, evaluate
-from oragent.evaluation.problem import Problem, available, find, project
+from oragent.errors import ConfigError, ProblemError
+from oragent.evaluation import Job, Runner
+from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
+from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
 from oragent.programs.inspection import read
 from oragent.protocol import Status
-from oragent.sandbox import Limits
 from oragent.search.genetics.breeding import child_of_seed
 
 __all__ = ["check", "evaluate_candidate", "new", "problems"]
+
+AUDIT_PATIENCE = 60  # thousands of processes take their time
 
 
 def problems(root: Root = None) -> None:
@@ -39,8 +42,15 @@ def evaluate_candidate(
     context: typer.Context,
     problem: ProblemName,
     candidate: Annotated[Path | None, typer.Option(help="Heuristic to score (default: the problem's seed).")] = None,
-    mode: Annotated[str | None, typer.Option(help="train, val or test (default: val).")] = None,
+    mode: Annotated[str | None, typer.Option(help="train, val, test or fresh (default: val).")] = None,
     problem_size: Annotated[int | None, typer.Option("--problem_size", help="Just this size.")] = None,
+    fresh_seed: Annotated[
+        int | None, typer.Option("--fresh_seed", help="In mode fresh: draw the set of this seed again.")
+    ] = None,
+    audit: Annotated[
+        str | None,
+        typer.Option(metavar="N|all", help="Put so many decisions to processes that know one call's arguments each."),
+    ] = None,
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
@@ -48,12 +58,18 @@ def evaluate_candidate(
     found = find(problem, base)
     source = read(candidate, found.signature) if candidate else found.seed
     if context.args:
-        given = {"root_dir": base, "candidate": candidate, "mode": mode, "problem_size": problem_size}
+        given: dict[str, Path | str | int | None] = {
+            "root_dir": base,
+            "candidate": candidate,
+            "mode": mode,
+            "problem_size": problem_size,
+        }
+        given |= {"fresh_seed": fresh_seed, "audit": audit}
         raise typer.Exit(_by_hand(found, given, context.args))
-    if missing := unguarded(found):
-        console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
-    limits = Limits(found.about.timeout_s, found.about.memory_mb)
-    result = evaluate(Job(found.evaluator, source, base, limits, mode, problem_size))
+    if told := unguarded(found):
+        console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
+    with Runner() as run:
+        result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), run))
     if result.status is not Status.OK:
         if result.detail:
             console.print(escape(result.detail), highlight=False, soft_wrap=True)
@@ -64,6 +80,9 @@ def evaluate_candidate(
     for name, value in figures:
         table.add_row(name, escape(repr(value)))
     console.print(table)
+    if audit:
+        put = "every decision" if audit == "all" else f"{audit} decisions"
+        console.print(f"audited: {put}, each by a process that knows that call's arguments alone; none differs")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 
 
@@ -95,6 +114,39 @@ def check(
             console.print(Padding(f"[dim]{escape(finding.detail)}[/]", (0, 0, 0, 5)), highlight=False)
     console.print(f"{counts['OK']} ok, {counts['WARNING']} warnings, {counts['FAILURE']} failures")
     raise typer.Exit(1 if counts["FAILURE"] else 0)
+
+
+def _decisions(audit: str | None) -> str | None:
+    if audit is None or audit == "all" or (audit.isascii() and audit.isdigit() and int(audit) > 0):
+        return audit
+    raise ConfigError(f"--audit takes a number of decisions, 1 or more, or all, not {audit!r}")
+
+
+def _job(
+    problem: Problem,
+    source: str,
+    root: Path,
+    asked: tuple[str | None, int | None, int | None],
+    audit: str | None,
+    run: Runner,
+) -> Job:
+    """The evaluation that was asked for, by mode, size and seed of a fresh set.
+
+    Raises:
+        ProblemError: if it is to be audited, and the evaluator does not offer that.
+    """
+    mode, size, fresh_seed = asked
+    settings, offers = LimitSettings(), frozenset[str]()
+    if audit or problem.about.heuristic_s is not None:
+        offers = ask(problem, root, run)
+    if audit and AUDIT not in offers:
+        raise ProblemError(missing(AUDIT))
+    arguments = list(options(problem, settings, offers))
+    arguments += [f"{FRESH_SEED}={fresh_seed}"] if fresh_seed is not None else []
+    arguments += [f"{AUDIT}={audit}"] if audit else []
+    patience = 1.0 if audit is None else AUDIT_PATIENCE
+    limits = problem.limits(settings, patience)
+    return Job(problem.evaluator, source, root, limits, mode, size, tuple(arguments))
 
 
 def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:

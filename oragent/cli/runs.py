@@ -8,8 +8,13 @@ from rich.table import Table
 
 from oragent import report as reports
 from oragent.cli.options import RunPath, console
-from oragent.report import load, show
-from oragent.report.held_out import held_out
+from oragent.evaluation.offers import FRESH_SEED, missing
+from oragent.plain import plain
+from oragent.report import load, show, view
+from oragent.report.audit import audit_best
+from oragent.report.fresh import fresh
+from oragent.report.held_out import Scorer, held_out
+from oragent.search.folder import reopen
 
 __all__ = ["report", "show_run"]
 
@@ -21,13 +26,36 @@ def show_run(run: RunPath) -> None:
 
 def report(
     run: RunPath,
-    test: Annotated[bool, typer.Option("--test", help="Score seed and best on the held-out test set too.")] = False,
+    test: Annotated[
+        bool, typer.Option("--test", help="Score seed and best on the held-out test set and on a fresh one too.")
+    ] = False,
+    audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
-    """Write a run's report: one HTML file, and its figures as PNG and SVG."""
+    """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
     if test:
-        found = held_out(run)
-        table = Table("test set", *found, box=None, header_style="bold")
-        for name in found["seed"]:
-            table.add_row(name, *(escape(str(figures.get(name, "–"))) for figures in found.values()))
+        scorer = Scorer(reopen(run))
+        tested, drawn = held_out(run, scorer), fresh(run, scorer)
+        _table("test set", tested)
+        if drawn is None:
+            console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
+        else:
+            _table("fresh set", {name: drawn[name] for name in ("seed", "best")})
+    passed = audit_best(run).passed if audit else None
+    found = load(run)
+    if found.sets:
+        table = Table("set", "seed", "best", box=None, header_style="bold")
+        for name, (seed, best) in found.sets.scores.items():
+            table.add_row(name, str(seed), str(best))
         console.print(table)
+    for sentence in view.trust(found):
+        console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
+    if passed is False:
+        raise typer.Exit(1)
+
+
+def _table(title: str, found: dict[str, dict[str, object]]) -> None:
+    table = Table(title, *found, box=None, header_style="bold")
+    for name in dict.fromkeys([*found["best"], *found["seed"]]):
+        table.add_row(escape(plain(name)), *(escape(plain(str(figures.get(name, "–")))) for figures in found.values()))
+    console.print(table)

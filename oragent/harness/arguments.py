@@ -100,8 +100,7 @@ class Arguments:
         """
         if self.mode != FRESH:
             return None
-        drawn = int.from_bytes(os.urandom(SEED_BYTES), "big")
-        return drawn if self.given_seed is None else self.given_seed
+        return int.from_bytes(os.urandom(SEED_BYTES), "big") if self.given_seed is None else self.given_seed
 
 
 def parse_arguments(

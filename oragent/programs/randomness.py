@@ -3,7 +3,7 @@
 import ast
 
 from oragent.errors import CandidateError
-from oragent.programs.syntax import parse
+from oragent.programs import inspection
 
 __all__ = ["unseeded"]
 
@@ -38,7 +38,7 @@ def unseeded(source: str) -> str:
         nothing was found, or the text is no program.
     """
     try:
-        tree = parse(source)
+        tree = inspection.tree(source)
     except CandidateError:
         return ""
     known = _imported(tree)

@@ -1,26 +1,96 @@
 """The held-out set: what no search ever reads, and reports only when they are asked to."""
 
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from oragent import files
 from oragent.errors import ProblemError, StoreError
-from oragent.evaluation import Job, evaluate
+from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation.offers import ask, options
 from oragent.protocol import Status
-from oragent.sandbox import Limits
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
 
-__all__ = ["held_out"]
+__all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "read"]
 
+FILE = "test.yaml"
 PATIENCE = 10  # the test set may be that many times slower than what a search is patient with
 
 
-def held_out(path: Path) -> dict[str, dict[str, Any]]:
+@dataclass(frozen=True)
+class Scorer:
+    """Scores programs of a run beside the search, with all the patience that larger sets need.
+
+    Attributes:
+        folder: Folder of the run.
+        run: Function that runs a job.
+    """
+
+    folder: RunFolder
+    run: Callable[[Job], Evaluation] = evaluate
+
+    @cached_property
+    def offers(self) -> frozenset[str]:
+        """Options that the evaluator has beyond the contract."""
+        return ask(self.folder.problem, self.folder.root, self.run)
+
+    @cached_property
+    def seed(self) -> str:
+        """Text of the seed heuristic, as the run began with it."""
+        with Store(self.folder.database, readonly=True) as store:
+            return store.records(0)[0].candidate.source
+
+    def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
+        """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
+        problem, config = self.folder.problem, self.folder.config
+        own = options(problem, config.limits, self.offers, patience=patience)
+        limits, size = problem.limits(config.limits, patience), config.problem_size
+        return self.run(Job(problem.evaluator, source, self.folder.root, limits, mode, size, (*own, *arguments)))
+
+    def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
+        """The metrics of a program, and its score.
+
+        Raises:
+            ProblemError: if it has none.
+        """
+        found = self.evaluate(source, mode, *arguments)
+        if found.status is not Status.OK:
+            raise ProblemError(f"{self.folder.problem.name} in mode {mode}: {found.status}: {found.message}")
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.metrics.items()}
+        return {**plain, "score": found.score}
+
+
+def best_text(path: Path) -> str:
+    """Text of a run's best program.
+
+    Raises:
+        StoreError: if there is none.
+    """
+    best = path / "best.py"
+    if not best.is_file():
+        raise StoreError(f"{path} has no best.py: nothing was scored")
+    return best.read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """SHA-256 of a program's text, hex digits: by which a figure is known to be that program's."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, dict[str, Any]]:
     """Score a run's seed and best program in mode ``test``, and keep the figures in its folder as ``test.yaml``.
 
     A run at one size alone is tested at that size.
+
+    Args:
+        path: Folder of the run.
+        scorer: Scorer of its programs; None: one of its own.
 
     Returns:
         For ``seed`` and ``best``: their metrics, and the score.
@@ -29,26 +99,20 @@ def held_out(path: Path) -> dict[str, dict[str, Any]]:
         StoreError: if there is no such run, or no best program.
         ProblemError: if the problem changed since, or has no test mode.
     """
-    folder = reopen(path)
-    best = folder.path / "best.py"
-    if not best.is_file():
-        raise StoreError(f"{path} has no best.py: nothing was scored")
-    found = {"seed": _figures(folder, _seed(folder)), "best": _figures(folder, best.read_text(encoding="utf-8"))}
-    (folder.path / "test.yaml").write_text(yaml.safe_dump(found, sort_keys=False), encoding="utf-8")
+    scorer = scorer or Scorer(reopen(path))
+    best = best_text(path)
+    found = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
+    files.replace(path / FILE, yaml.safe_dump({"program": digest(best), **found}, sort_keys=False))
     return found
 
 
-def _seed(folder: RunFolder) -> str:
-    with Store(folder.database, readonly=True) as store:
-        return store.records(0)[0].candidate.source
-
-
-def _figures(folder: RunFolder, source: str) -> dict[str, Any]:
-    about = folder.problem.about
-    limits = Limits(PATIENCE * about.timeout_s, about.memory_mb)
-    job = Job(folder.problem.evaluator, source, folder.root, limits, "test", folder.config.problem_size)
-    found = evaluate(job)
-    if found.status is not Status.OK:
-        raise ProblemError(f"{folder.problem.name} in mode test: {found.status}: {found.message}")
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in found.metrics.items()}
-    return {**plain, "score": found.score}
+def read(path: Path) -> dict[str, dict[str, Any]] | None:
+    """What a run's folder holds of the held-out set, for its best program of today; None where that is nothing."""
+    file = path / FILE
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if found["program"] != digest(best_text(path)):
+            return None
+        return {name: {**found[name], "score": float(found[name]["score"])} for name in ("seed", "best")}
+    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
+        return None

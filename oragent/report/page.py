@@ -39,6 +39,7 @@ def page(data: RunData, drawings: Mapping[str, Drawing]) -> str:
             descent={"steps": steps, "left_out": steps_left_out},
             failures=view.failures(data),
             costs=view.costs(data),
+            trust=view.trust(data),
             elites={"rows": rows, "left_out": elites_left_out},
             configuration=clip(data.about.text)[0],
         )

@@ -2,19 +2,23 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from oragent.direction import Direction
 from oragent.errors import StoreError
 from oragent.ledger import RecordedReply
 from oragent.pages.format import Gain, gain
 from oragent.protocol import Status
-from oragent.report import about
+from oragent.report import about, audit, fresh, held_out
 from oragent.report.about import About
+from oragent.report.audit import BestAudit
+from oragent.report.fresh import Sets
 from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
+from oragent.search.auditing import Audits
 from oragent.search.candidate import Committed
 from oragent.search.store import Store
 
@@ -40,6 +44,10 @@ class RunData:
         spend: Resources that the run took.
         research: Notes of its research rounds; None where the strategy has none.
         end: Reason for its end; None where it was killed, or still runs.
+        audits: Audits of programs that would have led.
+        audit: Audit of all decisions of the best program; None where nobody asked for it.
+        sets: Scores on the held-out and fresh sets beside those on ``val``; None where nobody asked for them.
+        remarks: Lines that a person was told while it ran.
     """
 
     folder: Path
@@ -56,6 +64,10 @@ class RunData:
     spend: Spend
     research: Research | None
     end: str | None
+    audits: Audits = field(default_factory=Audits)
+    audit: BestAudit | None = None
+    sets: Sets | None = None
+    remarks: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -94,7 +106,7 @@ def load(folder: Path) -> RunData:
         with Store(path, readonly=True) as store:
             records, replies = tuple(store.records()), tuple(store.replies.all())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), len(store.rounds())
-            notes = store.notes()
+            notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
     archive = replayed(described, records, rounds)
@@ -102,13 +114,14 @@ def load(folder: Path) -> RunData:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     by_id = {record.id: record for record in records}
     best = by_id[archive.best.id]
+    seed = next(record for record in records if record.placed)
     return RunData(
         folder=folder,
         about=described,
         records=records,
         replies=replies,
         islands=tuple(tuple(by_id[elite.id] for elite in archive.ranked(island)) for island in range(archive.islands)),
-        seed=next(record for record in records if record.placed),
+        seed=seed,
         best=best,
         by_evaluations=over_evaluations(records, described.direction),
         by_seconds=over_seconds(records, described.direction),
@@ -117,7 +130,20 @@ def load(folder: Path) -> RunData:
         spend=spend(records, replies, seconds),
         research=research(notes),
         end=end,
+        audits=audits,
+        audit=audit.read(folder),
+        sets=_sets(folder, described.direction, seed, best),
+        remarks=remarks,
     )
+
+
+def _sets(folder: Path, direction: Direction, seed: Committed, best: Committed) -> Sets | None:
+    """What is kept of sets beside ``val``, as long as it is about the best program of today."""
+    test, drawn = held_out.read(folder), fresh.read(folder)
+    if test is None and drawn is None:
+        return None
+    val = [{**one.candidate.evaluation.metrics, "score": one.score} for one in (seed, best)]
+    return fresh.sets(direction, (val[0], val[1]), test, drawn)
 
 
 def _expect_run(folder: Path) -> None:

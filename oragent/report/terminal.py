@@ -37,6 +37,8 @@ def show(data: RunData, console: Console) -> None:
     if data.failures:
         _heading(console, "Failures")
         console.print(_failures(data))
+    if data.sets or view.trust(data):
+        _trust(data, console)
     _heading(console, "Time and cost")
     console.print(_costs(data))
 
@@ -70,6 +72,17 @@ def _research(research: Research, console: Console) -> None:
     if memory:
         console.print(Text(memory, style="dim"))
     _left_out(console, left_out, "line")
+
+
+def _trust(data: RunData, console: Console) -> None:
+    _heading(console, "What the score is worth")
+    if data.sets:
+        table = _table(("set", "l"), ("seed", "r"), ("best", "r"))
+        for name, (seed, best) in data.sets.scores.items():
+            table.add_row(name, str(seed), str(best))
+        console.print(table)
+    for sentence in view.trust(data):
+        console.print(Text(one_line(sentence, 600)))
 
 
 def _islands(data: RunData) -> Table:

@@ -10,7 +10,18 @@ from oragent.protocol import Status
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
-__all__ = ["Comparison", "EliteRow", "FailureRow", "Step", "against_seed", "costs", "descent", "elites", "failures"]
+__all__ = [
+    "Comparison",
+    "EliteRow",
+    "FailureRow",
+    "Step",
+    "against_seed",
+    "costs",
+    "descent",
+    "elites",
+    "failures",
+    "trust",
+]
 
 EARLY, LATE = 15, 25  # steps of a long descent that are shown: those from the seed on, and those up to the best
 STEP_LINES = 40
@@ -116,12 +127,14 @@ def costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """Name and value of everything that the run took."""
     spend, calls = data.spend, data.spend.calls
     screened = [("of them screened on train", f"{spend.screened:,}")] if spend.screened else []
+    audits = [("audits", str(data.audits))] if data.audits.number else []
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
         ("evaluations", f"{spend.evaluations:,}"),
         ("time", in_words.duration(spend.seconds)),
         ("CPU time of evaluations", in_words.duration(spend.cpu_s)),
+        *audits,
         (
             "median time of an evaluation",
             "–" if spend.wall_median_s is None else in_words.duration(spend.wall_median_s),
@@ -133,6 +146,12 @@ def costs(data: RunData) -> tuple[tuple[str, str], ...]:
         rows.append(("tokens in, out", f"{calls.tokens_in:,}, {calls.tokens_out:,}"))
         rows.append(("money", in_words.money(calls.cost, calls.unpriced)))
     return tuple(rows)
+
+
+def trust(data: RunData) -> tuple[str, ...]:
+    """What is known of whether the best score is what the best program is worth, in sentences."""
+    told = [*([data.audit.sentence] if data.audit else []), *(data.sets.sentences if data.sets else [])]
+    return (*told, *data.remarks)
 
 
 def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:

@@ -14,7 +14,7 @@ from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 
-__all__ = ["AUDITS", "Audits", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
+__all__ = ["AUDITS", "Audits", "audited", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
 
 AUDITS = "audit "  # how names of audits begin in the store
 SAME = 1e-9  # relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
@@ -80,9 +80,14 @@ def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation
     )
 
 
-def name_of_audit(fingerprint: str) -> str:
-    """Key under which the audit of a program is kept."""
-    return f"{AUDITS}{fingerprint}"
+def name_of_audit(fingerprint: str, *, few: bool = False) -> str:
+    """Key under which the audit of a program is kept; another one for one of few decisions."""
+    return f"{AUDITS}{fingerprint}{' few' if few else ''}"
+
+
+def audited(name: str) -> str:
+    """The fingerprint of the program that a key of ``name_of_audit`` is about."""
+    return name.removeprefix(AUDITS).partition(" ")[0]
 
 
 def name_of_found_out(fingerprint: str) -> str:

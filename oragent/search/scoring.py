@@ -22,7 +22,8 @@ from oragent.search.store import Store
 
 __all__ = ["Scoring", "Seen"]
 
-AUDIT_PATIENCE = 10  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
+AUDIT_PATIENCE = 3  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
+FEW, FEW_PATIENCE = 30, 10  # decisions, where hundreds take too long as each guest imports or compiles for seconds
 
 
 @dataclass(frozen=True)
@@ -125,12 +126,23 @@ class Scoring:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._audits:
             return fingerprint, full
-        audit = await self._evaluated(name_of_audit(fingerprint), source, seen, audit=self._config.audit)
+        audit = await self._audit(fingerprint, source, seen)
         rejected = found_out(full, audit, chance)
         if rejected is None:
             return fingerprint, full
         name = name_of_found_out(fingerprint)
         return name, self._kept(name, rejected)
+
+    async def _audit(self, fingerprint: str, source: str, seen: Seen) -> Evaluation:
+        """Audit a program; with fewer decisions, where its guests take so long that as many as wanted do not fit."""
+        decisions = self._config.audit or 0
+        audit = await self._evaluated(name_of_audit(fingerprint), source, seen, audit=decisions)
+        if audit.status is not Status.TIMEOUT or decisions <= FEW:
+            return audit
+        self._tell(
+            f"an audit of {decisions} decisions takes too long where each guest takes seconds to begin: {FEW} then"
+        )
+        return await self._evaluated(name_of_audit(fingerprint, few=True), source, seen, audit=FEW)
 
     async def _in_stages(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
@@ -158,7 +170,8 @@ class Scoring:
     def _job(self, source: str, mode: str | None, audit: int | None) -> Job:
         limits, size, arguments = self._limits, self._config.problem_size, self._options
         if audit is not None:
-            limits = self._problem.limits(self._config.limits, AUDIT_PATIENCE)
+            patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
+            limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
         return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
 

@@ -17,7 +17,7 @@ from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, Replies, migrate_replies
 from oragent.protocol import Status
-from oragent.search.auditing import AUDITS, Audits, name_of_found_out
+from oragent.search.auditing import AUDITS, Audits, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 
 __all__ = ["Note", "Store", "is_blank"]
@@ -107,9 +107,10 @@ class Store:
         """What the run's audits took so far, those of rounds that are not committed yet among them."""
         total = self._db.row("SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE wall_s > 0")
         rows = self._db.rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
-        failed = [row for row in rows if self._found_out(row["fingerprint"].removeprefix(AUDITS))]
+        programs = {audited(row["fingerprint"]) for row in rows}
+        failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
-        return Audits(len(rows), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
+        return Audits(len(programs), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
 
     def _found_out(self, fingerprint: str) -> bool:
         name = name_of_found_out(fingerprint)

@@ -99,7 +99,7 @@ def main() -> None:
 
 def keep(course: Course, bench: Bench) -> None:
     """Simulate SUMO's own drivers on all demands of a course, and keep their throughputs."""
-    planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items()]
+    planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items() if mode != "fresh"]
     every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
     baseline.write(ROOT / course.baseline, every, bench.road, bench.folder)
 

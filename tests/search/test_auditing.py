@@ -234,3 +234,24 @@ def test_the_cost_of_audits_is_counted(begun) -> None:
     assert audits.all_cpu_s == pytest.approx(2.0 * len(auditor.audited) + 3.0 * len(plain))
     assert failures == 0
     assert str(Audits(1, 0, 1.0, 50.0)) == "1 program that would have led, none rejected; 2.0 % of the CPU time"
+
+
+def test_a_program_whose_guests_take_long_to_begin_is_audited_by_fewer_decisions(begun) -> None:
+    jobs: list[Job] = []
+
+    def compiling(job: Job) -> Evaluation:
+        jobs.append(job)
+        if job.arguments == ("--audit=300",) and "np" in job.source:
+            return Evaluation(Status.TIMEOUT, message="too long", wall_s=1.0, cpu_s=60.0)
+        return scored(job)
+
+    async def write(run: Run) -> None:
+        await run.evaluate("import numpy as np\ndef guess(x):\n    return 100\n", [], "write")
+
+    folder, told = begun("budget.evaluations=2", "strategy.patience=2"), []
+    outcome = search(folder, write, compiling, tell=told.append)
+    assert outcome.progress.best.score == 0
+    assert [job.arguments for job in jobs if "np" in job.source] == [(), ("--audit=300",), ("--audit=30",)]
+    assert len(told) == 1
+    assert "30 then" in told[0]
+    assert outcome.audits.number == 2  # programs: the seed, and this one

@@ -1,0 +1,58 @@
+"""Whether the seed heuristic is a function of its arguments: no chance of its own, no memory of other calls."""
+
+from typing import Any
+
+from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.finding import Finding, Level
+from oragent.evaluation import Evaluation
+from oragent.evaluation.offers import AUDIT, ask, missing
+from oragent.programs.randomness import unseeded
+from oragent.protocol import Status
+
+__all__ = ["chance", "is_function"]
+
+TITLE = "function of its arguments"
+DECISIONS, QUICK_DECISIONS = 300, 50
+PATIENCE = 10  # an audit starts a process for every decision
+SEEDED = "draw from a generator with a fixed seed, np.random.default_rng(0), made anew in every call"
+STATELESS = (
+    "it remembers: calls in another order get other answers. Keep nothing between calls, in globals, attributes, "
+    "default arguments or caches that answers depend on"
+)
+
+
+def chance(source: str) -> str:
+    """What to say of a heuristic that is random by its text; empty where nothing was found."""
+    found = unseeded(source)
+    return f"the candidate itself is random, and not the evaluator: {found}" if found else ""
+
+
+def is_function(bench: Bench, seed: Seed, quick: bool) -> Finding:
+    """Put decisions of the seed to processes that know one call's arguments each, in mode train.
+
+    A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
+    """
+    if told := chance(bench.problem.seed):
+        return Finding(Level.FAILURE, TITLE, told)
+    if AUDIT not in ask(bench.problem, bench.root, bench.score):
+        return Finding(Level.OK, TITLE, f"its text takes nothing from chance or the clock; {missing(AUDIT)}")
+    decisions = QUICK_DECISIONS if quick else DECISIONS
+    audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
+    if audit.status is Status.OK and audit.score == seed.train.score:
+        put = audit.metrics.get("audited", decisions)
+        return Finding(Level.OK, TITLE, f"{put} decisions, each put to a process of its own, are the same there")
+    if audit.status not in (Status.OK, Status.REJECTED):
+        return Finding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
+    random = audit.score not in (None, seed.train.score) or _differ(seed.train, bench.run(mode="train"))
+    why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
+    return Finding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
+
+
+def _differ(first: Evaluation, second: Evaluation) -> bool:
+    return _told(first) != _told(second)
+
+
+def _told(ended: Evaluation) -> tuple[Any, ...]:
+    """Score, cell and figures; but no times, which differ always."""
+    figures = {name: value for name, value in ended.metrics.items() if not name.endswith("seconds")}
+    return ended.score, ended.features, figures

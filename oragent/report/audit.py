@@ -1,0 +1,96 @@
+"""The audit of a run's best program: every decision, put to a process that knows that call's arguments alone."""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import yaml
+
+from oragent import files
+from oragent.errors import OragentError
+from oragent.evaluation.offers import AUDIT, missing
+from oragent.plain import plain
+from oragent.protocol import Status
+from oragent.report.held_out import Scorer, best_text, digest
+from oragent.search.folder import reopen
+
+__all__ = ["FILE", "BestAudit", "audit_best", "read"]
+
+FILE = "audit.yaml"
+COUNT = "audited"  # the metric that says how many decisions were put
+PATIENCE = 60  # thousands of processes take their time
+WORD = 300  # characters of a reason
+
+
+@dataclass(frozen=True)
+class BestAudit:
+    """How the audit of a program ended.
+
+    Attributes:
+        program: SHA-256 of the program's text, hex digits.
+        passed: Whether every decision was the program's own; None where nobody could find out.
+        reason: Reason why it failed, or could not be done; empty where it passed.
+        cpu_s: CPU seconds that it took.
+        decisions: Number of decisions that were put; None where the evaluator does not say.
+    """
+
+    program: str
+    passed: bool | None
+    reason: str = ""
+    cpu_s: float = 0.0
+    decisions: int | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What came out, in words."""
+        if self.passed:
+            every = "every decision" if self.decisions is None else f"each of the {self.decisions:,} decisions"
+            return (
+                f"{every} of the best program was put to a process of its own, which knew that call's arguments alone, "
+                f"and none differed ({self.cpu_s:.0f} CPU s)"
+            )
+        if self.passed is None:
+            return f"the best program was not audited: {self.reason}"
+        return f"REJECTED: the best program does not decide by a call's arguments alone: {self.reason}"
+
+
+def audit_best(path: Path) -> BestAudit:
+    """Audit all decisions of a run's best program, once for each best program; kept as ``audit.yaml``.
+
+    What keeps it from being audited, such as a problem that is gone, is a result and no error: a report tells of it.
+    """
+    try:
+        program = digest(best_text(path))
+        known = read(path)
+        if known is not None and known.program == program and known.passed is not None:
+            return known
+        found = _audited(path, program)
+    except (OragentError, OSError) as problem:
+        return BestAudit("", None, plain(str(problem))[:WORD])
+    files.replace(path / FILE, yaml.safe_dump(asdict(found), sort_keys=False))
+    return found
+
+
+def read(path: Path) -> BestAudit | None:
+    """The audit that a run's folder holds of the best program as it is; None where there is none, or it is broken."""
+    try:
+        tree = yaml.safe_load((path / FILE).read_text(encoding="utf-8"))
+        passed = None if tree["passed"] is None else bool(tree["passed"])
+        decisions = None if tree["decisions"] is None else int(tree["decisions"])
+        reason, cpu_s = plain(str(tree["reason"]))[:WORD], float(tree["cpu_s"])
+        found = BestAudit(str(tree["program"]), passed, reason, cpu_s, decisions)
+        return found if digest(best_text(path)) == found.program else None
+    except (OragentError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
+        return None
+
+
+def _audited(path: Path, program: str) -> BestAudit:
+    scorer = Scorer(reopen(path))
+    if AUDIT not in scorer.offers:
+        return BestAudit(program, None, missing(AUDIT))
+    ended = scorer.evaluate(best_text(path), None, f"{AUDIT}=all", patience=PATIENCE)
+    if ended.status is Status.OK:
+        put = ended.metrics.get(COUNT)
+        return BestAudit(program, True, cpu_s=ended.cpu_s, decisions=put if type(put) is int else None)
+    if ended.status is Status.REJECTED:
+        return BestAudit(program, False, plain(ended.message)[:WORD], ended.cpu_s)
+    return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], ended.cpu_s)

@@ -1,0 +1,127 @@
+"""The fresh set: drawn from the operating system's entropy when a run is over, so that no candidate can know it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oragent import files
+from oragent.direction import Direction
+from oragent.errors import StoreError
+from oragent.evaluation.offers import FRESH_SEED
+from oragent.pages.format import gain
+from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
+from oragent.report.held_out import Scorer, best_text, digest
+
+__all__ = ["FILE", "Sets", "fresh", "sets"]
+
+FILE = "fresh.yaml"
+
+
+@dataclass(frozen=True)
+class Sets:
+    """What seed and best program reach on sets that a search reads, may have known, and cannot have known.
+
+    Attributes:
+        direction: Direction of the scores.
+        scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
+        seed: Seed by which the fresh set is drawn again; None where there is none.
+    """
+
+    direction: Direction
+    scores: dict[str, tuple[Measured, Measured]]
+    seed: int | None
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the figures mean, in words."""
+        if "fresh" not in self.scores:
+            return []
+        told = [sentence for name in ("test", "val") if name in self.scores and (sentence := self._against(name))]
+        return [*told, f"the fresh set can be drawn again with {FRESH_SEED}={self.seed}"]
+
+    def _against(self, name: str) -> str:
+        known, fresh = self.scores[name], self.scores["fresh"]
+        if name == "test":  # of the same law, the same sizes, as many instances
+            chance = beyond_score(self.direction, known[1], fresh[1])
+        else:
+            chance = beyond_gain(self.direction, known, fresh)
+        gains = [gain(self.direction, seed.score, best.score).sentence for seed, best in (known, fresh)]
+        told = f"on {name} the best is {gains[0]}, on the fresh set {gains[1]}"
+        if chance is None:
+            return f"{told}; without intervals nobody can tell whether that is chance"
+        if chance >= LEVEL:
+            return f"{told}: the sets agree within chance (p = {chance:.2g})"
+        odds = f"p < {LEVEL:g}" if chance < LEVEL / 1000 else f"p = {chance:.1g}"
+        why = "it knows the test set" if name == "test" else "it is fitted to val, or knows it"
+        return f"BEYOND CHANCE: {told} ({odds}): {why}, and what it gained there is not what it is worth"
+
+
+def fresh(path: Path, scorer: Scorer) -> dict[str, Any] | None:
+    """Score a run's best program and its seed on a fresh set, once for each best program; kept as ``fresh.yaml``.
+
+    The best program goes first, and the seed of the set is drawn after the program was loaded, so that it cannot have
+    it; the seed heuristic gets the same set.
+
+    Returns:
+        ``fresh_seed``, and figures of ``seed`` and ``best``; None where the evaluator offers no fresh set.
+
+    Raises:
+        StoreError: if there is no such run, no best program, or ``fresh.yaml`` cannot be read.
+        ProblemError: if the problem changed since, or a program fails on the set.
+    """
+    if FRESH_SEED not in scorer.offers:
+        return None
+    text = best_text(path)
+    if (known := read(path)) is not None:
+        return known
+    best = scorer.score(text, "fresh")
+    drawn = int(best["fresh_seed"])
+    seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
+    found = {"fresh_seed": drawn, "program": digest(text), "seed": seed, "best": best}
+    files.replace(path / FILE, yaml.safe_dump(found, sort_keys=False))
+    return found
+
+
+def read(path: Path) -> dict[str, Any] | None:
+    """What a run's folder holds of a fresh set, for its best program of today; None where that is nothing.
+
+    Raises:
+        StoreError: if the file is not what we left.
+    """
+    file = path / FILE
+    if not file.is_file():
+        return None
+    try:
+        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        for name in ("seed", "best"):
+            Measured.of(found[name])
+        int(found["fresh_seed"])
+        current = found["program"] == digest(best_text(path))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
+        told = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
+        raise StoreError(f"{file} cannot be read ({told}): remove it, and 'oragent report --test' draws anew") from None
+    return dict(found) if current else None
+
+
+def sets(
+    direction: Direction,
+    val: tuple[dict[str, Any], dict[str, Any]],
+    test: dict[str, dict[str, Any]] | None,
+    drawn: dict[str, Any] | None,
+) -> Sets:
+    """Put side by side what is known of a run's seed and best.
+
+    Args:
+        direction: Direction of the scores.
+        val: Figures of seed and best on ``val``.
+        test: Figures of both on ``test``; None where nobody asked for it.
+        drawn: Figures of both on a fresh set, with its seed; None likewise.
+    """
+    found = {"val": val}
+    for name, figures in (("test", test), ("fresh", drawn)):
+        if figures is not None:
+            found[name] = figures["seed"], figures["best"]
+    scores = {name: (Measured.of(pair[0]), Measured.of(pair[1])) for name, pair in found.items()}
+    return Sets(direction, scores, None if drawn is None else int(drawn["fresh_seed"]))
