@@ -1,14 +1,16 @@
 """A search whose model sends hostile replies goes on, while the loop stays awake; and so do its resume and replay."""
 
 import asyncio
+import contextlib
 import time
 
 import pytest
 
-from oragent.errors import ModelError, ProblemError
+from oragent.errors import ModelError, ProblemError, ReplyError
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import load
-from oragent.llm.model import Message, Reply, Request
+from oragent.llm import fenced
+from oragent.llm.model import Message, Reply, Request, Tool
 from oragent.protocol import Status
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
@@ -17,6 +19,9 @@ from oragent.search.prompting import show
 from oragent.search.run import Run
 from oragent.search.store import Store
 from oragent.search.strategies.asking import LONGEST, ask_for_program
+from oragent.search.strategies.operators import prose, thought
+from oragent.search.strategies.or_agent.actions import THOUGHT, WORD, _ranges
+from oragent.search.strategies.or_agent.ideas import read_ideas
 from tests.programs.test_examiner import HANGING, ODD, hangs, own
 from tests.search.test_engine import history, scored, search
 
@@ -114,6 +119,38 @@ def test_of_a_reply_that_is_far_too_long_only_its_ends_go_back(begun) -> None:
     assert len(model.prompts) == 2
     assert LONGEST < len(model.prompts[1]) < LONGEST + 1_000
     assert "at most 400,000 are read" in model.prompts[1]
+
+
+LONG = {
+    "line ends": "\n" * 300_000,
+    "spaces": " " * 300_000,
+    "tildes": "~" * 300_000 + "`",
+    "tildes in a block": "```\n" + "~" * 300_000 + "`",
+    "braces": "{" * 300_000,
+    "objects": '{"a": ' * 50_000,
+    "lists in an object": '{"a": ' + "[" * 300_000 + "}",
+    "titles": '"title": "a", "idea": "' * 10_000,
+    "thoughts": "<think>" * 40_000,
+    "sentences": "a." * 150_000,
+    "constants": "c" + "9" * 300_000,
+    "constants without a range": "c1 " + "x " * 150_000,
+    "actions": "ACTION " * 40_000 + "\n" * 100_000,
+    "tools": '{"tool": "a", "arguments": {"a": ' * 10_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_what_is_read_off_a_reply_here_takes_time_by_its_length_and_never_fails(text: str) -> None:
+    """What takes time by the square of it would not end while somebody waits."""
+    thought(text)
+    prose(text)
+    WORD.search(text)
+    THOUGHT.search(text)
+    for read in (lambda: _ranges(text, []), lambda: read_ideas(text, 3)):
+        with contextlib.suppress(ReplyError):
+            read()
+    tools = (Tool("a", "Do a."),)
+    fenced.read(text, Request("code", (Message("user", "x"),), tools=tools))
 
 
 @pytest.mark.parametrize("name", HANG)
