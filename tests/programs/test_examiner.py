@@ -97,6 +97,7 @@ def hanging(known):
             sum(range(10 ** 15))
         return known(**fields)
     return work
+e.CPU_S = 0.5
 e.REQUESTS.update({kind: hanging(known) for kind, known in e.REQUESTS.items()})
 """
 
