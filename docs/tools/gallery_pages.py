@@ -59,7 +59,7 @@ def page(name: str, measured: dict[str, Any]) -> str:
         f"```python\n{problem.seed.strip()}\n```",
         f"## Around it\n\n{SOLVERS[name][0].upper()}{SOLVERS[name][1:]}, under `oragent/`. An evaluation of the seed in "
         f"mode `val` takes {measured['val']['cpu_seconds']} CPU seconds, processes and imports included; "
-        f"{about.timeout_s:g} s are allowed.",
+        f"{about.timeout_s:g} CPU seconds are allowed.",
         f"## Sizes, the seed, and what is known\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
         "## Features\n\nThe archive keeps the best of every combination of:\n\n"

@@ -26,11 +26,17 @@ class Sandbox:
 
     What holds a command depends on the machine; ``oragent doctor`` tells what there is of it.
 
-    - Everywhere: limits, an allow-listed environment, no process of it left after its end.
-    - With namespaces: all files but its own folders are read-only, there is no network, and no other process is seen.
-      Of the folder that holds its lasting one it sees that one alone.
-    - With Landlock: it writes only in its own folders; one with a lasting folder reads, beside these, only Python,
-      the system's programs and libraries, and ``root_dir``. One without may read every file that its user may.
+    - Everywhere: limits, an allow-listed environment, no process of it left after its end, nobody else's text in the
+      memory that it begins with.
+    - With namespaces: there is no network, no other process is seen, and of the machine's files it sees, read-only,
+      what programs need to start, Python, and ``root_dir`` without its runs and what begins with a dot; one without a
+      lasting folder also the folder of the script that is kept warm. Of the folder that holds its lasting one it sees
+      that one alone.
+    - With Landlock: it writes only in its own folders, unless it is trusted and namespaces see to that; one with a
+      lasting folder reads, beside these, only Python, the system's programs and libraries, and ``root_dir``. Where
+      there are no namespaces, one without may read every file that its user may.
+    - With seccomp: unless it is trusted, it neither makes namespaces nor mounts, traces, or reaches into the kernel;
+      without a lasting folder it makes no socket.
     - Where root may become nobody, a lasting folder belongs to nobody in particular while a command runs in it.
     - With limits alone: all of this works, and nothing keeps a command from the files of its user, those in the
       lasting folders of others among them.

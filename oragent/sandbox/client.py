@@ -12,14 +12,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from oragent.errors import SandboxError
 from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import Command, Ended, Limits
-from oragent.sandbox.wire import Closed, receive, send
+from oragent.sandbox.tape import text
+from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
 __all__ = ["Client", "Worker"]
 
@@ -56,15 +59,27 @@ class Worker:
         try:
             send(self.connection, command.outline.to_plain() | {"script": command.script})
             send(self.connection, command.to_plain())
-            answer = {"watched": True}
+            answer: dict[str, Any] = {"watched": True}
             while "watched" in answer:
                 answer, _ = receive(self.connection)
+            out, err = (self._printed(command, answer, lengths) for lengths in answer.pop("streams", ((), ())))
         except TimeoutError:
             self.kill()
             raise Closed("no answer") from None
         if "trouble" in answer:
             raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
-        return Ended.from_plain(answer)
+        answer.pop("scratch")
+        return Ended.from_plain(answer | {"stdout": out, "stderr": err})
+
+    def _printed(self, command: Command, answer: Mapping[str, Any], lengths: Sequence[int]) -> str:
+        """One of its streams; files go by their names, as prompts quote it and where they lie may be new each time."""
+        if not lengths:
+            return ""
+        head, dropped, tail = lengths
+        printed = text(receive_raw(self.connection, head), dropped, receive_raw(self.connection, tail))
+        for folder in filter(None, (command.folder, answer["scratch"])):
+            printed = printed.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
+        return printed
 
     def kill(self) -> None:
         """End it, and what it runs, at once."""

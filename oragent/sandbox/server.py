@@ -176,23 +176,11 @@ def _serve(engine: socket.socket, setting: Setting) -> None:
         Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
     """
     plain, _ = receive(engine)
-    with _folder(setting):
-        try:
-            answer = watch(Command.from_plain(plain), plain["script"], setting, engine).to_plain()
-        except Unplaced as problem:
-            send(engine, {"trouble": str(problem)})
-            raise
-    send(engine, answer)
-
-
-@contextlib.contextmanager
-def _folder(setting: Setting) -> Iterator[None]:
-    """Where mounts are not to be had, the command's empty folder is one on disk, and goes when it ends."""
     try:
-        yield
-    finally:
-        if Means.NAMESPACES not in setting.means:
-            shutil.rmtree(setting.scratch, ignore_errors=True)
+        watch(Command.from_plain(plain), plain["script"], setting, engine)
+    except Unplaced as problem:
+        send(engine, {"trouble": str(problem)})
+        raise
 
 
 def warm_up(script: Path) -> None:

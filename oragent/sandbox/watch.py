@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -10,18 +11,18 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from oragent.isolation.means import Means
-from oragent.output import Capped
 from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import SHARE, Command, Ended
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Setting, Unplaced, placed
-from oragent.sandbox.wire import Closed, send
+from oragent.sandbox.tape import Tape
+from oragent.sandbox.wire import Closed, send, send_raw
 
 __all__ = ["Abandoned", "watch"]
 
-CHUNK = 1 << 16
+TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
 BEAT_S = 2.0  # so often the engine hears that somebody watches
 IDLE_S = 0.005  # what a program that sleeps may use between two looks, as one that wakes up to sleep on does
@@ -34,8 +35,8 @@ class Abandoned(Exception):
     """Nobody waits for this command any more."""
 
 
-def watch(command: Command, script: str | None, setting: Setting, connection: socket.socket) -> Ended:
-    """Run a command, and leave no process of it.
+def watch(command: Command, script: str | None, setting: Setting, connection: socket.socket) -> None:
+    """Run a command, leave no process of it, and tell the engine how it ended.
 
     Args:
         command: Outline of the command; the rest is read by its own process.
@@ -44,13 +45,20 @@ def watch(command: Command, script: str | None, setting: Setting, connection: so
         connection: Connection to the engine, with the whole command on it.
 
     Raises:
-        Abandoned: if the engine has gone; the command is ended then too.
+        Abandoned, Closed: if the engine has gone; the command is ended then too.
         Unplaced: if it cannot be confined as the server found that it can.
     """
-    with ExitStack() as after:
-        with _Child(command, script, setting, connection, after) as child:
+    try:
+        with ExitStack() as after, _Child(command, script, setting, connection, after) as child:
             child.wait(connection)
-        return child.ended()
+            after.callback(child.look_back)  # once it is dead, while its folder is open
+    finally:
+        if Means.NAMESPACES not in setting.means:  # then its empty folder is one on disk
+            shutil.rmtree(setting.scratch, ignore_errors=True)
+    try:
+        child.tell(connection)
+    finally:
+        child.forget()
 
 
 class _Child:
@@ -70,7 +78,9 @@ class _Child:
         self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
-        self._streams = {reader: Capped(command.limits.output_kb << 10) for reader, _ in pipes}
+        # Made after the fork, so that it is in no command's memory.
+        self._streams = {reader: Tape(command.limits.output_kb << 10) for reader, _ in pipes[:2]}
+        self._streams[self._trouble] = Tape(TROUBLE_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
         self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
@@ -156,20 +166,38 @@ class _Child:
         if self._code == -signal.SIGKILL and self._end is End.EXITED and self._meter.out_of_memory():
             self._end, self._reason = End.MEMORY, f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
 
-    def ended(self) -> Ended:
-        """How it ended, and what it leaves."""
-        out, err, trouble = (self._named(stream.text()) for stream in self._streams.values())
-        if trouble:
-            raise Unplaced(trouble)
+    def tell(self, connection: socket.socket) -> None:
+        """Send how it ended, and after that what it printed.
+
+        Raises:
+            Unplaced: if it was not confined.
+            Closed: if the engine has gone.
+        """
+        *streams, trouble = self._streams.values()
+        if any(trouble.lengths):
+            raise Unplaced(b"".join(trouble.parts()).decode(errors="replace"))
+        lengths = [stream.lengths for stream in streams]
+        send(connection, self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)})
+        for stream in streams:
+            for part in stream.parts():
+                with part:
+                    send_raw(connection, part)
+
+    def forget(self) -> None:
+        """Give back the memory of what it printed."""
+        for stream in self._streams.values():
+            with suppress(BufferError):  # a part that was not sent still holds it: then this process ends
+                stream.close()
+
+    def look_back(self) -> None:
+        """Find out how it ended, and take what it leaves."""
         files: dict[str, bytes] = {}
         left_out: dict[str, str] = {}
         if self._command.bring:
             files, left_out = bring(self._place, self._command.bring, self._limits.file_mb << 20)
-        return Ended(
+        self._found = Ended(
             End.SIGNALLED if self._end is End.EXITED and self._code < 0 else self._end,
             self._code,
-            stdout=out,
-            stderr=err,
             files=files,
             left_out=left_out,
             wall_s=self._wall_s,
@@ -178,25 +206,18 @@ class _Child:
             reason=self._reason,
         )
 
-    def _named(self, text: str) -> str:
-        """Call files of the command by their names: where they lie may be new each time, and prompts may quote it."""
-        for folder in filter(None, (self._command.folder, self._setting.scratch)):
-            text = text.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
-        return text
-
     def _dead(self) -> bool:
         return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
     def _read(self, descriptor: int) -> bool:
         """Take what a pipe holds at this moment; False at its end."""
         try:
-            while chunk := os.read(descriptor, CHUNK):
-                self._streams[descriptor].add(chunk)
+            while self._streams[descriptor].read(descriptor):
                 if time.monotonic() > self._look_at:
-                    break  # a stream without an end must not outlast the limits
+                    return True  # a stream without an end must not outlast the limits
         except BlockingIOError:
             return True
-        return bool(chunk)
+        return False
 
 
 def _beat(connection: socket.socket) -> None:

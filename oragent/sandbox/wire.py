@@ -5,7 +5,7 @@ import socket
 import struct
 from typing import Any
 
-__all__ = ["Closed", "receive", "send"]
+__all__ = ["Closed", "receive", "receive_raw", "send", "send_raw"]
 
 HEAD = struct.Struct("<Q")
 
@@ -26,6 +26,34 @@ def send(connection: socket.socket, message: dict[str, Any], files: tuple[int, .
         connection.sendall(body)
     except OSError as problem:
         raise Closed(str(problem)) from None
+
+
+def send_raw(connection: socket.socket, part: memoryview) -> None:
+    """Send bytes as they are; a message before them said how many.
+
+    Raises:
+        Closed: if nobody is there to take them.
+    """
+    try:
+        connection.sendall(part)
+    except OSError as problem:
+        raise Closed(str(problem)) from None
+
+
+def receive_raw(connection: socket.socket, length: int) -> bytes:
+    """Wait for so many bytes.
+
+    Raises:
+        Closed: if no more come.
+        TimeoutError: if the connection has a time limit and it ran out.
+    """
+    body = bytearray()
+    try:
+        while len(body) < length:
+            body += _some(connection, length - len(body))
+    except (ConnectionResetError, BrokenPipeError) as problem:
+        raise Closed(str(problem)) from None
+    return bytes(body)
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:

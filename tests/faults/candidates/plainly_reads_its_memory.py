@@ -5,6 +5,7 @@
 
 import ctypes
 import re
+import sys
 
 KEY = re.compile(rb"ORAGENT_TEST_KE[Y]=")  # so that this text is not found itself
 MARK = re.compile(rb"mar[k]: ([0-9a-f]{32})")
@@ -25,6 +26,10 @@ def memory():
 
 
 def heuristics(matrix):
+    with open(__file__) as own:
+        text = own.readline()
+    print(text, flush=True)
+    print(text, file=sys.stderr, flush=True)
     marks = set()
     for piece in memory():
         if KEY.search(piece):
