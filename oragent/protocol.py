@@ -18,12 +18,13 @@ or, when the candidate failed, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"sta
 Values are Python literals; nothing of a block is ever evaluated. Standard library only.
 """
 
-import ast
 import json
 import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from oragent.literals import read_literal
 
 __all__ = ["Failure", "Result", "Status", "format_failure", "format_result", "parse"]
 
@@ -149,20 +150,9 @@ def _literal(block: list[str], part: str) -> Any:
     except ValueError:
         raise ValueError(f"the block has no {start} ... {end}") from None
     try:
-        return ast.literal_eval(_Plain().visit(ast.parse(text, mode="eval")))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return read_literal(text)
+    except (ValueError, RecursionError):
         raise ValueError(f"{part.lower()} must be a Python literal, not {_shown(text)}") from None
-
-
-class _Plain(ast.NodeTransformer):
-    """Makes literals of what numbers print as: ``nan``, ``inf``, ``np.float64(3.85)``."""
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
-
-    def visit_Call(self, node: ast.Call) -> ast.expr:
-        wrapper = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id
-        return self.visit(node.args[0]) if wrapper in ("np", "numpy") and len(node.args) == 1 else node
 
 
 def _finite(score: float) -> bool:

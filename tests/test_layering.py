@@ -9,6 +9,7 @@ ROOT = Path(__file__).parent.parent
 
 VALUES = {
     "errors",
+    "literals",
     "protocol",
     "output",
     "plain",
@@ -21,7 +22,8 @@ VALUES = {
 SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
 ALLOWED = {
     "errors": set(),
-    "protocol": set(),
+    "literals": set(),
+    "protocol": {"literals"},
     "output": set(),
     "plain": set(),
     "terminal": {"plain"},
@@ -38,7 +40,7 @@ ALLOWED = {
     "pages": VALUES | {"programs"},
     "milp": VALUES,
     "bench": VALUES | {"pages"},
-    "harness": {"errors", "protocol", "output", "direction", "isolation"},
+    "harness": {"errors", "protocol", "output", "plain", "direction", "isolation"},
     "domains": {"errors"},
     "solvers": {"errors"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},

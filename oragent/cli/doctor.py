@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from oragent.evaluation.problem import Problem
 from oragent.isolation import Guarantee, Offer, not_held, probe
 
-__all__ = ["examine", "warning"]
+__all__ = ["examine", "unguarded", "warning"]
 
 
 def examine(console: Console) -> bool:
@@ -45,6 +46,16 @@ def warning() -> str:
     if not missing:
         return ""
     return f"on this machine nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor' says why)"
+
+
+def unguarded(problem: Problem) -> str:
+    """One line on an evaluator that runs candidates in its own process; empty for one that keeps them in guests."""
+    if problem.is_guarded:
+        return ""
+    return (
+        f"{problem.about.evaluator} of {problem.name} does not use oragent.harness: "
+        "a candidate runs in its process and can forge its score"
+    )
 
 
 def _missing(offers: Sequence[Offer]) -> list[Guarantee]:

@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 
 from oragent.authoring import contract, scaffold
+from oragent.cli.doctor import unguarded
 from oragent.cli.options import ProblemName, Root, console
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
@@ -65,6 +66,8 @@ def evaluate_candidate(
         }
         given |= {"fresh_seed": fresh_seed, "audit": audit}
         raise typer.Exit(_by_hand(found, given, context.args))
+    if told := unguarded(found):
+        console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
     with Runner() as run:
         result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), run))
     if result.status is not Status.OK:

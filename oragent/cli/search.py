@@ -10,7 +10,7 @@ from rich.markup import escape
 from oragent import compare
 from oragent import report as reports
 from oragent.cli.display import Bar, summary
-from oragent.cli.doctor import warning
+from oragent.cli.doctor import unguarded, warning
 from oragent.cli.options import Root, RunPath, Settings, console
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project
@@ -112,7 +112,7 @@ def _search(
         console.print(
             f"[bold]{opened[0].problem.name}[/] by {opened[0].config.strategy_name} in {opened[0].path}", soft_wrap=True
         )
-        if missing := warning():
+        for missing in filter(None, (warning(), unguarded(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
 

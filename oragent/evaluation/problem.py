@@ -13,6 +13,7 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent.direction import Direction
 from oragent.errors import ProblemError
+from oragent.evaluation.job import is_guarded
 from oragent.programs.inspection import signature
 from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
@@ -107,6 +108,12 @@ class Problem:
     def evaluator(self) -> Path:
         """The script that scores a candidate."""
         return self.folder / self.about.evaluator
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether the evaluator keeps candidates in guests; otherwise they share its process, and can forge a score."""
+        python = self.evaluator.suffix == ".py"
+        return python and is_guarded(self.evaluator.read_text(encoding="utf-8", errors="replace"))
 
     def limits(self, settings: LimitSettings, patience: float = 1.0) -> Limits:
         """The bounds of one evaluation: what the settings leave open, ``problem.yaml`` says.

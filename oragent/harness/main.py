@@ -16,6 +16,7 @@ from oragent.harness.claims import Calls
 from oragent.harness.guest import Guest
 from oragent.isolation import kernel
 from oragent.isolation.guest import prepare
+from oragent.plain import plain
 from oragent.protocol import Failure, Result, Status, format_failure, format_result
 
 __all__ = ["run"]
@@ -55,7 +56,7 @@ def run(
         print(f"\n{format_failure(outcome)}", flush=True)
         sys.exit(1)
     for name, value in outcome.metrics.items():
-        print(f"{name}: {value}")
+        print(f"{plain(str(name))}: {plain(str(value))}")
     print(f"\n{format_result(outcome)}", flush=True)
     sys.exit(0)
 
@@ -79,7 +80,7 @@ def _outcome(
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 where = guest.where
-                sys.stderr.write(guest.log)
+                sys.stderr.write(plain(guest.log) if sys.stderr.isatty() else guest.log)
     except _OutOfTime:
         return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}")
     except CandidateError as problem:

@@ -6,15 +6,28 @@ warm process has to be forked.
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["alone", "apart", "cover", "enter", "here", "own_processes", "read_only", "shadow"]
+__all__ = [
+    "APART",
+    "alone",
+    "apart",
+    "back_again",
+    "enter",
+    "here",
+    "own_processes",
+    "read_only",
+    "shadow",
+    "together_again",
+]
 
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+APART = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
+HOME = {"pid": kernel.CLONE_NEWPID, "mnt": kernel.CLONE_NEWNS, "ipc": kernel.CLONE_NEWIPC}
 PROC = Path("/proc")
 SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
 
@@ -63,39 +76,53 @@ def own_processes() -> None:
         kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
 
 
-def apart(scratch: Path, scratch_mb: int) -> None:
+def apart(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
     """Make the next child of the caller the first process of a namespace of its own: when it ends, all in it do.
 
-    It has its own shared memory, too, its own mounts, and a scratch folder in memory; all but the first the caller
-    shares with it from now on. So the caller, who must itself live in namespaces that ``enter`` made, can do most of
-    what is to be done: every page that a new child touches has to be copied for it, which costs more than any call.
+    It has an empty folder in memory. All but the namespace of processes the caller shares with it from now on. So the
+    caller, who must itself live in namespaces that ``enter`` made, can do most of what is to be done: every page that
+    a new child touches has to be copied for it, which costs more than any call.
 
     Args:
-        scratch: Existing folder; what is in it is covered by an empty one that vanishes with the child.
+        scratch: Existing folder; what is in it is covered by an empty one.
         scratch_mb: Size of the empty folder, in MiB.
+        kinds: Flags ``kernel.CLONE_NEW...`` of its namespaces. Without one of mounts the empty folder, and what the
+            child mounts, stay until ``together_again``.
 
     Raises:
         OSError: if that is not allowed here.
     """
-    kernel.unshare(kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
+    kernel.unshare(kinds)
     kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
 
 
-def here() -> int:
-    """A descriptor of the caller's namespace of mounts, to which ``kernel.rejoin`` leads back."""
-    return os.open("/proc/self/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+def together_again(scratch: Path) -> None:
+    """Take away what was mounted for a child that has ended, in a namespace of mounts that goes on."""
+    kernel.detach(scratch)
+    with suppress(OSError):  # there may be none, or none of the child's own
+        if not os.path.exists("/proc/self"):
+            kernel.detach(PROC)
 
 
-def cover(path: Path) -> None:
-    """Hide what a folder or file holds behind an empty one that cannot be changed.
+def here(kind: str = "mnt") -> int:
+    """A descriptor of one of the caller's namespaces, to which ``kernel.rejoin`` leads back."""
+    return os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
 
-    Raises:
-        OSError: if that is not allowed here.
+
+@contextmanager
+def back_again(kinds: int) -> Iterator[None]:
+    """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of those that are left meanwhile.
     """
-    if path.is_dir():
-        kernel.mount("tmpfs", path, SCRATCH_FLAGS | kernel.MS_RDONLY, "size=4k,nr_inodes=2,mode=0555")
-    else:
-        kernel.bind(Path("/dev/null"), path)
+    home = [here(kind) for kind, flag in HOME.items() if kinds & flag]
+    try:
+        yield
+    finally:
+        for namespace in home:
+            kernel.rejoin(namespace)
+            os.close(namespace)
 
 
 def shadow(folder: Path, size_mb: int) -> None:

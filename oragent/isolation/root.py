@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oragent.isolation import kernel
 
-__all__ = ["DEVICES", "build", "leave", "pivot", "prepare"]
+__all__ = ["DEVICES", "build", "cover", "leave", "pivot", "prepare"]
 
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
 OLD = Path("/.old")  # where the machine's root is seen until it is left
@@ -82,6 +82,28 @@ def prepare(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] =
     """
     os.mkdir(folder, 0o755)
     _furnish(_planned(tuple(readable), (), tuple(devices)), str(folder))
+
+
+def cover(path: Path, keep: Iterable[Path] = ()) -> None:
+    """Hide, between ``build`` and ``leave``, what a folder or file holds.
+
+    Args:
+        path: Path in the new root, without links.
+        keep: Paths below it, without links, that still can be read.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    if not os.path.isdir(path):
+        kernel.bind(Path("/dev/null"), path)
+        return
+    kernel.mount("tmpfs", path, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=1024,mode=0755")
+    for kept in sorted(keep):
+        is_folder = os.path.isdir(f"{OLD}{kept}")
+        if not os.path.lexists(kept):  # else it was shown with one above it
+            os.makedirs(kept if is_folder else kept.parent, 0o755, exist_ok=True)
+            _show(_Place(str(kept), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
+    kernel.make_read_only(path, below=False)
 
 
 def leave(*, proc: bool = False) -> None:

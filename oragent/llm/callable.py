@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from oragent.errors import ModelError
 from oragent.llm import fenced
 from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
-from oragent.llm.wire import clean
+from oragent.llm.wire import bounded
 
 __all__ = ["Function", "wrapped"]
 
@@ -74,7 +74,7 @@ class _Wrapped:
             raise ModelError(f"the model {self._name!r} failed: {what[:200]}") from problem
         if not isinstance(said, str):
             raise ModelError(f"the model {self._name!r} returned {type(said).__name__}, expected a text (str)")
-        return clean(said)
+        return bounded(said)
 
     def _called(self, messages: list[dict[str, str]]) -> object:
         try:

@@ -21,6 +21,7 @@ __all__ = ["OPENAI_URL", "AttemptFailed", "Endpoint"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers ask for none, the package insists on one
+LONGEST_BODY = 16_000_000  # characters of an answer: a hundred times the longest reply
 PASSING = (408, 409, 425, 429)  # refusals that may pass by themselves, like every 5xx
 
 
@@ -132,6 +133,8 @@ class _BrokenReply(Exception):
 
 
 def _checked(body: str) -> dict[str, Any]:
+    if len(body) > LONGEST_BODY:
+        raise _BrokenReply(f"{len(body):,} characters, at most {LONGEST_BODY:,} are read")
     try:
         answer: Any = json.loads(body)
     except (ValueError, RecursionError):

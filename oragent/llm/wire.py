@@ -11,7 +11,9 @@ from typing import Any
 from oragent.llm.model import Message, Tool, ToolCall, estimate_tokens
 
 __all__ = [
+    "LONGEST",
     "NAMELESS",
+    "bounded",
     "clean",
     "read_arguments",
     "read_calls",
@@ -23,6 +25,7 @@ __all__ = [
     "written_tool",
 ]
 
+LONGEST = 1_000_000  # characters of a text: what follows is dropped, and so long a reply refused where it is read
 NAMELESS = "the call names no tool: expected its name as a text"
 
 
@@ -59,8 +62,9 @@ def sent_tokens(body: dict[str, Any]) -> int:
 def read_text(content: object) -> str:
     """The text of a message: a string, nothing, or a list of parts."""
     if isinstance(content, list):
-        return "".join(read_text(part.get("text")) for part in content if isinstance(part, dict))
-    return clean(content) if isinstance(content, str) else ""
+        parts = [part.get("text") for part in content if isinstance(part, dict)]
+        content = "".join(part for part in parts if isinstance(part, str))
+    return bounded(content) if isinstance(content, str) else ""
 
 
 def read_usage(usage: object) -> tuple[int, int] | None:
@@ -115,6 +119,11 @@ def read_arguments(given: object) -> tuple[dict[str, Any], str]:
         return {}, "the arguments are nested too deeply"
     except ValueError:  # NaN, infinity, a whole number of thousands of digits
         return {}, "the arguments hold a number that JSON has not"
+
+
+def bounded(text: str) -> str:
+    """The beginning of a text that came from outside, without half characters."""
+    return clean(text[:LONGEST])
 
 
 def clean(text: str) -> str:

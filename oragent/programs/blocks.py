@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 __all__ = ["Block", "drop_thoughts", "fence", "fenced_blocks", "loose_code", "outermost_block"]
 
-OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}|~{3,})(?P<tag>[^`]*)")
+OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}+|~{3,}+)(?P<tag>[^`]*)")
 STATEMENT = re.compile(
     r"(from\s+[\w.]+\s+import\b|import\s+\w|(async\s+)?def\s+\w+|class\s+\w+\s*[:(]|@\w|[A-Za-z_]\w*\s*(:[^=]*)?=(?!=))"
 )

@@ -29,7 +29,7 @@ MAX_PARTS = 50  # of a dotted name: the parser joins them one by one, which take
 MAX_DIGITS = 4_000  # of a whole number: turning one into text takes time by the square of them
 MAX_COPIES = 200_000  # nodes that are compiled: each way out of a ``try`` gets a copy of its ``finally``
 
-_DOTTED = re.compile(rf"(?<![\w.])(?:\w+\.){{{MAX_PARTS}}}")
+_DOTTED = re.compile(rf"(?<![\w.])(?:[^\W\d]\w*[\s\\]*\.[\s\\]*){{{MAX_PARTS}}}")
 _NUMBER = re.compile(rf"\b0[xXoObB][\w]{{{MAX_DIGITS // 2}}}")  # in these Python itself bounds no digits
 _EXITS = ast.Return | ast.Break | ast.Continue
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))

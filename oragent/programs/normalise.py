@@ -90,11 +90,12 @@ def _drop_annotations(tree: ast.Module) -> None:
     known: dict[str, str] = {}  # names of modules and of members of typing that are certain to be bound by now
     rebound = _rebound(tree)
     for statement in tree.body:
+        found: dict[str, str] = {}
         if isinstance(statement, ast.Import):
-            known |= {item.asname or item.name: item.name for item in statement.names}
+            found = {item.asname or item.name: item.name for item in statement.names}
         elif isinstance(statement, ast.ImportFrom) and statement.module in ("typing", "__future__"):
-            known |= {item.asname or item.name: f"{statement.module}.{item.name}" for item in statement.names}
-        known = {name: origin for name, origin in known.items() if name not in rebound}
+            found = {item.asname or item.name: f"{statement.module}.{item.name}" for item in statement.names}
+        known |= {name: origin for name, origin in found.items() if name not in rebound}
         if isinstance(statement, ast.FunctionDef):
             _drop_in_function(statement, known, rebound)
 
@@ -169,16 +170,26 @@ def _is_ellipsis(node: ast.expr) -> bool:
 
 def _drop_unused(tree: ast.Module, function: str) -> None:
     """Drop what the rest does not name: imports that cannot fail, plain functions, constants of the module."""
-    waiting = list(tree.body)
-    used, grown = {function}, True
+    waiting: dict[str, list[ast.stmt]] = {}  # by each name that a statement is needed for
     kept: set[ast.stmt] = set()
-    while grown:
-        grown = False
-        for statement in [item for item in waiting if not _droppable(item, used)]:
-            waiting.remove(statement)
-            kept.add(statement)
-            used |= _mentioned(statement)
-            grown = True
+    used, fresh = {function}, [function]
+
+    def keep(statement: ast.stmt) -> None:
+        kept.add(statement)
+        more = _mentioned(statement) - used
+        used.update(more)
+        fresh.extend(more)
+
+    for statement in tree.body:
+        names = _only_for(statement)
+        if names is None:
+            keep(statement)
+        for name in names or ():
+            waiting.setdefault(name, []).append(statement)
+    while fresh:
+        for statement in waiting.pop(fresh.pop(), ()):
+            if statement not in kept:
+                keep(statement)
     tree.body = [statement for statement in tree.body if statement in kept]
     for statement in tree.body:
         if _module_of(statement):
@@ -186,19 +197,20 @@ def _drop_unused(tree: ast.Module, function: str) -> None:
             statement.names = [item for item in statement.names if (item.asname or item.name) in used]
 
 
-def _droppable(statement: ast.stmt, used: set[str]) -> bool:
+def _only_for(statement: ast.stmt) -> set[str] | None:
+    """The names without whose use a statement can be dropped; None where it stays anyway."""
     match statement:
         case ast.Import(names=items) | ast.ImportFrom(names=items) if _module_of(statement):
-            return not any((item.asname or item.name) in used for item in items)
+            return {item.asname or item.name for item in items}
         case ast.FunctionDef(name=name, decorator_list=[], returns=None, args=args):
             defaults = [node for node in (*args.defaults, *args.kw_defaults) if node]
             plain = all(isinstance(node, ast.Constant) for node in defaults)
             bare = not any(arg.annotation for arg in arguments(args))
-            return plain and bare and name not in used and not getattr(statement, "type_params", None)
+            return {name} if plain and bare and not getattr(statement, "type_params", None) else None
         case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant()):
-            return name not in used
+            return {name}
         case _:
-            return False
+            return None
 
 
 def _module_of(statement: ast.stmt) -> bool:

@@ -37,10 +37,12 @@ class Worker:
     Attributes:
         connection: Socket to it.
         handle: Descriptor of the process, for a kill that cannot hit another one; -1 where the kernel has none.
+        spent: Whether it has seen what no other command may find in its memory.
     """
 
     connection: socket.socket
     handle: int
+    spent: bool = False
 
     def run(self, command: Command) -> Ended:
         """Have a command run, and wait for its end.
@@ -50,7 +52,9 @@ class Worker:
             SandboxError: if it cannot be confined.
         """
         self.connection.settimeout(SILENT_S)
+        self.spent = bool(command.folder or command.bring)
         try:
+            send(self.connection, command.outline.to_plain() | {"script": command.script})
             send(self.connection, command.to_plain())
             answer = {"watched": True}
             while "watched" in answer:
@@ -112,6 +116,9 @@ class Client:
 
     def give_back(self, slot: int, worker: Worker | None) -> None:
         """Free a place, with the worker in it if that can be used again."""
+        if worker and worker.spent:
+            worker.close()
+            worker = None
         self._free.put((slot, worker))
 
     def close(self) -> None:

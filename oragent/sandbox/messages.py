@@ -3,7 +3,7 @@
 import base64
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
@@ -112,6 +112,12 @@ class Command:
     def script(self) -> str | None:
         """The Python program among its files that it runs, which can be forked from a warm interpreter."""
         return self.argv[1] if self.argv[0] == PYTHON and len(self.argv) > 1 and self.argv[1] in self.files else None
+
+    @property
+    def outline(self) -> Self:
+        """What has to be known before its process begins, which alone is to know the rest: bounds and places."""
+        path = {name: value for name, value in self.environment.items() if name == "PATH"}
+        return replace(self, argv=self.argv[:1], files={}, stdin="", environment=path)
 
     def to_plain(self) -> dict[str, Any]:
         """The command as JSON has it."""

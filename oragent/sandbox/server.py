@@ -1,12 +1,12 @@
 """The evaluation server: ``python -m oragent.sandbox.server``, started by the engine, never by hand.
 
-Five generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
+Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
 over. The second enters namespaces of its own. The third, the zygote, imports what a script that is run again and again
 imports, which compiles or loads its kernels, and then keeps a minimal root. Its children, one a worker, run a command
-at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. A worker never reads a
-command itself: it forks a watcher for each, so that no command finds another one's text in the memory that it inherits.
-None of these has ever held a key of the user's; no command runs in any of them; each ends when the one before it ends,
-the first when the engine does.
+at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. A worker does not read a
+command's text, the fork does, so that no command finds another one's in the memory that it inherits. None of these has
+ever held a key of the user's; no command runs in any of them; each ends when the one before it ends, the first when the
+engine does.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import contextlib
 import gc
 import importlib
 import os
-import select
 import shutil
 import signal
 import socket
@@ -34,7 +33,7 @@ from oragent.sandbox.limits import kernel_cache, tasks
 from oragent.sandbox.messages import SHARE, Command
 from oragent.sandbox.script import compiled
 from oragent.sandbox.staging import Setting, Unplaced, settle
-from oragent.sandbox.watch import Abandoned, end_strays, watch
+from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
 __all__ = ["main"]
@@ -155,48 +154,35 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         kernel.die_with_parent(zygote)
         kernel.adopt_orphans()
+        if Means.NAMESPACES in setting.means:
+            kernel.unshare(kernel.CLONE_NEWNS)  # its commands, one after the other, mount in there
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
             with contextlib.suppress(OSError, UnicodeDecodeError):
                 compiled(str(setting.scratch / script.name), script.read_text(encoding="utf-8"))
-        worker, sound = os.getpid(), True
-        while sound and _is_wanted(engine):
-            watcher = os.fork()
-            if watcher == 0:
-                _be_watcher(engine, setting, worker)
-            sound = os.waitpid(watcher, 0)[1] == 0
-        if Means.NAMESPACES not in setting.means:
-            end_strays()
+        with contextlib.suppress(Closed, Abandoned, Unplaced):
+            while True:
+                _serve(engine, setting)
     finally:
         os._exit(0)
 
 
-def _is_wanted(engine: socket.socket) -> bool:
-    """Wait until there is a command, without reading any of it; False once the engine has gone."""
-    select.select([engine], [], [])
-    return bool(engine.recv(1, socket.MSG_PEEK))
+def _serve(engine: socket.socket, setting: Setting) -> None:
+    """Run one command, of which no more is read here than its outline.
 
-
-def _be_watcher(engine: socket.socket, setting: Setting, worker: int) -> NoReturn:
-    """Read one command, run it, and tell how it ended."""
-    code = 1
-    try:
-        kernel.die_with_parent(worker)
-        kernel.adopt_orphans()
-        plain, _ = receive(engine)
-        command = Command.from_plain(plain)
-        with _folder(setting):
-            try:
-                answer = watch(command, setting, engine).to_plain()
-            except Unplaced as problem:
-                answer = {"trouble": str(problem)}
-        send(engine, answer)
-        code = 0
-    except (Closed, Abandoned):
-        pass
-    finally:
-        os._exit(code)
+    Raises:
+        Closed, Abandoned: if the engine has gone.
+        Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
+    """
+    plain, _ = receive(engine)
+    with _folder(setting):
+        try:
+            answer = watch(Command.from_plain(plain), plain["script"], setting, engine).to_plain()
+        except Unplaced as problem:
+            send(engine, {"trouble": str(problem)})
+            raise
+    send(engine, answer)
 
 
 @contextlib.contextmanager

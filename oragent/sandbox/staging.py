@@ -22,7 +22,7 @@ from oragent.isolation.means import Means
 from oragent.sandbox import folders, script
 from oragent.sandbox.messages import FOLDER, Command, Limits
 
-__all__ = ["Launch", "Setting", "Unplaced", "placed"]
+__all__ = ["Given", "Launch", "Setting", "Unplaced", "furnish", "placed", "settle"]
 
 KERNELS_MB = 256
 GUEST_ROOT = Path("/.guest")  # in the root of commands, what the harness shows a candidate
@@ -78,11 +78,7 @@ class Launch:
 
     Attributes:
         folder: Where it works.
-        argv: Words of the command, program first.
         forked: Whether it is a Python script that this interpreter runs.
-        program: That script, compiled; None where it is to say itself what is wrong with it.
-        stdin: Descriptor of its standard input; -1 for an empty one.
-        environment: Variables of its own.
         limits: Bounds that it keeps.
         needed: What must stay readable, beside Python.
         trusted: Whether it makes namespaces itself.
@@ -94,11 +90,7 @@ class Launch:
     """
 
     folder: Path
-    argv: list[str]
     forked: bool
-    program: CodeType | None
-    stdin: int
-    environment: Mapping[str, str]
     limits: Limits
     needed: tuple[Path, ...]
     trusted: bool
@@ -132,8 +124,10 @@ def settle(setting: Setting, script: Path | None) -> Setting:
     shown = _shown(setting, script)
     root.build((*shown, setting.scratch), devices=_devices())
     if setting.root_dir:
-        for path in _hidden(setting.root_dir, shown):
-            namespaces.cover(path)
+        needed = [path.resolve() for path in (*shown, setting.scratch)]
+        for path in _secrets(setting.root_dir):
+            if path not in needed:
+                root.cover(path, [other for other in needed if path in other.parents])
     root.prepare(GUEST_ROOT, interpreter_places())
     os.environ[TOLD_GUEST_ROOT] = str(GUEST_ROOT)
     root.leave(proc=True)
@@ -158,14 +152,10 @@ def _search_paths() -> set[Path]:
     return {path for path in found if path.is_absolute() and path != PACKAGE.parent}
 
 
-def _hidden(root_dir: Path, shown: Sequence[Path]) -> list[Path]:
+def _secrets(root_dir: Path) -> list[Path]:
     """What a project holds beside data: runs with their candidates, and what begins with a dot, such as keys."""
-    needed = [path.resolve() for path in shown]
-    secret = [root_dir / RUNS, *root_dir.glob(".*")] if root_dir != Path("/") else []
-    return [
-        path for path in secret
-        if os.path.exists(path) and not path.is_symlink() and not any(other.is_relative_to(path) for other in needed)
-    ]  # fmt: skip
+    names = [] if root_dir == Path("/") else [RUNS, *(name for name in os.listdir(root_dir) if name.startswith("."))]
+    return [root_dir / name for name in names if (root_dir / name).exists() and not (root_dir / name).is_symlink()]
 
 
 class Unplaced(Exception):
@@ -173,11 +163,12 @@ class Unplaced(Exception):
 
 
 @contextmanager
-def placed(command: Command, setting: Setting, after: ExitStack) -> Iterator[Launch]:
+def placed(command: Command, script: str | None, setting: Setting, after: ExitStack) -> Iterator[Launch]:
     """Make the place; a child that is forked within this has it, and must do as the launch says.
 
     Args:
-        command: Command to be launched.
+        command: Outline of the command to be launched.
+        script: The Python program among its files that it runs.
         setting: Setting of the server.
         after: Stack to be closed once the command has ended and what is to be brought has been read.
 
@@ -186,25 +177,33 @@ def placed(command: Command, setting: Setting, after: ExitStack) -> Iterator[Lau
     """
     with ExitStack() as stack:
         try:
-            launch = _make(command, setting, stack, after)
+            launch = _make(command, script, setting, stack, after)
         except (OSError, ValueError) as problem:
             raise Unplaced(f"{type(problem).__name__}: {problem}") from None
         yield launch
 
 
-def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+def _make(command: Command, script: str | None, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
     apart, own = Means.NAMESPACES in setting.means, [scratch]
-    forked = setting.warm and command.script is not None
+    forked = setting.warm and script is not None
     if apart:
+        shadowed = not command.folder and not forked and os.path.isdir(setting.kernels)
+        kinds = kernel.CLONE_NEWPID
+        # Who may not make what is shared by number needs no namespace for it, which costs a millisecond.
+        kinds |= 0 if Means.SECCOMP in setting.means else kernel.CLONE_NEWIPC
+        kinds |= kernel.CLONE_NEWNS if command.folder or shadowed else 0
+        stack.enter_context(namespaces.back_again(kinds))
         if command.folder:
             kernel.rejoin(setting.outside)
-        namespaces.apart(scratch, limits.file_mb)
+        namespaces.apart(scratch, limits.file_mb, kinds)
+        if not kinds & kernel.CLONE_NEWNS:
+            after.callback(namespaces.together_again, scratch)
         if command.folder:
             namespaces.alone(folder, (*setting.needed, *SYSTEM, *interpreter_paths(), scratch))
             root.build(_readable(command, setting), (folder, scratch), devices=_devices())
-        elif not forked and os.path.isdir(setting.kernels):
+        elif shadowed:
             namespaces.shadow(setting.kernels, KERNELS_MB)
             own.append(setting.kernels)
     else:
@@ -215,16 +214,10 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
         own.append(folder)
         needed = (*needed, folder.parent)
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
-    place = _furnish(command, setting, needed, after if command.bring else stack)
-    argv = [str(folder / word) if word in command.files else word.replace(FOLDER, str(folder)) for word in command.argv]
-    _tell(scratch, limits)
+    place = (after if command.bring else stack).enter_context(folders.opened(folder))
     return Launch(
         folder=folder,
-        argv=argv,
         forked=forked,
-        program=script.compiled(argv[1], command.files[command.argv[1]]) if forked else None,
-        stdin=_stdin(command.stdin, scratch, stack),
-        environment=command.environment,
         limits=limits,
         needed=needed,
         trusted=command.trusted,
@@ -236,17 +229,45 @@ def _make(command: Command, setting: Setting, stack: ExitStack, after: ExitStack
     )
 
 
-def _furnish(command: Command, setting: Setting, needed: tuple[Path, ...], stack: ExitStack) -> int:
+@dataclass(frozen=True)
+class Given:
+    """What a command's process has been given.
+
+    Attributes:
+        argv: Words of the command, program first.
+        program: Its script, compiled; None where it is to say itself what is wrong with it.
+        stdin: Descriptor of its standard input; -1 for an empty one.
+        environment: Variables of its own.
+    """
+
+    argv: list[str]
+    program: CodeType | None
+    stdin: int
+    environment: Mapping[str, str]
+
+
+def furnish(command: Command, launch: Launch, setting: Setting) -> Given:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of this process.
+
+    Args:
+        command: The whole command.
+        launch: Its place.
+        setting: Setting of the server.
+
+    Raises:
+        OSError, ValueError: as ``folders.write`` does.
     """
-    place = stack.enter_context(folders.opened(command.folder or setting.scratch))
-    folders.write(place, command.files, folder_mode=0o755 if command.folder else 0o777)
-    if command.folder and Means.IDENTITY in setting.means and becomes_nobody(needed):
+    folders.write(launch.place, command.files, folder_mode=0o755 if launch.lasts else 0o777)
+    if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
-            folders.hand_over(place, NOBODY, NOBODY)
-    return place
+            folders.hand_over(launch.place, NOBODY, NOBODY)
+    folder, files = launch.folder, command.files
+    argv = [str(folder / word) if word in files else word.replace(FOLDER, str(folder)) for word in command.argv]
+    _tell(setting.scratch, launch.limits)
+    program = script.compiled(argv[1], files[command.argv[1]]) if launch.forked else None
+    return Given(argv, program, _stdin(command.stdin, setting.scratch), command.environment)
 
 
 def _tell(scratch: Path, limits: Limits) -> None:
@@ -259,7 +280,7 @@ def _tell(scratch: Path, limits: Limits) -> None:
     }
 
 
-def _stdin(text: str, scratch: Path, stack: ExitStack) -> int:
+def _stdin(text: str, scratch: Path) -> int:
     """A file without a name, so that nobody has to feed a pipe."""
     if not text:
         return -1
@@ -267,7 +288,6 @@ def _stdin(text: str, scratch: Path, stack: ExitStack) -> int:
     path.write_text(text, encoding="utf-8")
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     path.unlink()
-    stack.callback(os.close, descriptor)
     return descriptor
 
 

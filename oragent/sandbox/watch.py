@@ -34,31 +34,40 @@ class Abandoned(Exception):
     """Nobody waits for this command any more."""
 
 
-def watch(command: Command, setting: Setting, connection: socket.socket) -> Ended:
+def watch(command: Command, script: str | None, setting: Setting, connection: socket.socket) -> Ended:
     """Run a command, and leave no process of it.
+
+    Args:
+        command: Outline of the command; the rest is read by its own process.
+        script: The Python program among its files that it runs.
+        setting: Setting of the server.
+        connection: Connection to the engine, with the whole command on it.
 
     Raises:
         Abandoned: if the engine has gone; the command is ended then too.
         Unplaced: if it cannot be confined as the server found that it can.
     """
     with ExitStack() as after:
-        with _Child(command, setting, after) as child:
+        with _Child(command, script, setting, connection, after) as child:
             child.wait(connection)
         return child.ended()
 
 
 class _Child:
-    def __init__(self, command: Command, setting: Setting, after: ExitStack) -> None:
+    def __init__(
+        self, command: Command, script: str | None, setting: Setting, connection: socket.socket, after: ExitStack
+    ) -> None:
         self._command, self._setting, self._limits = command, setting, command.limits
         self._meter = Meter(setting.group, setting.processes)
         self._end, self._reason = End.EXITED, ""
         self.begun = time.monotonic()
-        with placed(command, setting, after) as launch:
+        with placed(command, script, setting, after) as launch:
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
+                live(launch, setting, connection, (pipes[0][1], pipes[1][1]), pipes[2][1])
         self._place = launch.place
+        self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
         self._streams = {reader: Capped(command.limits.output_kb << 10) for reader, _ in pipes}
@@ -74,7 +83,7 @@ class _Child:
     def wait(self, connection: socket.socket) -> None:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
-        for descriptor in (*self._streams, self._handle, connection.fileno()):
+        for descriptor in (*self._streams, self._handle):
             if descriptor >= 0:
                 poll.register(descriptor, select.POLLIN)
         told = self.begun
@@ -91,6 +100,8 @@ class _Child:
                     raise Abandoned
                 if descriptor in self._streams and not self._read(descriptor):
                     poll.unregister(descriptor)
+                    if descriptor == self._trouble:  # the command has been read: what comes now is an end
+                        poll.register(connection.fileno(), select.POLLIN)
 
     def _is_over(self, now: float) -> bool:
         """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""

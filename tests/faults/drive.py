@@ -6,6 +6,7 @@ A program of its own, so that it can also be run as another user or with fewer m
 import json
 import os
 import re
+import secrets
 import socket
 import sys
 import tempfile
@@ -51,9 +52,18 @@ class Fault:
         """How often it is evaluated; the last counts."""
         return int(self.header("runs", "1"))
 
+    @property
+    def evaluator(self) -> Path:
+        """The evaluator that scores it."""
+        return HERE / self.header("evaluator", "eval.py")
+
     def program(self, root: Path, port: int) -> str:
-        """The candidate, told what it may try: the project, a server's port, a result block of its own making."""
-        return f"ROOT, PORT, BLOCK = {str(root)!r}, {port}, {FORGED!r}\n{self.path.read_text()}"
+        """The candidate, told what it may try: the project, a server's port, a result block of its own making.
+
+        Each time it bears another mark, so that what is found of one that ran before can be told from itself.
+        """
+        given = f"ROOT, PORT, BLOCK = {str(root)!r}, {port}, {FORGED!r}  # mark: {secrets.token_hex(16)}"
+        return f"{given}\n{self.path.read_text()}"
 
     @property
     def limits(self) -> Limits:
@@ -84,8 +94,8 @@ def state(root: Path) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text() if path.is_file() else "" for path in root.rglob("*")}
 
 
-def listen() -> int:
-    """Open servers that a candidate must not reach: TCP, UDP and a Unix socket without a file."""
+def listen(root: Path) -> int:
+    """Open servers that a candidate must not reach: TCP, UDP, a Unix socket without a file, and one with a file."""
     tcp = socket.create_server(("127.0.0.1", 0))
     port = tcp.getsockname()[1]
     udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -93,7 +103,11 @@ def listen() -> int:
     abstract = socket.socket(socket.AF_UNIX)
     abstract.bind(f"\0oragent-faults-{port}")
     abstract.listen(64)
-    listen.open = tcp, udp, abstract  # type: ignore[attr-defined]
+    named = socket.socket(socket.AF_UNIX)
+    named.bind(str(root / "open" / "server"))
+    (root / "open" / "server").chmod(0o666)
+    named.listen(64)
+    listen.open = tcp, udp, abstract, named  # type: ignore[attr-defined]
     return port
 
 
@@ -104,9 +118,8 @@ def processes(root: Path, port: int) -> list[int]:
 
 def put(run: Runner, root: Path, port: int, fault: Fault) -> Evaluation:
     """Evaluate a candidate, as often as it wants."""
-    source = fault.program(root, port)
     for _ in range(fault.runs):
-        found = run(Job(HERE / "eval.py", source, root, fault.limits))
+        found = run(Job(fault.evaluator, fault.program(root, port), root, fault.limits))
     return found
 
 
@@ -116,7 +129,8 @@ def main() -> None:
         root = Path(name)
         root.chmod(0o777)
         make_root(root)
-        whole, port, begun = state(root), listen(), time.monotonic()
+        port = listen(root)
+        whole, begun = state(root), time.monotonic()
         with Runner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
             ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
             honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))

@@ -25,6 +25,11 @@ PROJECT = HERE.parents[1]
 # env in between: setpriv itself may still start what its user may not.
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
 MODES = ("all", "limits", "user")
+# Kernels as they may be met, made of this one.
+KERNELS = (
+    "without:namespaces", "without:namespaces,landlock>1", "without:namespaces,landlock>5", "without:landlock",
+    "without:cgroups", "without:seccomp",
+)  # fmt: skip
 GOT_THROUGH = "got through"
 Drive = Callable[[str], dict[str, Any]]
 
@@ -45,7 +50,7 @@ def drive(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
 def started(mode: str) -> tuple[list[str], dict[str, str]]:
     """How a mode is started: its command, and its environment."""
     if mode != "user":
-        forbidden = {FORBID: "limits"} if mode == "limits" else {}
+        forbidden = {} if mode == "all" else {FORBID: mode}
         return [sys.executable], {**os.environ, **forbidden}
     if os.geteuid():
         pytest.skip("the suite already runs as an ordinary user")
@@ -87,6 +92,21 @@ def test_the_run_goes_on_and_nothing_is_left(mode: str, driven: Drive) -> None:
     assert found["threads"] == 1
     if "untouched" not in found["not_held"]:
         assert found["changed"] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", KERNELS)
+def test_on_a_kernel_that_lacks_something_every_line_of_doctor_is_true(mode: str, driven: Drive) -> None:
+    found = driven(mode)
+    ended = {fault: found["faults"][fault.path.stem] for fault in FAULTS}
+    through = {fault.holds for fault in FAULTS if GOT_THROUGH in ended[fault]["message"]}
+    assert through <= set(found["not_held"])
+    held = [fault for fault in FAULTS if fault.holds not in found["not_held"]]
+    assert {
+        fault.path.stem: ended[fault]["message"] for fault in held if ended[fault]["status"] not in fault.expected
+    } == {}
+    assert {one["score"] for one in ended.values()} <= {None, found["honest"]}
+    assert found["left"] == []
 
 
 @pytest.mark.parametrize("mode", ["all", "user"])

@@ -11,7 +11,7 @@ import pytest
 from oragent.isolation import Means, kernel, namespaces, probe
 from oragent.isolation.credentials import NOBODY, interpreter_places
 from oragent.isolation.probe import tried
-from oragent.isolation.root import build, leave, pivot
+from oragent.isolation.root import build, cover, leave, pivot, prepare
 
 HAVE = {offer.means for offer in probe() if offer.works}
 pytestmark = pytest.mark.skipif(Means.NAMESPACES not in HAVE, reason="this machine has no namespaces")
@@ -237,3 +237,35 @@ def test_nothing_is_left_on_the_machine(within: Within, folder: Path) -> None:
     before = Path("/proc/self/mountinfo").read_text()
     assert within(lambda: pivot([folder])) == ""
     assert Path("/proc/self/mountinfo").read_text() == before
+
+
+def test_what_is_covered_is_hidden_but_for_what_is_kept(within: Within, folder: Path) -> None:
+    (folder / "given" / "key").write_text("secret")
+
+    def trial() -> None:
+        build([folder])
+        cover(folder / "given", [folder / "given" / "inner", folder / "given" / "inner" / "file"])
+        cover(folder / "other")
+        cover(folder / "mine" / "file")
+        leave()
+        assert os.listdir(folder / "given") == ["inner"]
+        assert (folder / "given" / "inner" / "file").read_text() == "x"
+        assert os.listdir(folder / "other") == []
+        assert (folder / "mine" / "file").read_text() == ""
+        assert refused(lambda: (folder / "other" / "new").write_text("y"))
+        assert refused(lambda: (folder / "given" / "inner" / "file").write_text("y"))
+
+    assert within(trial) == ""
+
+
+def test_a_root_within_the_root_shows_less(within: Within, folder: Path) -> None:
+    def trial() -> None:
+        build([folder])
+        prepare(Path("/.less"), [folder / "given"])
+        leave()
+        assert (folder / "other" / "file").read_text() == "x"
+        os.chroot("/.less")
+        assert os.listdir(folder) == ["given"]
+        assert refused(lambda: Path("/new").write_text("y"))
+
+    assert within(trial) == ""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from oragent.errors import ReplyError
 from oragent.llm import extract_code
+from oragent.programs.blocks import fence, fenced_blocks
 
 PLAIN = "import numpy as np\n\n\ndef heuristics(distances):\n    return 1.0 / np.maximum(distances, 1e-9)\n"
 HELPED = '''"""Weights by rank."""
@@ -291,3 +292,19 @@ def test_a_long_reply_is_read_in_little_time(part: str) -> None:
     begin = time.process_time()
     fail(part * 20_000)
     assert time.process_time() - begin < 3.0
+
+
+@pytest.mark.parametrize("mark", ["````", "``````", "~~~~"])
+def test_a_longer_fence_holds_shorter_ones(mark: str) -> None:
+    program = (
+        'def heuristics(distances):\n    """Such as\n    ```python\n    x\n    ```\n    """\n    return distances\n'
+    )
+    assert extract_code(f"Here it is\n{mark}python\n{program}{mark}\nwhich is short", "heuristics") == program
+
+
+@given(st.text("`a\n ", max_size=30))
+def test_what_is_fenced_comes_back_as_it_was(text: str) -> None:
+    found, outside = fenced_blocks(fence(text, "python"))
+    assert [block.text for block in found] == [textwrap.dedent(text).strip("\n")]
+    assert all(block.closed for block in found)
+    assert outside == ""

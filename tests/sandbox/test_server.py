@@ -51,7 +51,7 @@ def family(folder: Path) -> dict[int, tuple[int, int]]:
 
 
 def generation(folder: Path, above: int) -> int:
-    """Once an evaluation is under way: itself (0), watcher (1), worker (2), zygote (3), warden (4), the first (5)."""
+    """Once an evaluation is under way: itself (0), its worker (1), the zygote (2), the warden (3), the first (4)."""
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         members = family(folder)
@@ -59,7 +59,7 @@ def generation(folder: Path, above: int) -> int:
             line = [process]
             while line[-1] in members and members[line[-1]][0] in members:
                 line.append(members[line[-1]][0])
-            if session == process and len(line) == 6:
+            if session == process and len(line) == 5:
                 return line[above]
         time.sleep(0.02)
     raise AssertionError("no evaluation was begun")
@@ -88,7 +88,7 @@ def meanwhile(sandbox: Runner, job: Job, act: Callable[[], None]) -> Evaluation:
     return found[0]
 
 
-@pytest.mark.parametrize("number", [5, 4, 3, 2, 1], ids=["first", "warden", "zygote", "worker", "watcher"])
+@pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
 def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Runner, number: int) -> None:
     found = meanwhile(sandbox, job(tmp_path, waiting(tmp_path)), lambda: strike(tmp_path, number, signal.SIGKILL))
     assert (found.status, found.score) == (Status.OK, 3.5)

@@ -17,6 +17,7 @@ from oragent.search.run import Run
 __all__ = ["Asked", "ask_and_read", "ask_for_program", "program"]
 
 T = TypeVar("T")
+LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
 
 
 @dataclass(frozen=True)
@@ -57,12 +58,17 @@ async def ask_and_read(
     try:
         return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
-        again = [*messages, Message("assistant", reply.text), Message("user", complain(str(problem)))]
+        again = [*messages, Message("assistant", _quoted(reply.text)), Message("user", complain(str(problem)))]
     reply = await run.ask("repair", again, temperature)
     try:
         return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
         return Asked(None, reply, str(problem))
+
+
+def _quoted(text: str) -> str:
+    half = LONGEST // 2
+    return text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}"
 
 
 async def ask_for_program(

@@ -12,10 +12,11 @@ from oragent.search.strategies.or_agent.constants import Constant, Range
 
 __all__ = ["Action", "Edit", "Probe", "Stop", "Tune", "read_action"]
 
-WORD = re.compile(r"^\W*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.MULTILINE)
-THOUGHT = re.compile(r"^\W*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
+# What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
+WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.MULTILINE)
+THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-CHOICE = re.compile(rf"\bc(\d+)\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
+CHOICE = re.compile(rf"\bc(\d{{1,4}})\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def _items(value: Any) -> list[Any]:
 def _decoded(text: str) -> Any:
     try:
         return json.loads(text, strict=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "verdict",
 ]
 
+MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
 
@@ -94,7 +95,8 @@ def trouble(result: Evaluation) -> str:
 
 def change(before: str, after: str) -> str:
     """What changed between two programs: the lines that went and the lines that came."""
-    lines = difflib.unified_diff(before.strip().split("\n"), after.strip().split("\n"), lineterm="", n=0)
+    old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (before, after))
+    lines = difflib.unified_diff(old, new, lineterm="", n=0)
     body = [line[:200] for line in lines if not line.startswith(("---", "+++", "@@"))]
     return "\n".join(body[:MOST_LINES]) or "(nothing)"
 

@@ -1,0 +1,363 @@
+"""What strangers wrote is read in a child with limits: nothing hangs, grows or ends the process that asks."""
+
+import os
+import resource
+import signal
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oragent.errors import CandidateError, OragentError, ReplyError
+from oragent.programs import caps, examiner, examining, inspection, looking, syntax
+from oragent.programs.examiner import Examiner, Hopeless
+from oragent.programs.inspection import inspect
+from oragent.programs.replies import extract_code, extract_json
+from oragent.programs.syntax import Signature
+
+WANTED = Signature("guess", ("x",), "def guess(x):")
+GOOD = "def guess(x):\n    return x\n"
+HANGING = "def guess(x):\n    return x  # HANG\n"  # in the compiler, deaf to everything, if the child is told so
+CHAIN = "a0 = 1\n" + "".join(f"def f{n}(): return f{n - 1}\n" for n in range(1, 3_500)) + "def guess(x): return f3499\n"
+
+
+def nested(head: str, depth: int, end: str = "pass", tail: str = "") -> str:
+    """A statement within itself, in a function."""
+    lines = [" " * (level + 1) + line for level in range(depth) for line in head.split("\n")]
+    ends = [" " * (level + 1) + tail for level in reversed(range(depth))] if tail else []
+    return "def guess(x):\n" + "\n".join([*lines, " " * (depth + 2) + end, *ends]) + "\n"
+
+
+ODD = {
+    "nested finally": nested("try: pass\nfinally:", 60),
+    "returns through finally": "def guess(x):\n try:\n" + "  if x: return 1\n" * 900 + " finally:\n" + "  x += 1\n" * 900,
+    "loops left through finally": nested("for i in x:\n try:\n  break\n finally:", 1, "pass")
+    + "def f(x):\n" + " while x:\n  try:\n" + "   if x: continue\n" * 500 + "  finally:\n" + "   x()\n" * 3000,
+    "nested f-strings": "def guess(x): return " + "f'{" * 60 + "x" + "}'" * 60,
+    "f-strings in brackets": "def guess(x): return f'''{" + "(" * 90 + "x" + ")" * 90 + "}'''",
+    "parentheses": "def guess(x): return " + "(" * 150 + "x" + ")" * 150,
+    "open parentheses": "(" * 5_000,
+    "brackets of all kinds": "([{" * 3_000,
+    "dotted names": "from " + "a." * 40_000 + "a import a\n" + GOOD,
+    "dotted names with spaces": "import " + "a . " * 20_000 + "a\n" + GOOD,
+    "dotted names over lines": "import " + "a.\\\n" * 15_000 + "a\n" + GOOD,
+    "decimal digits": f"def guess(x): return {'9' * 90_000}",
+    "hexadecimal digits": f"def guess(x): return 0x{'f' * 90_000}",
+    "binary digits": f"def guess(x): return 0b{'1' * 90_000}",
+    "float digits": f"def guess(x): return {'9' * 90_000}.0\n",
+    "comprehensions": "def guess(x): return " + "[" * 50 + "y" + " for y in x]" * 50,
+    "comprehension of many loops": "def guess(x): return [y" + " for y in x" * 8_000 + "]",
+    "lambdas": "def guess(x): return " + "lambda: " * 3_000 + "1",
+    "defaults of lambdas": "def guess(x): return " + "lambda y=" * 90 + "1" + ": 1" * 90,
+    "decorators": "@a\n" * 20_000 + GOOD,
+    "not": "def guess(x): return " + "not " * 20_000 + "x",
+    "minus": "def guess(x): return " + "-" * 90_000 + "x",
+    "sums": "def guess(x): return " + "+".join(["x"] * 40_000),
+    "comparisons": "def guess(x): return " + "<".join(["x"] * 40_000),
+    "calls of calls": "def guess(x): return x" + "()" * 40_000,
+    "unknown keyword calls": "f(" * 90 + "a=1 b" + ")" * 90,
+    "elif": "def guess(x):\n if x: pass\n" + " elif x: pass\n" * 5_000,
+    "with": nested("with x:", 90, "return 1"),
+    "with of many": "def guess(x):\n with " + ", ".join(["x as y"] * 10_000) + ": return 1",
+    "walrus": "def guess(x): return " + "(y := " * 90 + "x" + ")" * 90,
+    "match of many": "def guess(x):\n match x:\n" + "  case [a, *b] | {1: a, **b} | C(a, b=b): pass\n" * 1_500,
+    "match of one": "def guess(x):\n match x:\n  case " + "|".join(["[y]"] * 20_000) + ": pass",
+    "nested patterns": "def guess(x):\n match x:\n  case " + "[" * 90 + "y" + "]" * 90 + ": pass",
+    "global": "def guess(x):\n" + " global y\n" * 10_000,
+    "repeated text": "def guess(x): return 'a' * 10 ** 9",
+    "powers": "def guess(x): return 9 ** 9 ** 9 ** 9",
+    "folded shifts": "def guess(x): return 1 << (1 << (1 << 40))",
+    "texts in a row": "def guess(x): return " + "'a' " * 20_000,
+    "type comments": "def guess(x):  # type: (" + "(" * 5_000 + ") -> int\n    return x\n",
+    "encoding cookie": "# -*- coding: utf-7 -*-\n" + GOOD,
+    "encoding that there is not": "# coding: no-such-thing\n" + GOOD,
+    "null": GOOD + "\0",
+    "surrogate": GOOD + "y = '\ud800'\n",
+    "surrogate as a name": "def guess(\udcff): pass\n",
+    "bidirectional marks": "def guess(x): return '\u202e' + x  # \u2066\n",
+    "null width": "def guess(x):\u200b return x",
+    "look-alikes": "def gue\u017f\u017f(x): return \uff58\n",
+    "form feeds": "def guess(x):\n\f    return x\n",
+    "line separators": "def guess(x):\u2028    return x\n",
+    "carriage returns": "def guess(x):\r    return x\r",
+    "tabs and spaces": "def guess(x):\n        y = 1\n\treturn y\n",
+    "indents": "if 1:\n" + "".join(" " * level + "if 1:\n" for level in range(1, 150)) + " " * 160 + "pass\n",
+    "blank lines": "\n" * 90_000,
+    "backslashes": "\\\n" * 40_000 + GOOD,
+    "semicolons": ";".join(["x=1"] * 20_000),
+    "definitions that use each other": CHAIN,
+}  # fmt: skip
+
+
+HANGS = """
+def hanging(known):
+    def work(**fields):
+        if any('HANG' in str(value) for value in fields.values()):
+            sum(range(10 ** 15))
+        return known(**fields)
+    return work
+e.REQUESTS.update({kind: hanging(known) for kind, known in e.REQUESTS.items()})
+"""
+
+
+def told(code: str) -> str:
+    """What a child begins with that is changed first."""
+    change = f"import oragent.programs.examining as e; exec({code!r}); main()"
+    return examiner.BEGIN.replace("main()", change)
+
+
+@pytest.fixture
+def own() -> "Examiner":
+    """An examiner of the test's own."""
+    made = Examiner()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def hangs(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> Examiner:
+    """An examiner whose child hangs where a text says so, asked by all."""
+    monkeypatch.setattr(examiner, "BEGIN", told(HANGS))
+    monkeypatch.setattr(examiner, "ask", own.ask)
+    inspect.cache_clear()
+    return own
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_an_odd_text_is_looked_at_or_refused_in_one_line(text: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    found = inspect(text, WANTED)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert "\n" not in found.problem
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0  # of ours, whatever the child's
+    assert (after.ru_maxrss - before.ru_maxrss) >> 10 < 200
+    if not found.problem:
+        inspection.tree(text)  # then it does no harm here
+    assert inspect(GOOD, WANTED).problem == ""
+
+
+@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
+def test_a_reply_that_holds_it_is_read_or_refused_in_one_line(text: str) -> None:
+    for reply in (f"```python\n{text}\n```", text):
+        said = ""
+        try:
+            assert "gue" in extract_code(reply, "guess", GOOD)
+        except ReplyError as problem:
+            said = str(problem)
+        assert "\n" not in said
+
+
+def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: Examiner) -> None:
+    hangs.ask("vet", source=GOOD)
+    first = hangs._process
+    found = inspect(HANGING, WANTED)
+    assert found.problem == "the text takes more than 2 s to be read and compiled; write a simpler program"
+    assert found.canonical == HANGING
+    assert first.returncode == -signal.SIGPROF
+    assert hangs._process is None
+    inspect.cache_clear()
+    assert inspect(HANGING, WANTED) == found
+    assert hangs._process is None  # nobody was asked again
+    with pytest.raises(CandidateError, match="takes more than 2 s"):
+        inspection.tree(HANGING)
+    with pytest.raises(ReplyError, match="takes more than 2 s"):
+        extract_code(HANGING, "guess")
+    with pytest.raises(ReplyError, match="takes more than 2 s"):
+        extract_json(HANGING)
+    assert inspection.layout(HANGING) == HANGING
+    assert inspect(GOOD + "\n", WANTED).problem == ""
+
+
+def test_what_takes_too_much_memory_is_said_to(own: Examiner) -> None:
+    fields = {"tokens": ["a"], "known": [["a"]], "threshold": 0.5}
+    assert own.ask("nearest", **fields) == {"place": 0}
+    huge = "[" + "[]," * 12_000_000 + "]"  # forty bytes a list
+    with pytest.raises(Hopeless, match=r"takes more than|ends with the text"):
+        own.ask("json", text=huge)
+    assert own.ask("nearest", **fields) == {"place": 0}
+
+
+def test_a_child_that_dies_of_something_else_is_replaced_and_nobody_is_blamed(own: Examiner) -> None:
+    own.ask("vet", source=GOOD)
+    assert own._process
+    first = own._process.pid
+    os.kill(first, signal.SIGKILL)
+    assert own.ask("vet", source=GOOD) == {"problem": "", "length": syntax.length(GOOD)}
+    assert own._process.pid != first
+
+
+def test_a_text_under_which_every_child_dies_is_to_blame(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def deadly(process, body):
+        process.kill()
+        process.wait()
+        raise examiner._Gone(-signal.SIGSEGV)
+
+    monkeypatch.setattr(examiner, "_write", deadly)
+    with pytest.raises(Hopeless, match="Python's own parser or compiler ends with the text \\(SIGSEGV\\)"):
+        own.ask("vet", source=GOOD)
+    monkeypatch.undo()
+    with pytest.raises(Hopeless, match="SIGSEGV"):  # it is remembered
+        own.ask("vet", source=GOOD)
+    assert own.ask("vet", source=GOOD + "\n")["problem"] == ""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"x",
+        examining.HEAD.pack(1 << 40),
+        examining.HEAD.pack(3) + b"abc",
+        examining.HEAD.pack(2) + b"[]",
+        examining.HEAD.pack(6) + b"\xff\xfe\xff\xfe\xff\xfe",
+        examining.HEAD.pack(60_000) + b"[" * 60_000,
+    ],
+)
+def test_an_answer_that_is_none_is_the_end_of_that_child(own: Examiner, said: bytes, monkeypatch) -> None:
+    own.ask("vet", source=GOOD)
+    monkeypatch.setattr(examiner, "PATIENCE_S", 0.2)
+    reading, writing = os.pipe()
+    os.write(writing, said)
+    os.close(writing)
+    real = own._process.stdout
+    own._process.stdout = os.fdopen(reading, "rb", buffering=0)
+    real.close()
+    monkeypatch.setattr(examiner, "STARTS", 1)
+    with pytest.raises(Hopeless, match="ends with the text"):
+        own.ask("vet", source=GOOD)
+    assert own._process is None
+
+
+@pytest.mark.parametrize("answer", [{}, {"problem": 3}, {"problem": ""}, {"problem": "", "canonical": 1, "length": 2}])
+def test_an_answer_of_another_form_is_not_believed(answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: answer)
+    with pytest.raises(OragentError, match="without"):
+        inspect(f"{GOOD}# {answer}\n", WANTED)
+
+
+def test_an_interrupt_ends_the_request_and_not_the_next_one(hangs: Examiner) -> None:
+    hangs.ask("vet", source=GOOD)
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        hangs.ask("vet", source=HANGING)
+    assert hangs._process is None
+    assert hangs.ask("vet", source=GOOD) == {"problem": "", "length": syntax.length(GOOD)}
+
+
+def test_it_takes_requests_from_several_threads(own: Examiner) -> None:
+    wanted = {number: syntax.length(f"x = {'-' * number}1") for number in range(20)}
+    found: dict[int, int] = {}
+
+    def work(number: int) -> None:
+        found[number] = own.ask("vet", source=f"x = {'-' * number}1")["length"]
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == wanted
+
+
+def test_a_fork_of_ours_asks_a_child_of_its_own(own: Examiner) -> None:
+    own.ask("vet", source=GOOD)
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.write(writing, str(own.ask("vet", source=GOOD)["length"]).encode())
+        own.close()
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert int(os.read(reading, 100)) == own.ask("vet", source=GOOD)["length"]
+
+
+def test_a_child_that_cannot_start_is_our_trouble_and_said_to_be(own: Examiner, monkeypatch) -> None:
+    monkeypatch.setattr(examiner, "BEGIN", "raise SystemExit('no library')")
+    with pytest.raises(OragentError, match="cannot be started: no library"):
+        own.ask("vet", source=GOOD)
+
+
+def test_the_child_may_neither_write_nor_open_what_is_ours(own: Examiner, tmp_path, monkeypatch) -> None:
+    """What a text could do that has won the child: here it is told to try."""
+    (tmp_path / "secret").write_text("s")
+    tmp_path.chmod(0o755)
+    tries = f"""
+import os, socket
+def tried(action):
+    try: action()
+    except BaseException as problem: return type(problem).__name__
+    return 'done'
+def report(source):
+    return {{"problem": str([
+        tried(lambda: open({str(tmp_path / "secret")!r}).read()), tried(lambda: open({str(tmp_path / "new")!r}, 'w')),
+        tried(lambda: socket.socket()), tried(lambda: os.fork()), tried(lambda: os.kill({os.getpid()}, 0)),
+        [name for name in os.environ if 'KEY' in name]]), "length": 0}}
+"""
+    monkeypatch.setattr(examiner, "BEGIN", told(f"{tries}\ne.REQUESTS['vet'] = report"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    said = own.ask("vet", source="")["problem"]
+    opened, made, connected, forked, killed, keys = eval(said)
+    assert made != "done"
+    assert forked != "done"
+    assert keys == []
+    if "limits" not in os.environ.get("ORAGENT_ISOLATION", ""):
+        assert {opened, connected, killed}.isdisjoint({"done"})
+
+
+STATEMENTS = st.sampled_from(
+    [
+        "import numpy as np", "from math import sqrt", "from numpy import nothing", "N = 3", "def help(a): return a + N",
+        "def guess(x):\n    '''Guess.'''\n    # all\n    y = [z for z in x if z]\n    return sum(y)",
+        "def guess(x, k=2):\n    total = 0.0\n    for i, v in enumerate(x):\n        total += v * i\n    return total",
+        "def guess(x: list) -> float:\n    def inner(q): return q * N\n    return inner(x)",
+        "def guess(y): return y", "class A:\n    b = 1", "x = lambda: eval('1')", "return 3", "def f(:", "é = 'ü'",
+        "def guess(x):\n    try:\n        return max(x, key=lambda v: -v)\n    finally:\n        N",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(st.lists(STATEMENTS, max_size=5).map("\n".join))
+def test_the_child_sees_what_would_be_seen_here(source: str) -> None:
+    here = looking.look(source, WANTED)
+    inspect.cache_clear()
+    assert inspect(source, WANTED) == here
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_looked_at_alike_there_and_here(source: str) -> None:
+    assert inspect(source, WANTED) == looking.look(source, WANTED)
+
+
+def test_only_what_the_child_has_passed_is_parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def guess(x):\n    return x - 4711\n"
+    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: {"problem": "no"})
+    with pytest.raises(CandidateError, match="no"):
+        inspection.tree(source)
+    with pytest.raises(CandidateError, match="no"):
+        inspection.length(source)
+    inspection.vouch(source)
+    assert inspection.tree(source).body
+    assert inspect(source, WANTED).problem == ""
+
+
+def test_a_program_of_as_many_bytes_lines_and_levels_as_may_be_is_taken() -> None:
+    table = "T = [\n" + "1,\n" * (caps.MAX_LINES - 5) + "]\n" + GOOD
+    assert inspect(table, WANTED).problem == ""
+    assert "lines" in inspect("\n" * 10 + table, WANTED).problem
+    long = GOOD + "#" * (caps.MAX_BYTES - len(GOOD))
+    assert inspect(long, WANTED).problem == ""
+    assert "bytes" in inspect(long + "#", WANTED).problem
+    deep = nested("try: pass\nfinally:", 12)
+    assert inspect(deep, WANTED).problem == ""
+    assert inspect("N = 0x" + "f" * 3_000 + "\n" + GOOD, WANTED).problem == ""
+    assert "digits" in inspect("N = 0x" + "f" * 3_001 + "\n" + GOOD, WANTED).problem
+    assert inspect("T = '0x" + "f" * 9_000 + "'\n" + GOOD, WANTED).problem == ""
+
+
+def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    prose = "word " * (caps.MAX_REPLY // 5 - 20)
+    assert extract_code(f"{prose}\n```python\n{GOOD}```", "guess") == GOOD
+    for read in (lambda text: extract_code(text, "guess"), extract_json):
+        with pytest.raises(ReplyError, match="at most 400,000 are read"):
+            read(prose * 2)

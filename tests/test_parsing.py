@@ -1,0 +1,109 @@
+"""Where a text is parsed is a table: what strangers wrote is read in the child of ``programs.examiner``, or by name here."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "oragent"
+PARSERS = {
+    "ast.parse", "ast.literal_eval", "ast.unparse", "compile", "eval", "exec", "json.loads", "json.load",
+    "literal_eval", "unparse", "tokenize.tokenize", "symtable.symtable", "pickle.loads", "pickle.load", "yaml.load",
+    "yaml.safe_load",
+}  # fmt: skip
+METHODS = {"raw_decode", "generate_tokens"}
+CHILD = "in the child with limits"
+PASSED = "of trees and programs that the child has passed, and of our own making"
+SANDBOX = "in the sandbox"
+OURS = "what this process, or a child of ours that reads no text of strangers, wrote"
+USER = "a file or a function of the user's own"
+BOUNDED = "JSON, whose reader takes time by the length of the text, which is bounded; nesting ends in an error"
+
+# How often each file calls a parser, and why it may.
+SITES = {
+    "programs/syntax.py": ({"ast.parse": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
+    "programs/looking.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
+    "programs/assembly.py": ({"ast.parse": 1}, CHILD),
+    "programs/pulling.py": ({"raw_decode": 1}, CHILD),
+    "programs/examining.py": ({"json.loads": 1}, OURS),
+    "programs/examiner.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
+    "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
+    "programs/inspection.py": ({"ast.parse": 1}, "a problem's expression, passed by the child before"),
+    "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
+    "protocol.py": ({"json.loads": 1}, BOUNDED),
+    "search/genetics/variation.py": ({"ast.parse": 3, "ast.unparse": 3}, PASSED),
+    "search/genetics/draft.py": ({"ast.parse": 1, "ast.unparse": 1}, PASSED),
+    "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),
+    "search/genetics/mutations.py": ({"ast.unparse": 1}, PASSED),
+    "search/genetics/expressions.py": ({"ast.unparse": 1}, PASSED),
+    "search/strategies/or_agent/constants.py": ({"ast.unparse": 1}, PASSED),
+    "search/strategies/scripted_programs.py": ({"generate_tokens": 1}, "prompts of ours, for a model that is a script"),
+    "search/strategies/or_agent/ideas.py": ({"json.loads": 1}, BOUNDED),
+    "search/strategies/or_agent/notes.py": ({"json.loads": 1}, OURS),
+    "llm/fenced.py": ({"raw_decode": 2}, BOUNDED),
+    "llm/wire.py": ({"json.loads": 2}, BOUNDED),
+    "llm/endpoint.py": ({"json.loads": 1}, BOUNDED),
+    "llm/prices.py": ({"yaml.safe_load": 1}, USER),
+    "api/functions.py": ({"ast.parse": 1, "ast.literal_eval": 1}, USER),
+    "bench/manifest.py": ({"yaml.safe_load": 1}, OURS),
+    "compare/runner.py": ({"yaml.safe_load": 1}, OURS),
+    "evaluation/problem.py": ({"yaml.safe_load": 1}, USER),
+    "report/about.py": ({"yaml.safe_load": 1}, OURS),
+    "search/folder.py": ({"yaml.safe_load": 1}, OURS),
+    "search/store.py": ({"json.loads": 4}, OURS),
+    "settings.py": ({"yaml.safe_load": 2}, USER),
+    "ledger/replies.py": ({"json.loads": 1}, OURS),
+    "ledger/study.py": ({"json.loads": 5}, OURS),
+    "sandbox/wire.py": ({"json.loads": 1}, OURS),
+    "sandbox/script.py": ({"exec": 1, "compile": 2}, SANDBOX),
+    "sandbox/server.py": ({"ast.parse": 1}, SANDBOX),
+    "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
+    "harness/inside.py": ({"exec": 1, "compile": 1}, SANDBOX),
+    "harness/references.py": ({"yaml.load": 1}, SANDBOX),
+    "domains/driving/baseline.py": ({"json.loads": 1}, SANDBOX),
+    "converse/problems/json_objects.py": ({"raw_decode": 1}, BOUNDED),
+    "converse/utility_files.py": ({"json.loads": 1}, USER),
+    "converse/whatif/questions.py": ({"json.loads": 1}, USER),
+    "milp/as_json.py": ({"json.loads": 1}, BOUNDED),
+    "milp/as_text.py": ({"json.loads": 1}, BOUNDED),
+    "workspace/reading.py": ({"json.loads": 1}, USER),
+    "training/curve.py": ({"json.loads": 1}, OURS),
+    "training/export.py": ({"yaml.safe_load": 1}, OURS),
+}  # fmt: skip
+
+
+def called(node: ast.Call) -> str:
+    """The name of what is called, where it is a parser; else nothing."""
+    name = ast.unparse(node.func)
+    last = name.rpartition(".")[2]
+    return name if name in PARSERS else last if last in METHODS else ""
+
+
+def sites(path: Path) -> Counter[str]:
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return Counter(name for node in nodes if isinstance(node, ast.Call) and (name := called(node)))
+
+
+FOUND = {str(path.relative_to(ROOT)): sites(path) for path in sorted(ROOT.rglob("*.py"))}
+
+
+@pytest.mark.parametrize("file", sorted({*SITES, *(name for name, found in FOUND.items() if found)}))
+def test_a_file_parses_only_what_the_table_says(file: str) -> None:
+    assert dict(FOUND.get(file, {})) == SITES.get(file, ({}, ""))[0]
+
+
+CHILDS = {"pulling", "looking", "assembly", "edits", "normalise", "scopes", "examining"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_what_reads_in_the_child_is_imported_by_nothing_else(path: Path) -> None:
+    if path.parent.name == "programs":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("oragent.programs"):
+            names = {node.module.rpartition(".")[2], *(alias.name for alias in node.names)}
+            assert not names & CHILDS
+            if node.module.endswith("programs.syntax"):
+                assert {alias.name for alias in node.names} <= {"Signature", "canonical"}
+            assert not (node.module == "oragent.programs" and "syntax" in names)

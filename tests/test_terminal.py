@@ -1,0 +1,124 @@
+"""No character of a stranger's drives the terminal, whichever command prints it and however."""
+
+import ast
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Group
+from rich.markup import escape
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from oragent.cli import app as cli
+from oragent.plain import UNSEEN, plain
+from oragent.terminal import Terminal
+
+ROOT = Path(__file__).parent.parent / "oragent"
+NASTY = "\x1b]0;title\x07\x1b[2J\x9b31m\u202eabc\u200b\x00\ud800\x08\x7f"
+
+
+def printed(*what: object, **options: object) -> str:
+    out = io.StringIO()
+    console = Terminal(file=out, width=60, color_system=None, force_terminal=False)
+    console.print(*what, **options)
+    return out.getvalue()
+
+
+def table(text: str) -> Table:
+    made = Table(text, caption=escape(text), title=Text(text))
+    made.add_row(Text(text))
+    made.add_row(escape(text))
+    return made
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        str,
+        escape,
+        Text,
+        lambda text: Text.assemble((text, "bold"), text),
+        lambda text: Syntax(text, "python", word_wrap=True),
+        lambda text: Padding(escape(text), (0, 0, 0, 5)),
+        lambda text: Panel(Text(text), title=escape(text)),
+        lambda text: Group(Text(text), table(text)),
+        table,
+    ],
+)
+def test_nothing_that_is_printed_drives_the_terminal(make) -> None:
+    said = printed(make(NASTY.replace("[", "(")))
+    assert not UNSEEN.search(said)
+    assert "\\u001b" in said
+
+
+@given(st.text())
+def test_whatever_the_text(text: str) -> None:
+    assert not UNSEEN.search(printed(Text(text)))
+    assert not UNSEEN.search(printed(escape(text), highlight=False, soft_wrap=True))
+
+
+def test_styles_of_our_own_are_still_there() -> None:
+    out = io.StringIO()
+    Terminal(file=out, force_terminal=True, color_system="standard", width=60).print(
+        "[bold]best[/] \x1b c", highlight=False
+    )
+    assert out.getvalue() == "\x1b[1mbest\x1b[0m \\u001b c\n"
+
+
+def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "problems" / "other").mkdir(parents=True)
+    monkeypatch.setattr("sys.argv", ["oragent", "solve", "\x1b[31mtoy.json"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    said = capsys.readouterr()
+    assert not UNSEEN.search(said.out + said.err)
+    assert "toy" in said.err
+
+
+# Who writes to a terminal but through ours, and why that may be.
+OTHERS = {
+    "terminal.py": "it is ours",
+    "harness/main.py": "prints figures and the guest's log, both plain",
+    "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
+    "harness/guest.py": "flushes",
+    "harness/inside.py": "a guest's own, which ends in a log",
+    "milp/reader.py": "a child's own, which its parent reads",
+    "cli/display.py": "a progress bar, and lines made plain",
+    "bench/board.py": "a progress bar, and lines made plain",
+    "training/trainer.py": "a progress bar of ours",
+    "training/labels.py": "a progress bar of ours",
+    "sandbox/script.py": "a command's own, which ends in a log",
+    "programs/examining.py": "a child's own, which its parent reads",
+}
+WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_only_ours_writes_to_a_terminal(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    streams = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)} & {"sys.stdout", "sys.stderr"}
+    if (calls & WRITING) | streams:
+        assert str(path.relative_to(ROOT)) in OTHERS
+
+
+def test_a_progress_bar_shows_origins_plain() -> None:
+    for file in ("cli/display.py", "bench/board.py"):
+        for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("_bar.write", "_bar.set_postfix_str")):
+                parts = [ast.unparse(part.value) for part in ast.walk(node) if isinstance(part, ast.FormattedValue)]
+                foreign = [part for part in parts if "origin" in part or "remark" in part or "text" in part]
+                shown = ast.unparse(node)
+                assert not foreign or "plain(" in shown or "one_line(" in shown
+
+
+def test_plain_keeps_what_can_be_seen() -> None:
+    text = "tab\tline\nümläut 漢字 🙂 \u00a0"
+    assert plain(text) == text
