@@ -33,8 +33,8 @@ class Sandbox:
       lasting folder also the folder of the script that is kept warm. Of the folder that holds its lasting one it sees
       that one alone.
     - With Landlock: it writes only in its own folders, unless it is trusted and namespaces see to that; one with a
-      lasting folder reads, beside these, only Python, the system's programs and libraries, and ``root_dir``. Where
-      there are no namespaces, one without may read every file that its user may.
+      lasting folder reads, beside these, only Python, the system's programs and libraries, and ``root_dir``, and so
+      does one without, unless it is trusted, where namespaces do not see to that.
     - With seccomp: unless it is trusted, it neither makes namespaces nor mounts, traces, or reaches into the kernel;
       without a lasting folder it makes no socket.
     - Where root may become nobody, a lasting folder belongs to nobody in particular while a command runs in it.

@@ -52,6 +52,7 @@ class Setting:
         kernels: Where numba keeps what it compiled; it uses nothing from a folder that it cannot write.
         others: Tasks of our user when the server began.
         outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
+        shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
         processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
             none.
     """
@@ -65,6 +66,7 @@ class Setting:
     others: int
     outside: int = -1
     processes: int = -1
+    shown: tuple[Path, ...] = ()
 
     @property
     def needed(self) -> tuple[Path, ...]:
@@ -118,7 +120,7 @@ def settle(setting: Setting, script: Path | None) -> Setting:
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     if Means.NAMESPACES not in setting.means:
-        return replace(setting, processes=processes)
+        return replace(setting, processes=processes, shown=_ruled(setting, script))
     outside = namespaces.here()
     kernel.unshare(kernel.CLONE_NEWNS)
     shown = _shown(setting, script)
@@ -144,6 +146,15 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     if Path("/") in paths:  # a project in the root of all files
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
+
+
+def _ruled(setting: Setting, script: Path | None) -> tuple[Path, ...]:
+    """The same where rules have to see to it: they allow a folder with all in it, so a project is given in parts."""
+    shown = [path for path in _shown(setting, script) if path != setting.root_dir]
+    if setting.root_dir and setting.root_dir != Path("/"):
+        secrets = _secrets(setting.root_dir)
+        shown += [path for path in setting.root_dir.iterdir() if path not in secrets]
+    return (*shown, *map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
 
 
 def _search_paths() -> set[Path]:
@@ -301,6 +312,8 @@ def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack
         if landlock.abi() < landlock.WITHOUT_FILES:
             return -1
         read = None
+    elif not command.trusted and Means.NAMESPACES not in setting.means:
+        read = setting.shown
     rules = landlock.ruleset(read, [*own, *_devices()], network=False)
     stack.callback(os.close, rules)
     return rules
