@@ -15,6 +15,7 @@ from oragent.harness.audits import audit, spot_check
 from oragent.harness.claims import Calls
 from oragent.harness.guest import Guest
 from oragent.isolation import kernel
+from oragent.isolation.environment import restart_without_secrets
 from oragent.isolation.guest import prepare
 from oragent.plain import plain
 from oragent.protocol import Failure, Result, Status, format_failure, format_result
@@ -44,6 +45,7 @@ def run(
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
+    restart_without_secrets()
     arguments = parse_arguments(sizes, flags=flags, choices=choices)
     kernel.hide_memory()
     prepare()
