@@ -1,7 +1,7 @@
 """What a problem's ``eval.py`` imports: its arguments, the candidate in a guarded process, the result block.
 
-Import it before numpy: it pins numerical libraries to one thread, as one evaluation uses one core. An ``eval.py`` by hand
-starts again at this import, without what its environment holds of yours.
+Import it before numpy: it pins numerical libraries to one thread, as one evaluation uses one core. An ``eval.py`` by
+hand starts again at this import, without what its environment holds of yours.
 """
 
 from oragent.harness import beginning  # noqa: F401  isort: split

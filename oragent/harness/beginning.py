@@ -1,7 +1,7 @@
 """Before anything else: start again without keys, and pin numerical libraries to one thread.
 
-The libraries read their variables once, when they are imported; a key that the environment held at the start lies in the
-memory of the process, and of all that it forks, until it starts again.
+The libraries read their variables once, when they are imported; a key that the environment held at the start lies in
+the memory of the process, and of all that it forks, until it starts again.
 """
 
 import os

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import secrets
 import sys
 import tempfile
 from collections.abc import Callable
@@ -153,7 +152,7 @@ def _seccomp() -> tuple[bool, str]:
 
 def _cgroups() -> tuple[bool, str]:
     try:
-        group = Group.make(f"oragent-probe-{secrets.token_hex(8)}", 64, 16)
+        group = Group.make(f"oragent-probe-{os.urandom(8).hex()}", 64, 16)
     except OSError as problem:
         return False, f"no group can be made here: {problem}; memory and processes are bounded one by one"
     group.remove()

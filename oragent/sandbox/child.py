@@ -11,9 +11,8 @@ from oragent.isolation.guest import surrender
 from oragent.isolation.means import Means
 from oragent.sandbox import script
 from oragent.sandbox.limits import restrict
-from oragent.sandbox.messages import Command
 from oragent.sandbox.staging import Launch, Setting, furnish
-from oragent.sandbox.wire import receive
+from oragent.sandbox.wire import receive_alone
 
 __all__ = ["live"]
 
@@ -34,7 +33,7 @@ def live(
     """
     try:
         setting.group.join()
-        given = furnish(Command.from_plain(receive(connection)[0]), launch, setting)
+        given = furnish(receive_alone(connection), launch, setting)
         _wire_up(launch, given.stdin, streams, trouble)
         trouble = TROUBLE
         _confine(launch, setting)

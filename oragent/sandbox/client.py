@@ -3,7 +3,6 @@
 import contextlib
 import os
 import queue
-import secrets
 import shutil
 import signal
 import socket
@@ -180,7 +179,7 @@ class Client:
         self._ready = False
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-"))
         self._scratch.chmod(0o711)  # a command that is nobody in particular goes through
-        self._group = f"oragent-{secrets.token_hex(8)}"
+        self._group = f"oragent-{os.urandom(8).hex()}"
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair()
         command = [

@@ -20,6 +20,7 @@ DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
 BROUGHT = 1000  # files that are brought back
 CHUNK = 1 << 20
+ANEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 WITHIN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -47,16 +48,27 @@ def write(folder: int, files: Mapping[str, str], folder_mode: int) -> None:
     """
     for name, text in files.items():
         *above, last = name.split("/")
-        inner = _within(folder, above, folder_mode)
+        inner = _within(folder, above, folder_mode) if above else folder
         try:
-            with suppress(FileNotFoundError):
-                os.unlink(last, dir_fd=inner)
-            made = os.open(last, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o755, dir_fd=inner)
-            with open(made, "wb") as file:
-                os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
-                file.write(text.encode())
+            _put(inner, last, text.encode())
         finally:
-            os.close(inner)
+            if above:
+                os.close(inner)
+
+
+def _put(folder: int, name: str, content: bytes) -> None:
+    """Write one file, by few and simple steps: a process that has just been forked pays for every page it touches."""
+    try:
+        made = os.open(name, ANEW, 0o755, dir_fd=folder)
+    except FileExistsError:
+        os.unlink(name, dir_fd=folder)
+        made = os.open(name, ANEW, 0o755, dir_fd=folder)
+    try:
+        os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
+        while content:
+            content = content[os.write(made, content) :]
+    finally:
+        os.close(made)
 
 
 def _within(folder: int, names: Sequence[str], mode: int) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
+from typing import Any
 
 from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
@@ -226,6 +227,7 @@ def _make(command: Command, script: str | None, setting: Setting, stack: ExitSta
         needed = (*needed, folder.parent)
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
     place = (after if command.bring else stack).enter_context(folders.opened(folder))
+    _tell(scratch, limits)
     return Launch(
         folder=folder,
         forked=forked,
@@ -257,28 +259,28 @@ class Given:
     environment: Mapping[str, str]
 
 
-def furnish(command: Command, launch: Launch, setting: Setting) -> Given:
+def furnish(given: Mapping[str, Any], launch: Launch, setting: Setting) -> Given:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of this process.
 
     Args:
-        command: The whole command.
+        given: The whole command, as ``Command.to_plain`` has it; it was a command before it travelled.
         launch: Its place.
         setting: Setting of the server.
 
     Raises:
         OSError, ValueError: as ``folders.write`` does.
     """
-    folders.write(launch.place, command.files, folder_mode=0o755 if launch.lasts else 0o777)
+    files, argv = given["files"], given["argv"]
+    folders.write(launch.place, files, folder_mode=0o755 if launch.lasts else 0o777)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
             folders.hand_over(launch.place, NOBODY, NOBODY)
-    folder, files = launch.folder, command.files
-    argv = [str(folder / word) if word in files else word.replace(FOLDER, str(folder)) for word in command.argv]
-    _tell(setting.scratch, launch.limits)
-    program = script.compiled(argv[1], files[command.argv[1]]) if launch.forked else None
-    return Given(argv, program, _stdin(command.stdin, setting.scratch), command.environment)
+    where = str(launch.folder)
+    words = [f"{where}{os.sep}{word}" if word in files else word.replace(FOLDER, where) for word in argv]
+    program = script.compiled(words[1], files[argv[1]]) if launch.forked else None
+    return Given(words, program, _stdin(given["stdin"], setting.scratch), given["environment"])
 
 
 def _tell(scratch: Path, limits: Limits) -> None:

@@ -5,7 +5,7 @@ import socket
 import struct
 from typing import Any
 
-__all__ = ["Closed", "receive", "receive_raw", "send", "send_raw"]
+__all__ = ["Closed", "receive", "receive_alone", "receive_raw", "send", "send_raw"]
 
 HEAD = struct.Struct("<Q")
 
@@ -54,6 +54,17 @@ def receive_raw(connection: socket.socket, length: int) -> bytes:
     except (ConnectionResetError, BrokenPipeError) as problem:
         raise Closed(str(problem)) from None
     return bytes(body)
+
+
+def receive_alone(connection: socket.socket) -> dict[str, Any]:
+    """Wait for a message without files, with as little ado as can be: a new process pays for every page it touches.
+
+    Raises:
+        Closed: if none comes any more.
+    """
+    (length,) = HEAD.unpack(receive_raw(connection, HEAD.size))
+    found: dict[str, Any] = json.loads(receive_raw(connection, length))
+    return found
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
