@@ -15,6 +15,7 @@ from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.launch import Outcome, launch, settle
+from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
@@ -123,6 +124,7 @@ def _request(wanted: Wanted) -> Request:
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
     name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
     options = _with(chosen(wanted.preset, **wanted.options), wanted, edits)
+    known(options.method, METHODS, "method")
     model = {"name": wanted.model} if wanted.model else {}
     return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, model,
                    wanted.tolerance or "strict")  # fmt: skip
