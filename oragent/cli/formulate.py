@@ -64,3 +64,52 @@ def formulate(
 def _names(text: str, kind: type) -> object:
     names = [name.strip() for name in text.split(",") if name.strip()]
     return kind(names) if names else None
+
+
+@bench.callback()
+def systems() -> None:
+    """Measure systems on sets of problems whose answers are known."""
+
+
+@bench.command(name="formulate")
+def bench_formulate(
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="families, nl4opt=FILE, complexor=FILE, optibench=FILE, FILE.csv; several times."),
+    ] = None,
+    methods: Annotated[str, typer.Option(help="Names with commas between.")] = "ormind",
+    model: Annotated[list[str] | None, typer.Option(help="Model name, or oracle, planted, scripted.")] = None,
+    models: Annotated[str, typer.Option(help="Several model names, with commas between.")] = "",
+    temperatures: Annotated[str, typer.Option(help="Such as 0,0.5,1.")] = "0",
+    ablations: Annotated[bool, typer.Option("--ablations", help="The published ablations of ormind too.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
+    tolerance: Annotated[str | None, typer.Option(help="strict, ormind or orspace.")] = None,
+    accept_infeasible: Annotated[
+        bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
+    labels_readable: Annotated[
+        bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Problems at once.")] = 2,
+    outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
+        "outputs/formulate-bench"
+    ),
+) -> None:
+    """Success rates of methods and models; go on with a benchmark by --outputs alone."""
+    command = import_module("oragent.formulate.bench_command")
+    try:
+        degrees = [float(one) for one in temperatures.split(",") if one.strip()]
+    except ValueError:
+        raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
+    settings = {
+        "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
+        "labels_readable": labels_readable,
+    }  # fmt: skip
+    asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
+    names = [one.strip() for one in methods.split(",") if one.strip()]
+    request = command.BenchRequest(
+        outputs, sets or [], names, asked, degrees or [0.0], ablations, seeds, settings, workers
+    )  # fmt: skip
+    raise typer.Exit(command.run_bench(request, console))

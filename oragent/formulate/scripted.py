@@ -19,7 +19,7 @@ from oragent.llm.model import Reply, Request, estimate_tokens
 from oragent.milp.model import Kind, Milp, Relation
 from oragent.milp.plain import quoted
 
-__all__ = ["Error", "Fault", "Oracle", "errors_of", "planted"]
+__all__ = ["Error", "Fault", "Oracle", "errors_of", "planted", "seeded"]
 
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
 OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
@@ -74,12 +74,17 @@ class Oracle:
         golds: Model by the name of the case.
         errors: Error by the name of the case; a case that is not in it gets the gold formulation.
         name: Of the model, as replies carry it.
+        broken: Names of cases whose first program raises.
     """
 
     def __init__(
-        self, golds: Mapping[str, Milp], errors: Mapping[str, Error] | None = None, name: str = "oracle"
+        self,
+        golds: Mapping[str, Milp],
+        errors: Mapping[str, Error] | None = None,
+        name: str = "oracle",
+        broken: frozenset[str] = frozenset(),
     ) -> None:
-        self._golds, self._errors, self._name = golds, errors or {}, name
+        self._golds, self._errors, self._name, self._broken = golds, errors or {}, name, broken
         self.calls = 0
 
     async def __call__(self, request: Request, /) -> Reply:
@@ -94,6 +99,8 @@ class Oracle:
         if case not in self._golds:
             raise ModelError(f"the model {self._name!r} knows no gold formulation of {case!r}: name another --model")
         text = self._said(request, self._golds[case], self._errors.get(case))
+        if case in self._broken and request.role not in ("supervisor_backward", "counterfactual"):
+            text = text.replace("    problem.solve()", "    problem.solve(missing)")
         asked = sum(estimate_tokens(message.content) for message in request.messages)
         return Reply(
             text, tokens_in=asked, tokens_out=estimate_tokens(text), money=0.0, seconds=0.0, model=self._name
