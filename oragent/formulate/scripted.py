@@ -99,7 +99,7 @@ class Oracle:
         if case not in self._golds:
             raise ModelError(f"the model {self._name!r} knows no gold formulation of {case!r}: name another --model")
         text = self._said(request, self._golds[case], self._errors.get(case))
-        if case in self._broken and request.role not in ("supervisor_backward", "counterfactual"):
+        if case in self._broken and request.role not in MENDING:
             text = text.replace("    problem.solve()", "    problem.solve(missing)")
         asked = sum(estimate_tokens(message.content) for message in request.messages)
         return Reply(
@@ -114,6 +114,8 @@ class Oracle:
             return _fenced("json", json.dumps(_formal(gold)))
         if role == "terminology":
             return _fenced("json", json.dumps([{"terminology": "row", "interpretation": "a constraint"}]))
+        if role in STRUCTURED:
+            return _fenced("json", json.dumps(STRUCTURED[role]))
         if role in WORDS:
             return WORDS[role]
         if role == "counterfactual":
@@ -123,12 +125,20 @@ class Oracle:
         return _fenced("python", program_of(gold))
 
 
+MENDING = ("supervisor_backward", "counterfactual", "optimus_debug")  # roles that are told of an error
 WORDS = {
     "conductor": "the first of them",
     "reviewer": "It says what the problem says.",
     "syntax_analysis": "1. A name. 2. The line that is named.",
+    "unite": "all of them",
     "score": "7",
     "reflection": "Read every sentence of the problem once more.",
+    "coe_conductor": "the first of them",
+}
+STRUCTURED: Mapping[str, Any] = {
+    "propose": ["as the problem says", "in another way", "in a third way"],
+    "optimus_extract": {"variables": ["x"], "constraints": ["a limit"], "objective": "make it large"},
+    "coe_backward": {"caused_by_me": False, "reason": "", "refined": "as before"},
 }
 
 
