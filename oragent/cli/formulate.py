@@ -29,6 +29,7 @@ def formulate(
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
+    battery: Annotated[bool, typer.Option(help="Try properties that a right program has whatever the answer.")] = True,
     module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
     replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
@@ -50,7 +51,7 @@ def formulate(
         model,
         {
             "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
-            "accept_infeasible": accept_infeasible, "temperature": temperature,
+            "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
         },
         preset,
         tolerance,

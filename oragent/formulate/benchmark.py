@@ -17,7 +17,7 @@ from oragent.budget import Budget, Spent
 from oragent.direction import Direction
 from oragent.errors import ConfigError
 from oragent.formulate.contestants import options_of
-from oragent.formulate.formulation import formulated
+from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.grading import FAILED_RUNS, grade
 from oragent.formulate.interface import DEFAULT
 from oragent.formulate.running import Bounds, Runner
@@ -134,15 +134,10 @@ class Benchmark:
                 labelled = known[case.name]
                 found = await formulated(case, labelled.problem, options, runner)
                 verdict = grade(found, labelled.label, self._tolerance, options.accept_infeasible)
-                return {
-                    "verdict": str(verdict), "status": found.status, "objective": found.objective,
-                    "answer": found.answer, "message": found.message, "program": found.program,
-                    "checks": found.checks, "attempts": [[one["origin"], one["verdict"] or one["status"],
-                    [finding["reason"] for finding in (one["checks"] or {}).get("findings", ())]]
-                    for one in found.attempts],
+                return _record(found, verdict) | {
                     "prompt_tokens": sum(reply.tokens_in for reply in case.replies),
                     "seconds": sum(reply.seconds for reply in case.replies),
-                }  # fmt: skip
+                }
 
             await study.run(list(known), work, lambda one: self.note(cell, f"{one.name}: {one.result['verdict']}"))
             return study.reason
@@ -166,6 +161,19 @@ def labels_readable(path: Path) -> bool:
     with Sandbox(1) as box:
         ran = Runner(box, Bounds(program_s=10.0)).program(source, DEFAULT, {})
     return ran.verdict is Verdict.UNSOLVED  # it came to its end
+
+
+def _record(found: Formulated, verdict: Verdict) -> dict[str, Any]:
+    """What is kept of a problem."""
+    attempts = []
+    for one in found.attempts:
+        reasons = [finding["reason"] for finding in (one["checks"] or {}).get("findings", ())]
+        attempts.append([one["origin"], one["verdict"] or one["status"], reasons])
+    return {
+        "verdict": str(verdict), "status": found.status, "objective": found.objective, "answer": found.answer,
+        "message": found.message, "program": found.program, "checks": found.checks, "attempts": attempts,
+        "battery": [dict(one) for one in found.battery],
+    }  # fmt: skip
 
 
 def _budget(settings: Mapping[str, Any]) -> Budget:

@@ -173,6 +173,10 @@ def _tell(outcome: Outcome, console: Console) -> None:
             console.print(Text(f"  {one_line(finding['text'], 600)}", style="yellow"), soft_wrap=True)
     spent = found.spent
     console.print(Text(f"checks    {_checks(found)}"), soft_wrap=True)
+    for one in found.battery:
+        if one["holds"] is not None:
+            told = f"{'holds' if one['holds'] else 'FAILS'}     {one['property']} ({one['datum']}) {one['note']}"
+            console.print(Text(plain(told), style="" if one["holds"] else "yellow"), soft_wrap=True)
     told = f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {money(spent.money)}"
     console.print(Text(told), soft_wrap=True)
 

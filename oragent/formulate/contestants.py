@@ -50,4 +50,5 @@ def options_of(own: Mapping[str, Any], settings: Mapping[str, Any]) -> Options:
         temperature=own.get("temperature"),
         accept_infeasible=settings.get("accept_infeasible"),
         witness=settings.get("witness"),
+        battery=settings.get("battery"),
     )

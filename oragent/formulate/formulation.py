@@ -1,11 +1,13 @@
 """One problem from words to an answer, as a case of a study; what came of it is plain data."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from oragent.budget import Spent
 from oragent.formulate.attempts import Attempt
+from oragent.formulate.battery import Held, battery
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
 from oragent.formulate.pool import Entry, Pool
@@ -37,6 +39,7 @@ class Formulated:
         kept: Number of the attempt that is the answer.
         pool: What was said.
         data: What the program was called with.
+        battery: Properties that were tried, as plain data; empty where none was.
         spent: Calls, tokens, money.
     """
 
@@ -53,6 +56,7 @@ class Formulated:
     kept: int
     pool: tuple[Entry, ...]
     data: Mapping[str, Any]
+    battery: tuple[Mapping[str, Any], ...] = ()
     spent: Spent = field(default_factory=Spent)
 
     @property
@@ -67,6 +71,7 @@ class Formulated:
             "milp": None if self.milp is None else as_json.to_dict(self.milp),
             "pool": [asdict(entry) for entry in self.pool],
             "attempts": [dict(one) for one in self.attempts],
+            "battery": [dict(one) for one in self.battery],
             "spent": asdict(self.spent),
         }
 
@@ -78,6 +83,7 @@ class Formulated:
             "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
             "pool": tuple(Entry(**entry) for entry in plain["pool"]),
             "attempts": tuple(plain["attempts"]),
+            "battery": tuple(plain["battery"]),
             "spent": Spent(**plain["spent"]),
         })  # fmt: skip
 
@@ -105,8 +111,20 @@ async def formulated(case: Case, problem: Problem, options: Options, runner: Run
         kept=kept.number,
         pool=session.pool.entries,
         data=dict(session.data),
+        battery=tuple(one.to_plain() for one in await _battery(session, kept)) if options.battery else (),
         spent=case.used,
     )
+
+
+async def _battery(session: Session, kept: Attempt) -> tuple[Held, ...]:
+    """Put the answer to the properties, with what the encoder and the formalization said of units."""
+    encoded, model = (session.pool.last(name) for name in ("semantic_encoder", "formalization"))
+    about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
+    unit = str(model.parsed.get("UNIT") or "") if model is not None and isinstance(model.parsed, dict) else ""
+    return await asyncio.to_thread(
+        battery, session.runner, kept.source, session.problem.interface, session.data, about, unit=unit,
+        checker=session.checker,
+    )  # fmt: skip
 
 
 def _check(attempt: Attempt) -> dict[str, Any] | None:

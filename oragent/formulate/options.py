@@ -27,6 +27,7 @@ class Options:
         witness: Whether the checker's rows are solved too.
         relative: Tolerance of checks over the larger of 1 and the size of the figures.
         absolute: The same, absolute.
+        battery: Whether the answer is put to the battery of properties that need no label.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         temperature: Of every call.
         attention: Rules that the supervisor is told beside the others; may be empty.
@@ -42,6 +43,7 @@ class Options:
     witness: bool = True
     relative: float = 1e-6
     absolute: float = 0.0
+    battery: bool = False
     accept_infeasible: bool = True
     temperature: float = 0.0
     attention: str = ""

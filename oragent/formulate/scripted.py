@@ -163,9 +163,13 @@ def _named(prompt: str, gold: Milp, error: Error) -> bool:
     return quoted(error.row) in told[1] or quoted(error.row.translate(PULP)) in told[1]
 
 
+UNITS = {"Worth": "money per unit", "Constant": "money", "Coefficients": "amount per unit", "Limits": "amount",
+         "Least": "unit", "Most": "unit"}  # fmt: skip
+
+
 def _encoded(gold: Milp) -> dict[str, Any]:
     return {
-        name: {"Type": "float", "Definition": name.lower(), "Unit": "", "Kind": "scalar", "Value": value}
+        name: {"Type": "float", "Definition": name.lower(), "Unit": UNITS[name], "Kind": "vector", "Value": value}
         for name, value in parameters_of(gold).items()
     }
 
@@ -175,6 +179,7 @@ def _formal(gold: Milp) -> dict[str, Any]:
         "VARIABLES": [f"{one.name}: {one.kind}" for one in gold.variables],
         "CONSTRAINTS": [f"{row.name}: {row.relation} {row.rhs} -- {row.meaning}" for row in gold.rows],
         "OBJECTIVE": f"{gold.sense}",
+        "UNIT": "money",
     }
 
 
