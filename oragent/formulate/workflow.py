@@ -6,7 +6,7 @@ best program kept. The preset ``paper`` has none of it. The prompts are our own 
 
 from oragent.formulate import modules
 from oragent.formulate.attempts import Attempt
-from oragent.formulate.checks import State
+from oragent.formulate.checks import Reason, State
 from oragent.formulate.session import Session
 
 __all__ = ["ormind"]
@@ -35,6 +35,7 @@ async def ormind(session: Session) -> Attempt:
     if session.newest.failed or "counterfactual" in session.options.without or not session.options.checks:
         return session.best()
     await modules.write_checker(session)
+    disputed = False
     for _ in range(session.options.checks):
         checked = session.newest.checked
         if checked is None or checked.state is not State.FAILED:
@@ -43,7 +44,21 @@ async def ormind(session: Session) -> Attempt:
         if session.options.keep_best:  # the last revision is checked too: nothing is asked for that
             repairs = await _repaired(session, repairs)
             await session.check()
+            if not disputed and _insists(session):
+                disputed = True
+                await modules.reconsider(session)
     return session.best()
+
+
+def _insists(session: Session) -> bool:
+    """Whether a revision keeps what the witness holds to be forbidden without need."""
+    if len(session.attempts) < 2:
+        return False
+    before, now = (
+        {one.name for one in attempt.checked.findings if one.reason is Reason.FORBIDS} if attempt.checked else set()
+        for attempt in session.attempts[-2:]
+    )
+    return bool(before & now)
 
 
 async def _opening(session: Session) -> None:

@@ -197,3 +197,29 @@ def test_a_person_may_speak_in_place_of_a_module(done: Done) -> None:
     assert model.roles == [*FIRST[:3], "counterfactual"]
     assert next(entry for entry in found.pool if entry.module == "supervisor_forward").author == "person"
     assert found.objective == 735.0
+
+
+def test_a_supervisor_that_cites_a_sentence_has_the_checker_read_again(done: Done) -> None:
+    """The checker forgot a row: the program keeps it, with the sentence, and the checker is asked once more."""
+    forgot = "\n".join(line for line in pharmacy.CHECKER.splitlines() if '"share"' not in line)
+    cited = pharmacy.RIGHT.replace(
+        "    problem.solve", "    # at least 70% of the pills should be sleeping\n    problem.solve"
+    )
+
+    def reply(request: Request, number: int) -> str:
+        if request.role == "counterfactual":
+            asked_again = "somebody else says" in request.messages[0].content
+            return f"```python\n{pharmacy.CHECKER if asked_again else forgot}\n```"
+        return f"```python\n{cited}\n```" if request.role.startswith("supervisor") else pharmacy.reply(request, number)
+
+    model = Asked(reply)
+    found = done(PHARMACY, model)
+    assert model.roles == [*FIRST, "supervisor_backward", "counterfactual"]
+    told = model.requests[-2].messages[0].content
+    assert "forbids too much" in told
+    assert "'share'" in told
+    assert "# at least 70% of the pills" in model.requests[-1].messages[0].content
+    assert "LpProblem" not in model.requests[-1].messages[0].content
+    assert found.checks is not None
+    assert found.checks["confirmed"]
+    assert found.objective == 735.0

@@ -2,7 +2,7 @@
 
 from oragent.formulate.modules.compiler import compile_draft
 from oragent.formulate.modules.conductor import conduct
-from oragent.formulate.modules.counterfactual import write_checker
+from oragent.formulate.modules.counterfactual import reconsider, write_checker
 from oragent.formulate.modules.formalization import formalize
 from oragent.formulate.modules.reviewer import review
 from oragent.formulate.modules.semantic_encoder import encode
@@ -19,6 +19,7 @@ __all__ = [
     "formalize",
     "forward",
     "interpret",
+    "reconsider",
     "review",
     "write_checker",
 ]
