@@ -41,7 +41,7 @@ def read_data(path: Path) -> dict[str, Any]:
 def described(data: Mapping[str, Any]) -> str:
     """Data as a prompt tells it: in whole where it is little, else its names, types and shapes."""
     if not data:
-        return "none: all figures stand in the text"
+        return "none: all figures stand in the text, and `data` is an empty dict"
     whole = plain(json.dumps(data, ensure_ascii=False))
     if len(whole) <= SHOWN_CHARACTERS:
         return whole

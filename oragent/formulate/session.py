@@ -72,7 +72,7 @@ class Session:
         """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
         known = {
             "problem": self.text,
-            "data": described(self.problem.data),
+            "data": described(self.data),
             "pool": self.pool.shown,
             "interface": self.problem.interface.source,
             "function": self.problem.interface.function,

@@ -42,6 +42,12 @@ MODEL = (
 )
 
 
+ROLES = (
+    "semantic_encoder", "formalization", "compiler", "supervisor_forward", "counterfactual", "supervisor_backward",
+    "syntax_analysis",
+)  # fmt: skip
+
+
 def reply(request: Request, number: int) -> str:
     """What a model says that misreads one row, and mends it when the row is named."""
     said = {
