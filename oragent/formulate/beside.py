@@ -14,7 +14,7 @@ from oragent.formulate.symbols import Affine, symbolic
 __all__ = ["bring_solver", "check_numbers", "check_symbols", "solve"]
 
 CAPTURED: list[dict[str, Any]] = []  # the models that were solved, as they were then
-MOST_MODELS = 50
+MOST_MODELS = 5  # the last ones are kept
 MOST_ENTRIES = 20_000  # of a checker
 DEPTH = 8
 
@@ -32,8 +32,8 @@ class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no type
 
     def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
         """Solve, and keep the model as it is now."""
-        if len(CAPTURED) < MOST_MODELS:
-            CAPTURED.append(_snapshot(lp))
+        CAPTURED.append(_snapshot(lp))
+        del CAPTURED[:-MOST_MODELS]
         return super().actualSolve(lp)
 
 
@@ -57,7 +57,7 @@ def solve(function: Callable[..., Any], arguments: list[Any]) -> str:
 
     Returns:
         JSON: ``returned`` (numbers in the place of variables), ``columns`` (the same, with the names of variables in
-        their places), ``models`` (the first ones that were solved), ``variables`` (bounds and kind of those returned:
+        their places), ``models`` (the last ones that were solved), ``variables`` (bounds and kind of those returned:
         PuLP leaves one out of a model that no row or objective mentions).
     """
     CAPTURED.clear()

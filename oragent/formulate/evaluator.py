@@ -22,6 +22,7 @@ from oragent.milp.solving import solve
 __all__ = ["main"]
 
 LOG_CHARACTERS = 2000
+MOST_RETURNED = 4 << 20  # characters of JSON
 REQUEST, PROGRAM, RESULT = Path("request.json"), Path("program.py"), Path("result.json")
 
 
@@ -43,6 +44,8 @@ def main() -> None:
 
 def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     claim = json.loads(guest.run(beside.solve, request["arguments"]))
+    if len(json.dumps(claim["returned"])) > MOST_RETURNED:
+        raise CandidateError("returned too much: return the model's variables and no more", "invalid")
     models, problem = [], ""
     for one in claim["models"]:
         try:

@@ -17,6 +17,7 @@ from oragent.formulate.session import Session
 from oragent.ledger.case import Case
 from oragent.milp import as_json
 from oragent.milp.model import Milp
+from oragent.milp.solution import Status
 
 __all__ = ["Formulated", "formulated"]
 
@@ -99,7 +100,7 @@ async def formulated(case: Case, problem: Problem, options: Options, runner: Run
     ran = kept.ran
     return Formulated(
         status=str(ran.verdict or ran.status),
-        answer=kept.is_answer,
+        answer=kept.is_answer and (options.accept_infeasible or ran.status is Status.OPTIMAL),
         milp=ran.milp,
         solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
         values=ran.values,

@@ -15,12 +15,13 @@ from rich.console import Console
 
 from oragent.bench.execute import execute
 from oragent.bench.plan import Cell, Plan
-from oragent.errors import ConfigError, OragentError
+from oragent.errors import ConfigError, ModelError, OragentError
 from oragent.formulate import bench_command
 from oragent.formulate.bench_command import BenchRequest, run_bench
 from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
 from oragent.formulate.contestants import ABLATIONS, contestants
 from oragent.formulate.published import PUBLISHED
+from oragent.formulate.scripted import Oracle
 from tests.formulate.data import DATA, with_data
 
 ROOT = Path(__file__).parents[2]
@@ -87,8 +88,6 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     ended = subprocess.run([sys.executable, "-c", KILLED, str(broken)], cwd=ROOT, env=os.environ, capture_output=True)
     assert ended.returncode == -signal.SIGKILL
     expected = told(*bench(whole, "scripted"), whole)
-    from oragent.formulate.scripted import Oracle
-
     asked: list[str] = []
     said = Oracle._said
 
@@ -101,6 +100,25 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     runner, cells = bench(whole, "scripted")
     calls = sum(one.spent.model_calls for cell in cells for one in runner.finished(cell, whole))
     assert len(asked) == len(set(asked)) == calls - 12
+
+
+def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_path, monkeypatch, capsys) -> None:
+    said, down = Oracle._said, True
+
+    def fails(self, request, *rest):
+        if down and self.calls > 7:
+            raise ModelError("the server is down")
+        return said(self, request, *rest)
+
+    monkeypatch.setattr(Oracle, "_said", fails)
+    request = BenchRequest(tmp_path / "b", ["families"], ["ormind"], ["oracle"], settings={"limit": 3}, workers=1)
+    first, second = (Console(file=io.StringIO(), width=200) for _ in range(2))
+    assert run_bench(request, first) == 3
+    assert "unfinished: the server is down" in capsys.readouterr().out
+    assert "1 of 3" in first.file.getvalue()
+    down = False
+    assert run_bench(BenchRequest(tmp_path / "b", workers=1), second) == 0
+    assert "SR 100.0 % of 3" in capsys.readouterr().out
 
 
 def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:

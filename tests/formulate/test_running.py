@@ -83,6 +83,7 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: R
         ("    import socket; socket.create_connection(('127.0.0.1', 80))", Verdict.RUNTIME_ERROR, ""),
         ("    d = {}\n    d['d'] = d\n    return d", Verdict.RUNTIME_ERROR, "nested too deeply"),
         ("    return object()", Verdict.RUNTIME_ERROR, "return numbers"),
+        ("    return {'x': 'a' * (5 << 20)}", Verdict.RUNTIME_ERROR, "returned too much"),
     ],
 )
 def test_programs_without_a_model_get_their_verdicts(sandboxed, body: str, verdict: Verdict, told: str) -> None:

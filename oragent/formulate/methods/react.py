@@ -16,6 +16,7 @@ from oragent.llm.model import Message
 __all__ = ["react"]
 
 MOST = 8
+MOST_CHARACTERS = 2000  # of the values that are told
 LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -51,4 +52,6 @@ def outcome(attempt: Attempt) -> str:
     """What came of a program, as its writer is told."""
     if attempt.failed:
         return attempt.error
-    return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {attempt.ran.values}"
+    values = str(attempt.ran.values)
+    told = values if len(values) <= MOST_CHARACTERS else f"{values[:MOST_CHARACTERS]}..."
+    return f"status {attempt.ran.status}, objective {attempt.ran.objective}, values {told}"
