@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent.errors import MilpError
-from oragent.formulate import beside
+from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done
 from oragent.formulate.witness import Entry, counterexample, wire
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
