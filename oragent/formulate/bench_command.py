@@ -15,7 +15,14 @@ from oragent.bench.plan import Cell, Plan
 from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.files import replace
 from oragent.formulate.bench_page import page
-from oragent.formulate.bench_tables import Measured, difference_table, problem_table, rate_table, reference_names
+from oragent.formulate.bench_tables import (
+    Measured,
+    difference_table,
+    problem_table,
+    published_table,
+    rate_table,
+    reference_names,
+)
 from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable
 from oragent.formulate.contestants import contestants
 from oragent.formulate.options import PRESETS, known
@@ -120,6 +127,7 @@ def write_bench_page(
             "name": subject, "title": bench.problems(subject).title, "left_out": bench.problems(subject).left_out,
             "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
+            "published": published_table(subject),
         }
         for subject, rows in found.items()
     ]  # fmt: skip

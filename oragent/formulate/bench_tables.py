@@ -12,12 +12,12 @@ from oragent.bench.statistics import bootstrap
 from oragent.bench.tables import Table
 from oragent.direction import Direction
 from oragent.formulate.benchmark import rates
-from oragent.formulate.published import published
+from oragent.formulate.published import PUBLISHED, published
 from oragent.ledger.study import Finished
 from oragent.milp.verdict import Verdict
 from oragent.pages.format import money
 
-__all__ = ["Measured", "difference_table", "problem_table", "rate_table", "reference_names"]
+__all__ = ["Measured", "difference_table", "problem_table", "published_table", "rate_table", "reference_names"]
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,15 @@ def reference_names(measured: Sequence[Measured]) -> str:
         "Published (Wang et al. 2025): GPT-3.5-turbo, NL4Opt's whole test set of 289 and ComplexOR's 37, tolerance "
         "'ormind', their own prompts. Ours: the model, set and tolerance named above, and our own words in the prompts."
     )
+
+
+def published_table(subject: str) -> Table | None:
+    """All that was published of a set; None where nothing was."""
+    rows = next((rows for name, rows in PUBLISHED.items() if subject.startswith(name)), None)
+    if rows is None:
+        return None
+    told = [(name, *("–" if rate is None else f"{rate:.1f}" for rate in rates)) for name, rates in rows.items()]
+    return Table(("published", "SR", "MFFR", "IEFR"), tuple(told))
 
 
 def _rates(one: Measured) -> tuple[str, ...]:

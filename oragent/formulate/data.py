@@ -16,6 +16,7 @@ __all__ = ["described", "kinds", "mismatches", "read_data"]
 
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
 MOST_NAMES = 200
+DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
 WORDS: Mapping[str, tuple[type, ...]] = {
     "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
 }  # fmt: skip
@@ -65,24 +66,24 @@ def kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
-    """Where data are not what an encoder says of them: missing ones, and others of another type.
+    """Where data are not what an encoder says of them: another type, or another number of indices.
 
     Args:
-        parameters: By name, an object with ``Type`` and perhaps ``Value``.
+        parameters: By name, an object with ``Type`` and perhaps ``Kind``: scalar, vector or matrix.
         data: The data.
     """
     found = []
     for name, about in parameters.items():
         if not isinstance(about, Mapping) or name not in data:
             continue
-        expected = next((kind for word, kind in WORDS.items() if word in str(about.get("Type", "")).lower()), None)
-        if expected is None:
-            continue
-        wrong = next((leaf for leaf in _leaves(data[name]) if not isinstance(leaf, expected)), None)
-        if wrong is not None:
-            found.append(
-                f"{plain(name)} was read as {plain(str(about.get('Type')))}, and has {plain(repr(wrong))[:60]}"
-            )
+        kind, indices = plain(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
+        expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
+        wrong = expected and [leaf for leaf in _leaves(data[name]) if not isinstance(leaf, expected)][:1]
+        if wrong:
+            found.append(f"{plain(name)} was read as {kind}, and has {plain(repr(wrong[0]))[:60]}")
+        depth = _depth(data[name])
+        if indices is not None and depth != indices:
+            found.append(f"{plain(name)} was read as a {plain(str(about['Kind']))}, and has {depth} indices")
     return found
 
 
@@ -149,3 +150,9 @@ def _leaves(value: Any) -> Iterator[Any]:
         return
     for item in inside:
         yield from _leaves(item)
+
+
+def _depth(value: Any) -> int:
+    """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
+    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max((_depth(item) for item in inside), default=0)

@@ -2,6 +2,7 @@
 
 import io
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,32 @@ class Failing(Scripted):
         super().__init__(reply)
 
 
+class Tags(HTMLParser):
+    """Sees whether every element that is opened is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.wrong |= not self.open or self.open.pop() != tag
+
+
+def balanced(page: str) -> bool:
+    tags = Tags()
+    tags.feed(page)
+    return not tags.open and not tags.wrong
+
+
 @pytest.fixture
 def wanted(tmp_path: Path) -> Wanted:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
-    return Wanted(tmp_path / "pharmacy.md", tmp_path / "out")
+    return Wanted(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
 
 
 def said(work) -> tuple[int, str]:
@@ -69,6 +92,8 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wante
     assert "<mark>at least 70% of\nthe pills should be sleeping pills</mark>" in page
     assert "<script" not in page
     assert "http-equiv" in page
+    assert "on other figures, program and checker agree" in page
+    assert balanced(page)
 
 
 def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> None:

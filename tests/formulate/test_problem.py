@@ -102,10 +102,14 @@ def test_large_data_are_told_by_names_types_and_shapes() -> None:
 
 
 def test_data_are_held_against_the_types_that_were_read() -> None:
-    said = {"a": {"Type": "integer, shape (3)"}, "b": {"Type": "float"}, "c": {"Type": "vector"}, "d": "odd"}
-    assert mismatches(said, {"a": [1, 2.5], "b": [1, 2.0], "c": "x", "d": 1}) == [
-        "a was read as integer, shape (3), and has 2.5"
-    ]
+    said = {
+        "a": {"Type": "integer, shape (3)", "Kind": "vector"}, "b": {"Type": "float", "Kind": "vector"},
+        "c": {"Type": "vector"}, "d": "odd", "e": {"Type": "float", "Kind": "matrix"}, "none": {"Type": "float"},
+    }  # fmt: skip
+    data = {"a": [1, 2.5], "b": 2.0, "c": "x", "d": 1, "e": {"x": [1.0]}}
+    assert mismatches(said, data) == [
+        "a was read as integer, shape (3), and has 2.5", "b was read as a vector, and has 0 indices",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

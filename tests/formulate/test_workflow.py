@@ -223,3 +223,35 @@ def test_a_supervisor_that_cites_a_sentence_has_the_checker_read_again(done: Don
     assert found.checks is not None
     assert found.checks["confirmed"]
     assert found.objective == 735.0
+
+
+@pytest.mark.parametrize(("row", "status"), [("x >= 5", "infeasible"), ("x >= 1", "unbounded")])
+@pytest.mark.parametrize("agrees", [True, False])
+def test_the_absence_of_an_optimum_is_an_answer_where_the_checks_confirm_it(
+    done: Done, row: str, status: str, agrees: bool
+) -> None:
+    limit = ', "<=", 3' if status == "infeasible" else ', ">=", 1'
+    program = (
+        "import pulp\ndef solve(data):\n    p = pulp.LpProblem('p', pulp.LpMaximize)\n    x = pulp.LpVariable('x', 0)\n"
+        f"    p += x\n    p += {row}, 'row'\n{{}}    p.solve()\n    return {{{{'optimized_vars': {{{{'x': x}}}}}}}}\n"
+    ).format("    p += x <= 3, 'limit'\n" if status == "infeasible" else "")
+    other = row.replace("x >=", "values['x'], '>=',") if agrees else "values['x'], '<=', 2"
+    checker = (
+        "def checks(values, data):\n"
+        f"    yield ('row', {other}, 'a sentence')\n    yield ('limit', values['x']{limit}, 'another')\n"
+        "    yield ('worth', values['x'], 'maximize', None, '')\n"
+    )
+
+    def reply(request: Request, number: int) -> str:
+        if request.role == "counterfactual":
+            return f"```python\n{checker}\n```"
+        code = request.role in ("supervisor_forward", "supervisor_backward")
+        return f"```python\n{program}\n```" if code else pharmacy.reply(request, number)
+
+    found = done(PHARMACY, Asked(reply))
+    assert (found.status, found.answer) == (status, agrees)
+    if not agrees:
+        (finding, *_) = found.attempts[0]["checks"]["findings"]
+        assert finding["reason"] == ("forbids too much" if status == "infeasible" else "allows too much")
+        assert "row" in finding["text"]
+    assert not done(PHARMACY, Asked(reply), PRESETS["paper"]).answer
