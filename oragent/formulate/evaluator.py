@@ -37,7 +37,7 @@ def main() -> None:
             found["log"] = guest.log[-LOG_CHARACTERS:]
     except CandidateError as problem:
         found = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
+    except (MilpError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         found = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
     RESULT.write_text(json.dumps(found), encoding="utf-8")
 

@@ -1,6 +1,7 @@
 """The folder of one formulation: what was asked, what was said, what came of it, each in a file of its own."""
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -47,7 +48,7 @@ def begin(outputs: Path, request: Request) -> Path:
     Raises:
         StoreError: It cannot be written.
     """
-    stem = request.problem.name or "problem"
+    stem = re.sub(r"[^\w.-]+", "-", request.problem.name).strip("-.") or "problem"
     base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
     folder, number = base, 1
     while folder.exists():

@@ -173,7 +173,7 @@ class Runner:
         if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
             return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
         last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
-        if any(name in last[0] for name in ("ImportError", "ModuleNotFoundError", "SyntaxError")):
+        if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):  # ours: a guest's never come here
             raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
 

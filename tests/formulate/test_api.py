@@ -33,6 +33,8 @@ def test_a_function_is_a_model(tmp_path: Path) -> None:
     assert found.milp is not None
     assert "LpProblem" in found.program
     (folder,) = (tmp_path / "pharmacy").iterdir()
+    formulate(pharmacy.TEXT, model=speaks, name="../../up and away", folder=tmp_path)
+    assert (tmp_path / "up-and-away").is_dir()
     again = formulate(pharmacy.TEXT, name="pharmacy", replay=folder)
     assert again.program == found.program
 

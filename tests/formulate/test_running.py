@@ -83,6 +83,13 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: R
         ("    import socket; socket.create_connection(('127.0.0.1', 80))", Verdict.RUNTIME_ERROR, ""),
         ("    d = {}\n    d['d'] = d\n    return d", Verdict.RUNTIME_ERROR, "nested too deeply"),
         ("    return object()", Verdict.RUNTIME_ERROR, "return numbers"),
+        (
+            "    import oragent.formulate.beside as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
+            "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
+            "    return {'v': v}",
+            Verdict.RUNTIME_ERROR,
+            "not usable: MilpError",
+        ),
         ("    return {'x': 'a' * (5 << 20)}", Verdict.RUNTIME_ERROR, "returned too much"),
     ],
 )
