@@ -11,4 +11,4 @@ from oragent.sandbox.border import Sandbox
 @pytest.fixture(scope="session")
 def runner() -> Iterator[Runner]:
     with Sandbox(2) as box:
-        yield Runner(box, Bounds(program_s=5.0))
+        yield Runner(box, Bounds(program_s=60.0))

@@ -93,15 +93,11 @@ def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: R
         ("    return {'x': 'a' * (5 << 20)}", Verdict.RUNTIME_ERROR, "returned too much"),
     ],
 )
-def test_programs_without_a_model_get_their_verdicts(sandboxed, body: str, verdict: Verdict, told: str) -> None:
-    ran = sandboxed.program(HEAD + body + "\n", DEFAULT, {})
+def test_programs_without_a_model_get_their_verdicts(runner: Runner, body: str, verdict: Verdict, told: str) -> None:
+    bounds = Bounds(program_s=2.0 if verdict is Verdict.TIMEOUT else 60.0, memory_mb=1024)
+    ran = Runner(runner.sandbox, bounds).program(HEAD + body + "\n", DEFAULT, {})
     assert (ran.verdict, ran.milp) == (verdict, None)
     assert told in ran.message
-
-
-@pytest.fixture
-def sandboxed(runner: Runner) -> Runner:
-    return Runner(runner.sandbox, Bounds(program_s=2.0, memory_mb=1024))
 
 
 def test_a_forged_value_is_replaced_by_that_of_the_model(runner: Runner) -> None:
