@@ -49,6 +49,7 @@ ALLOWED = {
     "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
+    "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
     "converse": SYSTEM,
     "workspace": SYSTEM,
 }

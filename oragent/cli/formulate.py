@@ -1,0 +1,116 @@
+"""Problems in words: ``formulate`` and ``bench formulate``."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent.budget import Budget
+from oragent.cli.options import console
+from oragent.errors import ConfigError
+
+__all__ = ["bench", "formulate"]
+
+bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
+
+
+def formulate(
+    problem: Annotated[Path | None, typer.Argument(metavar="FILE", help="A problem in words: text, Markdown.")] = None,
+    data: Annotated[list[Path] | None, typer.Option(help="JSON or CSV; may be given several times.")] = None,
+    interface: Annotated[Path | None, typer.Option(help="Python file with the head of the wanted function.")] = None,
+    model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
+    method: Annotated[str | None, typer.Option(help="ormind, or one of its rivals (default: ormind).")] = None,
+    preset: Annotated[str, typer.Option(help="default or paper.")] = "default",
+    without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
+    extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
+    tolerance: Annotated[str, typer.Option(help="By which checks compare: strict, ormind, orspace.")] = "",
+    accept_infeasible: Annotated[
+        bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
+    battery: Annotated[bool, typer.Option(help="Try properties that a right program has whatever the answer.")] = True,
+    module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
+    edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="A formulation's folder: go on with it.")] = None,
+    calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
+    outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
+) -> None:
+    """Turn a problem in words into a solved, checked, explained model; exit code 3 where there is no answer."""
+    command = import_module("oragent.formulate.command")  # solver and statistics take long to import
+    if resume is not None:
+        raise typer.Exit(command.resume(resume, console))
+    if bool(module) != (edit is not None):
+        raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
+    wanted = command.Wanted(
+        problem,
+        outputs,
+        tuple(data or ()),
+        interface,
+        model,
+        {
+            "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
+            "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
+        },
+        preset,
+        tolerance,
+        replay,
+        None if edit is None else (module, edit),
+        Budget(evaluations=None, model_calls=calls),
+    )  # fmt: skip
+    raise typer.Exit(command.formulate_file(wanted, console))
+
+
+def _names(text: str, kind: type) -> object:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return kind(names) if names else None
+
+
+@bench.callback()
+def systems() -> None:
+    """Measure systems on sets of problems whose answers are known."""
+
+
+@bench.command(name="formulate")
+def bench_formulate(
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="families, nl4opt=FILE, complexor=FILE, optibench=FILE, FILE.csv; several times."),
+    ] = None,
+    methods: Annotated[str, typer.Option(help="Names with commas between.")] = "ormind",
+    model: Annotated[list[str] | None, typer.Option(help="Model name, or oracle, planted, scripted.")] = None,
+    models: Annotated[str, typer.Option(help="Several model names, with commas between.")] = "",
+    temperatures: Annotated[str, typer.Option(help="Such as 0,0.5,1.")] = "0",
+    ablations: Annotated[bool, typer.Option("--ablations", help="The published ablations of ormind too.")] = False,
+    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    preset: Annotated[str | None, typer.Option(help="default or paper.")] = None,
+    tolerance: Annotated[str | None, typer.Option(help="strict, ormind or orspace.")] = None,
+    accept_infeasible: Annotated[
+        bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
+    labels_readable: Annotated[
+        bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Problems at once.")] = 2,
+    outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
+        "outputs/formulate-bench"
+    ),
+) -> None:
+    """Success rates of methods and models; go on with a benchmark by --outputs alone."""
+    command = import_module("oragent.formulate.bench_command")
+    try:
+        degrees = [float(one) for one in temperatures.split(",") if one.strip()]
+    except ValueError:
+        raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
+    settings = {
+        "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
+        "labels_readable": labels_readable,
+    }  # fmt: skip
+    asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
+    names = [one.strip() for one in methods.split(",") if one.strip()]
+    request = command.BenchRequest(
+        outputs, sets or [], names, asked, degrees or [0.0], ablations, seeds, settings, workers
+    )  # fmt: skip
+    raise typer.Exit(command.run_bench(request, console))

@@ -1,0 +1,1 @@
+"""From a problem in words to a solved, checked, explained model."""

@@ -1,0 +1,103 @@
+"""Formulation from Python: ``from oragent.formulate.api import formulate``."""
+
+import asyncio
+import inspect
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from oragent.budget import Budget
+from oragent.errors import ModelError
+from oragent.formulate.folder import Request, begin
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.interface import DEFAULT, Interface
+from oragent.formulate.launch import Outcome, launch
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import Options, chosen, known
+from oragent.formulate.problem import Problem
+from oragent.formulate.running import Bounds
+from oragent.llm.callable import Function, wrapped
+from oragent.llm.model import Model
+
+__all__ = ["Formulated", "Options", "formulate"]
+
+
+def formulate(
+    text: str,
+    data: Mapping[str, Any] | None = None,
+    model: str | Function | Model = "",
+    *,
+    name: str = "problem",
+    interface: Interface = DEFAULT,
+    preset: str = "default",
+    folder: Path | None = None,
+    replay: Path | None = None,
+    budget: Budget | None = None,
+    bounds: Bounds | None = None,
+    **options: Any,
+) -> Formulated:
+    """Turn a problem in words into a solved and checked model.
+
+    Args:
+        text: The problem.
+        data: Its parameters by name, as plain data; None where the text has all figures.
+        model: Name of a model, asked at ``OPENAI_BASE_URL``; a function of messages that returns a text; or a model.
+        name: Of the problem, for its folder.
+        interface: How the program is called.
+        preset: ``default`` or ``paper``.
+        folder: Below which the folder ``NAME/TIME`` is left, as by the command; None leaves nothing.
+        replay: Folder of an earlier one, whose replies are given again; then no model is asked.
+        budget: What may be spent; None: as much as it takes.
+        bounds: Of each program.
+        options: Fields of ``Options`` that differ from the preset's, such as ``method="cot"``.
+
+    Returns:
+        Model, solution, program, checks, pool, and what was spent.
+
+    Raises:
+        ConfigError: An option is unknown.
+        ModelError: The model cannot be asked, or the budget was used up before there was an answer.
+    """
+    for option in options:
+        known(option, Options.__dataclass_fields__, "option")
+    own = chosen(preset, **options)
+    known(own.method, METHODS, "method")
+    named = {"name": model} if isinstance(model, str) and model else {}
+    request = Request(Problem(name, text, dict(data or {}), interface), own, named)
+    asked = None if isinstance(model, str) else _model(model)
+    with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
+        place = begin(Path(passing) if folder is None else folder, request)
+        outcome = _outside_of_loops(place, request, asked, budget, replay, bounds)
+    if outcome.found is None:
+        raise ModelError(outcome.reason)
+    return outcome.found
+
+
+def _model(model: Function | Model) -> Model:
+    """A model as it is; a function of messages made one. A model is what is called with a ``request``."""
+    if callable(model) and "request" in inspect.signature(model).parameters:
+        return model  # type: ignore[return-value]
+    return wrapped(model)  # type: ignore[arg-type]  # what cannot be called is refused there
+
+
+def _outside_of_loops(
+    place: Path,
+    request: Request,
+    model: Model | None,
+    budget: Budget | None,
+    replay: Path | None,
+    bounds: Bounds | None,
+) -> Outcome:
+    """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
+
+    def work() -> Outcome:
+        return launch(place, request, model=model, budget=budget, replay=replay, bounds=bounds)
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return work()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(work).result()

@@ -1,0 +1,76 @@
+"""Programs that were tried, and which of them is kept."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from oragent.formulate.checks import Checked, State
+from oragent.formulate.running import Ran
+from oragent.milp.solution import Status
+from oragent.milp.verdict import Verdict
+
+__all__ = ["Attempt", "best"]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A program, what it came to, and what the checks say of it.
+
+    Attributes:
+        number: Counted from 0.
+        origin: Module that wrote it.
+        source: Its text; empty where a reply had none.
+        ran: What running it came to.
+        checked: What a check said; None before one.
+    """
+
+    number: int
+    origin: str
+    source: str
+    ran: Ran
+    checked: Checked | None = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether no model was solved."""
+        return self.ran.verdict is not None
+
+    @property
+    def error(self) -> str:
+        """What went wrong, with the line, as a model is told it."""
+        parts = [f"{self.ran.verdict}: {self.ran.message}", self.ran.traceback.strip()]
+        return "\n".join(part for part in parts if part)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether its model was solved to a proven optimum, or to another proven end that the checks confirm."""
+        status = self.ran.status
+        if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+            return self.checked is not None and self.checked.confirmed
+        return status is Status.OPTIMAL
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """How good it is: proven status first, then what the checks say."""
+        proven = {Status.OPTIMAL: 3, Status.FEASIBLE: 2, Status.INFEASIBLE: 1, Status.UNBOUNDED: 1}
+        status = self.ran.status
+        level = 3 if self.is_answer else proven.get(status, 0) if status else -1
+        if self.checked is None or self.checked.state is State.UNCHECKED:
+            return level, -1, 0
+        return level, int(self.checked.state is State.PASSED), -len(self.checked.findings)
+
+    def with_check(self, checked: Checked) -> "Attempt":
+        """The same after a check."""
+        return replace(self, checked=checked)
+
+
+def best(attempts: Sequence[Attempt]) -> Attempt:
+    """The one to keep: of equally good ones the earliest, so that a revision has to be better.
+
+    Without any attempt there is nothing to keep: at least one is expected.
+    """
+    return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
+
+
+def nothing(origin: str, number: int, problem: str) -> Attempt:
+    """An attempt without a program."""
+    return Attempt(number, origin, "", Ran(Verdict.COMPILE_ERROR, problem))

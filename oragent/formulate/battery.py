@@ -1,0 +1,271 @@
+"""Properties that a right program has whatever the answer is: a battery that can only falsify, and needs no label.
+
+It acts on the data of a program that reads them: metamorphic relations (Chen et al. 1998, HKUST-CS98-01) of linear
+models. Each property that fails names its datum. None of them fails on a right model; that they hold proves nothing.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from oragent.errors import ProblemError
+from oragent.formulate.interface import Interface
+from oragent.formulate.running import Ran, Runner
+from oragent.formulate.witness import Ruling
+from oragent.milp.model import Kind
+from oragent.milp.plain import number, quoted
+from oragent.milp.solution import Status
+from oragent.milp.solving import solve
+
+__all__ = ["Held", "Property", "battery"]
+
+FACTOR = 3.0  # by which money and amounts are scaled
+CLOSE = 1e-6  # relative, when two optima are the same
+TRIES = 3  # of perturbed data on which program and checker must agree
+SPREAD = 0.3  # of each perturbed figure, up and down
+MOST_TIGHTENED = 8
+RELAXED_S = 20.0  # for the solve of a relaxation
+PER = re.compile(r"\s*(?:/|\bper\b)\s*")
+CEILING = re.compile(r"\b(at most|maximum|available|availability|budget|capacity|upper|supply|limit)\b", re.IGNORECASE)
+FLOOR = re.compile(r"\b(at least|minimum|min|required|requirement|demand|lower|needed)\b", re.IGNORECASE)
+
+
+class Property(StrEnum):
+    """What a right program has."""
+
+    MONEY = "all money scaled, the optimum scales"
+    AMOUNTS = "all amounts scaled, the optimum of the relaxation scales"
+    ORDER = "data in another order, the same optimum"
+    TIGHTEN = "a limit tightened, no better optimum"
+    AGREE = "on other figures, program and checker agree"
+
+
+@dataclass(frozen=True)
+class Held:
+    """Whether a property holds.
+
+    Attributes:
+        property: Which one.
+        holds: None where it does not apply, or could not be tried.
+        datum: What was changed.
+        note: What came of it, in words; or why it does not apply.
+    """
+
+    property: Property
+    holds: bool | None
+    datum: str = ""
+    note: str = ""
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """The program with everything that stays the same."""
+
+    runner: Runner
+    source: str
+    interface: Interface
+    data: Mapping[str, Any]
+    about: Mapping[str, Any]
+    checker: str
+    base: Ran
+
+    def run(self, data: Mapping[str, Any]) -> Ran:
+        return self.runner.program(self.source, self.interface, data)
+
+
+def battery(
+    runner: Runner,
+    source: str,
+    interface: Interface,
+    data: Mapping[str, Any],
+    about: Mapping[str, Any],
+    *,
+    unit: str = "",
+    checker: str = "",
+    seed: int = 0,
+) -> tuple[Held, ...]:
+    """Try every property on a program.
+
+    Args:
+        runner: Runs programs.
+        source: The program.
+        interface: How it is called.
+        data: What it was called with.
+        about: By parameter, what an encoder said: ``Unit``, ``Definition``.
+        unit: Of the objective, in the words of the parameters; empty where it is not known.
+        checker: A checker, for what it and the program must agree on; empty for none.
+        seed: Of the perturbed figures.
+    """
+    try:
+        base = runner.program(source, interface, data)
+    except ProblemError as problem:
+        return tuple(Held(one, None, note=str(problem)) for one in Property)
+    bench = _Bench(runner, source, interface, data, about, checker, base)
+    if base.status is not Status.OPTIMAL:
+        return tuple(Held(one, None, note="the program has no optimum to begin with") for one in Property)
+    if not _reads(bench):
+        return tuple(Held(one, None, note="the program does not read its data") for one in Property)
+    return (
+        _money(bench, unit), _amounts(bench), _order(bench), *_tightened(bench),
+        *_agreed(bench, np.random.default_rng(seed)),
+    )  # fmt: skip
+
+
+def _reads(bench: _Bench) -> bool:
+    """Whether any figure of the data makes a difference at all."""
+    shaken = bench.run(_mapped(bench.data, lambda value: 2 * value + 1))
+    return (shaken.status, shaken.objective) != (bench.base.status, bench.base.objective)
+
+
+def _money(bench: _Bench, unit: str) -> Held:
+    names = [name for name in bench.data if unit and _numerator(_unit(bench, name)) == unit.strip().lower()]
+    if not names:
+        return Held(Property.MONEY, None, note="no parameter has the objective's unit")
+    ran = bench.run(_scaled(bench.data, names))
+    return _compared(Property.MONEY, names, ran.objective if ran.status is Status.OPTIMAL else None, _times(bench.base))
+
+
+def _amounts(bench: _Bench) -> Held:
+    units = {name: _unit(bench, name) for name in bench.data}
+    names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
+    milp = bench.base.milp
+    if not names or milp is None or any(not units[name] for name in bench.data if _has_figures(bench.data[name])):
+        return Held(Property.AMOUNTS, None, note="not every parameter has a unit")
+    if any(one.is_integer and math.isfinite(one.high) for one in milp.variables):
+        return Held(Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells")
+    base, moved = _relaxed(bench.base), _relaxed(bench.run(_scaled(bench.data, names)))
+    return _compared(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
+
+
+def _order(bench: _Bench) -> Held:
+    turned = _turned(bench.data)
+    if turned == bench.data and list(_keys(turned)) == list(_keys(bench.data)):
+        return Held(Property.ORDER, None, note="the data have no order to change")
+    ran = bench.run(turned)
+    return _compared(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
+
+
+def _tightened(bench: _Bench) -> Iterator[Held]:
+    milp = bench.base.milp
+    assert milp is not None
+    assert bench.base.objective is not None
+    for name in list(bench.data)[:MOST_TIGHTENED]:
+        value, words = bench.data[name], str(_about(bench, name).get("Definition", ""))
+        ceiling, floor = CEILING.search(words) is not None, FLOOR.search(words) is not None
+        if ceiling == floor or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            continue
+        ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
+        if ran.status is not Status.OPTIMAL or ran.objective is None:
+            continue  # no point is left: that is no better optimum
+        gain = milp.sense.sign * (bench.base.objective - ran.objective)
+        holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
+        told = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
+        yield Held(Property.TIGHTEN, holds, name, f"{told}, before {number(bench.base.objective)}")
+
+
+def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[Held]:
+    if not bench.checker:
+        return
+    for place in range(TRIES):
+        data = _mapped(bench.data, lambda value: _shaken(value, rng))
+        ran = bench.run(data)
+        if ran.milp is None:
+            yield Held(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")
+            continue
+        report = bench.runner.checks(bench.checker, ran, data)
+        if report.witness is None or report.witness.ruling is Ruling.UNDECIDED:
+            yield Held(Property.AGREE, None, f"try {place + 1}", report.problem or report.note or "undecided")
+            continue
+        holds = report.witness.ruling is Ruling.AGREES
+        datum = ", ".join(map(quoted, report.witness.names[:5]))
+        yield Held(Property.AGREE, holds, "" if holds else datum, "" if holds else report.witness.reason)
+        if not holds:
+            return
+
+
+def _compared(which: Property, names: list[str], found: float | None, expected: float | None) -> Held:
+    datum = ", ".join(map(quoted, names[:6]))
+    if expected is None:
+        return Held(which, None, datum, "there was nothing to hold it against")
+    if found is None:
+        return Held(which, False, datum, f"no optimum, expected {number(expected)}")
+    holds = abs(found - expected) <= CLOSE * max(1.0, abs(expected))
+    return Held(which, holds, datum, "" if holds else f"{number(found)}, expected {number(expected)}")
+
+
+def _times(ran: Ran) -> float | None:
+    return None if ran.objective is None else FACTOR * ran.objective
+
+
+def _relaxed(ran: Ran) -> float | None:
+    if ran.milp is None:
+        return None
+    free = tuple(replace(one, kind=Kind.CONTINUOUS) for one in ran.milp.variables)
+    solution = solve(replace(ran.milp, variables=free), RELAXED_S, duals=False)
+    return solution.objective if solution.status is Status.OPTIMAL else None
+
+
+def _about(bench: _Bench, name: str) -> Mapping[str, Any]:
+    found = bench.about.get(name)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _unit(bench: _Bench, name: str) -> str:
+    return str(_about(bench, name).get("Unit") or "").strip().lower()
+
+
+def _numerator(unit: str) -> str:
+    return PER.split(unit, maxsplit=1)[0].strip()
+
+
+def _scaled(data: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    return {key: _mapped(value, lambda one: FACTOR * one) if key in names else value for key, value in data.items()}
+
+
+def _shaken(value: float, rng: np.random.Generator) -> float:
+    moved = value * (1.0 + SPREAD * float(rng.uniform(-1, 1)))
+    return round(moved) if isinstance(value, int) and abs(value) > 10 else value if isinstance(value, int) else moved
+
+
+def _mapped(value: Any, change: Callable[[float], float]) -> Any:
+    """Every number of some data changed; booleans, texts and the rest stay."""
+    if isinstance(value, Mapping):
+        return {key: _mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_mapped(item, change) for item in value]
+    return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _turned(value: Any) -> Any:
+    """Objects, and lists of objects, in the opposite order; lists of figures stay, as their places mean something."""
+    if isinstance(value, Mapping):
+        return {key: _turned(value[key]) for key in reversed(list(value))}
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return [_turned(item) for item in reversed(value)]
+    return value
+
+
+def _keys(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from _keys(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _keys(item)
+
+
+def _has_figures(value: Any) -> bool:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return any(_has_figures(item) for item in inside)

@@ -1,0 +1,170 @@
+"""What a checker, which was written without the program, holds against a program's solution."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oragent.formulate.options import Options
+from oragent.formulate.running import Ran, Report
+from oragent.formulate.witness import Ruling
+from oragent.milp.model import Sense
+from oragent.milp.plain import number, plain, quoted
+from oragent.milp.solution import Status
+
+__all__ = ["Checked", "Finding", "Reason", "State", "judge"]
+
+WHOLE = 1e-5  # how far a value may be from a whole number
+RELATIONS = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "=", "==": "="}
+SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
+MOST_FINDINGS = 20
+
+
+class State(StrEnum):
+    """How a check ended."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNCHECKED = "unchecked"  # no checker that runs, or nothing to check: never as good as passed
+
+
+class Reason(StrEnum):
+    """What is wrong."""
+
+    VIOLATED = "violated row"
+    INTEGRALITY = "integrality"
+    OBJECTIVE = "objective"
+    FORBIDS = "forbids too much"
+    ALLOWS = "allows too much"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that program and checker disagree on.
+
+    Attributes:
+        reason: Of which kind.
+        name: Of the check, or of the program's row.
+        text: For whoever mends the program.
+        left, right: Both sides of a row; None where there are none.
+    """
+
+    reason: Reason
+    name: str
+    text: str
+    left: float | None = None
+    right: float | None = None
+
+    @property
+    def violation(self) -> float | None:
+        """By how much a row is broken."""
+        return None if self.left is None or self.right is None else abs(self.left - self.right)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a check ended.
+
+    Attributes:
+        state: Passed, failed or unchecked.
+        findings: What was found, the rows first.
+        count: Number of entries of the checker.
+        met: Number of those that hold.
+        confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
+            both infeasible, or both unbounded.
+        note: Why something could not be checked; may be empty.
+    """
+
+    state: State
+    findings: tuple[Finding, ...] = ()
+    count: int = 0
+    met: int = 0
+    confirmed: bool = False
+    note: str = ""
+
+    @property
+    def feedback(self) -> str:
+        """What the supervisor is told."""
+        return "\n".join(f"- {finding.text}" for finding in self.findings[:MOST_FINDINGS])
+
+
+def judge(ran: Ran, report: Report, options: Options) -> Checked:
+    """Turn what a checker said into findings.
+
+    Args:
+        ran: What the program came to; it has a solution.
+        report: What the checker said of it.
+        options: Its tolerances, and whether the witness counts.
+    """
+    if report.problem:
+        return Checked(State.UNCHECKED, note=f"the checker does not run: {report.problem}")
+    found = list(_entries(ran, report, options))
+    broken = len(found)
+    witness = report.witness if options.witness else None
+    if witness is not None and witness.ruling in (Ruling.FORBIDS, Ruling.ALLOWS):
+        reason = Reason.FORBIDS if witness.ruling is Ruling.FORBIDS else Reason.ALLOWS
+        names = [finding.name for finding in found]
+        if reason is Reason.FORBIDS or not set(witness.names) <= set(names) or not found:
+            found.append(Finding(reason, witness.names[0] if witness.names else "", _told(reason, witness.reason)))
+    confirmed = witness is not None and witness.ruling is Ruling.AGREES
+    note = report.note
+    if not report.entries and witness is None:
+        return Checked(State.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
+    state = State.FAILED if found else State.PASSED
+    count = len(report.entries)
+    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note)
+
+
+def _entries(ran: Ran, report: Report, options: Options) -> Iterator[Finding]:
+    for name, left, relation, right, sentence in report.entries:
+        why = f" ({plain(sentence, 300)})" if sentence else ""
+        if relation == "integer":
+            if not _is_whole(left, options):
+                text = (
+                    f"{quoted(name)}{why}: {number(left)} is no whole number. This solution would be right only if the "
+                    "integer constraint were removed: is it missing in the program?"
+                )
+                yield Finding(Reason.INTEGRALITY, name, text, left, float(round(left)) if math.isfinite(left) else None)
+        elif relation in SENSES:
+            yield from _objective(ran, name, left, SENSES[relation], why, options)
+        elif relation in RELATIONS and not _holds(left, RELATIONS[relation], right, options):
+            yield Finding(Reason.VIOLATED, name, _broken(name, why, left, RELATIONS[relation], right), left, right)
+
+
+def _broken(name: str, why: str, left: float, relation: str, right: float) -> str:
+    return (
+        f"{quoted(name)}{why}: {number(left)} {relation} {number(right)} does not hold, it is broken by "
+        f"{number(abs(left - right))}. For this solution to be right the constraint would have to be changed to "
+        f"... {relation} {number(left)}"
+    )
+
+
+def _is_whole(value: float, options: Options) -> bool:
+    return math.isfinite(value) and abs(value - round(value)) <= max(WHOLE, options.absolute)
+
+
+def _holds(left: float, relation: str, right: float, options: Options) -> bool:
+    allowed = max(options.absolute, options.relative * max(1.0, abs(left), abs(right)))
+    over = left - right
+    if math.isnan(over):
+        return False
+    return {"<=": over <= allowed, ">=": over >= -allowed, "=": abs(over) <= allowed}[relation]
+
+
+def _objective(ran: Ran, name: str, value: float, sense: Sense, why: str, options: Options) -> Iterator[Finding]:
+    assert ran.milp is not None
+    if ran.milp.sense is not sense:
+        text = f"the objective {quoted(name)}{why} is to {sense}; the program's model is to {ran.milp.sense}"
+        yield Finding(Reason.OBJECTIVE, name, text)
+    elif ran.status is Status.OPTIMAL and ran.objective is not None and not _holds(value, "=", ran.objective, options):
+        text = (
+            f"the objective {quoted(name)}{why} has the value {number(value)} at this solution; by the program's model "
+            f"it is {number(ran.objective)}"
+        )
+        yield Finding(Reason.OBJECTIVE, name, text, value, ran.objective)
+
+
+def _told(reason: Reason, why: str) -> str:
+    if reason is Reason.FORBIDS:
+        return f"the program forbids too much: {why}. Cite the sentence of the problem that demands this, or drop it"
+    return f"the program allows too much: {why}"

@@ -1,0 +1,208 @@
+"""What ``oragent formulate`` does: begin a folder, or go on with one, and show what came of it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from oragent.budget import Budget
+from oragent.errors import ConfigError, StoreError
+from oragent.formulate.explain import explained
+from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.launch import Outcome, launch, settle
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import Options, chosen, known
+from oragent.formulate.pages import write_page
+from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.ledger import Study
+from oragent.llm.model import Model
+from oragent.milp.command import show as show_solution
+from oragent.milp.remark import Topic
+from oragent.milp.verdict import TOLERANCES
+from oragent.pages.format import money
+from oragent.pages.text import one_line, plain
+
+__all__ = ["Wanted", "formulate_file", "resume", "rewrite", "show"]
+
+MOST = 20
+FAILED = 3  # exit code where there is no answer
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line says.
+
+    Attributes:
+        problem: File with the problem; None for a replay.
+        data, interface: Further files.
+        outputs: Where folders go.
+        model: Name of the model; empty where nobody is asked.
+        options: By name, those that are set.
+        preset: Of options.
+        tolerance: Preset by which checks compare; empty for the preset's own.
+        replay: Folder whose replies are given again.
+        edit: Module and file with what a person says in its place.
+        budget: What may be spent.
+    """
+
+    problem: Path | None
+    outputs: Path
+    data: tuple[Path, ...] = ()
+    interface: Path | None = None
+    model: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    preset: str = "default"
+    tolerance: str = ""
+    replay: Path | None = None
+    edit: tuple[str, Path] | None = None
+    budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
+
+
+def formulate_file(wanted: Wanted, console: Console, model: Model | None = None) -> int:
+    """Formulate a problem from its files and show what came of it.
+
+    Returns:
+        Exit code: 0 with an answer, 3 without one.
+
+    Raises:
+        OragentError: One of the files or settings is wrong, or the model cannot be asked.
+    """
+    request = _request(wanted)
+    folder = begin(wanted.outputs, request)
+    console.print(f"formulation: {folder}", highlight=False, soft_wrap=True, markup=False)
+    if len(request.problem.text) > MOST_CHARACTERS:
+        told = f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
+        console.print(Text(told, style="yellow"), soft_wrap=True)
+    return _end(folder, request, launch(folder, request, model=model, budget=wanted.budget, replay=wanted.replay),
+                console)  # fmt: skip
+
+
+def resume(folder: Path, console: Console, model: Model | None = None) -> int:
+    """Go on with a formulation that was stopped or killed: what was answered is not asked again."""
+    request = read_request(folder)
+    return _end(folder, request, launch(folder, request, model=model), console)
+
+
+def show(folder: Path, console: Console) -> int:
+    """Show a formulation that is done."""
+    request = read_request(folder)
+    return _end(folder, request, settle(folder, _finished(folder)), console)
+
+
+def rewrite(folder: Path) -> Path:
+    """Write the files and the page of a formulation that is done anew; the page's path."""
+    outcome = settle(folder, _finished(folder))
+    assert outcome.found is not None
+    return write_page(folder, read_request(folder), outcome.found, outcome.solution)
+
+
+def _finished(folder: Path) -> Formulated:
+    if not is_formulation(folder):
+        raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
+    with Study(folder, {}, Budget(evaluations=None)) as study:
+        done = {one.name: one.result for one in study.finished()}
+    if CASE not in done:
+        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
+    return Formulated.from_plain(done[CASE])
+
+
+def _request(wanted: Wanted) -> Request:
+    edits = {}
+    if wanted.edit is not None:
+        module, path = wanted.edit
+        edits = {known(module, EDITABLE, "module"): path.read_text(encoding="utf-8")}
+    if wanted.replay is not None and wanted.problem is None:
+        before = read_request(wanted.replay)
+        return Request(before.problem, _with(before.options, wanted, edits), before.model, before.tolerance)
+    if wanted.problem is None:
+        raise ConfigError("name a file with a problem in words, or a folder to --replay")
+    problem = read_problem(wanted.problem, wanted.data, wanted.interface)
+    name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
+    options = _with(chosen(wanted.preset, **wanted.options), wanted, edits)
+    known(options.method, METHODS, "method")
+    model = {"name": wanted.model} if wanted.model else {}
+    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, model,
+                   wanted.tolerance or "strict")  # fmt: skip
+
+
+EDITABLE = (
+    "terminology", "semantic_encoder", "formalization", "compiler", "reviewer", "supervisor_forward", "counterfactual",
+)  # fmt: skip
+
+
+def _with(options: Options, wanted: Wanted, edits: Mapping[str, str]) -> Options:
+    own = {name: getattr(options, name) for name in Options.__dataclass_fields__}
+    if wanted.tolerance:
+        tolerance = TOLERANCES[known(wanted.tolerance, TOLERANCES, "tolerance")]
+        own |= {"relative": tolerance.rel, "absolute": tolerance.abs}
+    return Options(**own | {"edits": {**options.edits, **edits}})
+
+
+def _end(folder: Path, request: Request, outcome: Outcome, console: Console) -> int:
+    if outcome.found is None:
+        console.print(Text(f"unfinished: {one_line(outcome.reason)}", style="bold red"), soft_wrap=True)
+        told = f"everything so far is kept: oragent formulate --resume {folder}"
+        console.print(told, highlight=False, markup=False, soft_wrap=True)
+        return FAILED
+    page = write_page(folder, request, outcome.found, outcome.solution)
+    _tell(outcome, console)
+    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+    return 0 if outcome.found.answer else FAILED
+
+
+def _tell(outcome: Outcome, console: Console) -> None:
+    found = outcome.found
+    assert found is not None
+    if found.milp is not None and outcome.solution is not None:
+        show_solution(found.milp, outcome.solution, console)
+        for remark in explained(found.milp, outcome.solution):
+            if remark.topic in (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST):
+                console.print(Text(f"  {remark.text}"), soft_wrap=True)
+        values = ", ".join(f"{name} = {value}" for name, value in list(_leaves(found.values))[:MOST])
+        console.print(Text(f"returned  {plain(values)}"), soft_wrap=True)
+    else:
+        console.print(Text(f"no solution: {found.status}: {one_line(found.message, 300)}", style="bold red"))
+    for attempt in found.attempts:
+        console.print(Text(f"program {attempt['number'] + 1}: {_attempt(attempt)}"), soft_wrap=True)
+        for finding in (attempt["checks"] or {}).get("findings", [])[:MOST]:
+            console.print(Text(f"  {one_line(finding['text'], 600)}", style="yellow"), soft_wrap=True)
+    spent = found.spent
+    console.print(Text(f"checks    {_checks(found)}"), soft_wrap=True)
+    for one in found.battery:
+        if one["holds"] is not None:
+            told = f"{'holds' if one['holds'] else 'FAILS'}     {one['property']} ({one['datum']}) {one['note']}"
+            console.print(Text(plain(told), style="" if one["holds"] else "yellow"), soft_wrap=True)
+    told = f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {money(spent.money)}"
+    console.print(Text(told), soft_wrap=True)
+
+
+def _attempt(attempt: Mapping[str, Any]) -> str:
+    end = attempt["verdict"] or attempt["status"]
+    objective = "" if attempt["objective"] is None else f", objective {attempt['objective']:.10g}"
+    values = ", ".join(f"{name} = {value}" for name, value in list(_leaves(attempt["values"]))[:MOST])
+    message = one_line(attempt["message"], 200)
+    return plain(
+        f"{end}{objective}{f' at {values}' if values and objective else ''}{f': {message}' if message else ''}"
+    )
+
+
+def _checks(found: Formulated) -> str:
+    if found.checks is None:
+        return "unchecked"
+    note = f" ({one_line(found.checks['note'], 200)})" if found.checks["note"] else ""
+    sure = "; its rows, solved, come to the same" if found.checks["confirmed"] else ""
+    return f"{found.checks['state']}: {found.checks['met']} of {found.checks['count']} hold{sure}{note}"
+
+
+def _leaves(values: Any, name: str = "") -> list[tuple[str, str]]:
+    if isinstance(values, dict):
+        return [leaf for key, item in values.items() for leaf in _leaves(item, f"{name}[{key}]" if name else str(key))]
+    if isinstance(values, list):
+        return [leaf for place, item in enumerate(values) for leaf in _leaves(item, f"{name}[{place}]")]
+    text = f"{values:.10g}" if isinstance(values, int | float) and not isinstance(values, bool) else str(values)
+    return [(name, text)]

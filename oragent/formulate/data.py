@@ -1,0 +1,158 @@
+"""A problem's data: read from files, and described to a model that does not see all of it."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import ProblemError
+from oragent.formulate.texts import read_text, shown
+from oragent.plain import plain
+
+__all__ = ["described", "kinds", "mismatches", "read_data"]
+
+SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
+MOST_NAMES = 200
+DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
+WORDS: Mapping[str, tuple[type, ...]] = {
+    "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
+}  # fmt: skip
+
+
+def read_data(path: Path) -> dict[str, Any]:
+    """Read a data file.
+
+    Returns:
+        By name: of a JSON object its keys, of anything else in JSON, and of a CSV file, one entry by the file's name. A
+        CSV file becomes a list of one object a line; what reads as a number is one.
+
+    Raises:
+        ProblemError: It is neither, with file and line.
+    """
+    form = path.suffix.lower()
+    if form not in (".json", ".csv"):
+        raise ProblemError(f"{shown(path)}: expected data in a file that ends in .json or .csv")
+    text = read_text(path, "data")
+    return _json(path, text) if form == ".json" else {path.stem: list(_rows(path, text))}
+
+
+def described(data: Mapping[str, Any]) -> str:
+    """Data as a prompt tells it: in whole where it is little, else its names, types and shapes."""
+    if not data:
+        return "none: all figures stand in the text, and `data` is an empty dict"
+    whole = plain(json.dumps(data, ensure_ascii=False))
+    if len(whole) <= SHOWN_CHARACTERS:
+        return whole
+    return "\n".join(f"- {name}: {kind}" for name, kind in kinds(data))
+
+
+def kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Names and types of all parts of some data, such as ``("cost", "list of 3 numbers")``."""
+    if isinstance(value, Mapping) and value:
+        same = len({_kind(item) for item in value.values()}) == 1 and len(value) > 1 and name
+        if same and not isinstance(next(iter(value.values())), Mapping | list):
+            yield name, f"dict of {len(value)} by {_few(value)}: {_kind(next(iter(value.values())))}"
+            return
+        for place, (key, item) in enumerate(value.items()):
+            if place >= MOST_NAMES:
+                yield name, f"{len(value) - MOST_NAMES} entries more"
+                return
+            yield from kinds(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
+        return
+    yield name, _kind(value)
+
+
+def mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+    """Where data are not what an encoder says of them: another type, or another number of indices.
+
+    Args:
+        parameters: By name, an object with ``Type`` and perhaps ``Kind``: scalar, vector or matrix.
+        data: The data.
+    """
+    found = []
+    for name, about in parameters.items():
+        if not isinstance(about, Mapping) or name not in data:
+            continue
+        kind, indices = plain(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
+        expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
+        wrong = expected and [leaf for leaf in _leaves(data[name]) if not isinstance(leaf, expected)][:1]
+        if wrong:
+            found.append(f"{plain(name)} was read as {kind}, and has {plain(repr(wrong[0]))[:60]}")
+        depth = _depth(data[name])
+        if indices is not None and depth != indices:
+            found.append(f"{plain(name)} was read as a {plain(str(about['Kind']))}, and has {depth} indices")
+    return found
+
+
+def _json(path: Path, text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=lambda name: _refuse(path, name))
+    except json.JSONDecodeError as problem:
+        raise ProblemError(f"{shown(path)}, line {problem.lineno}: no JSON ({plain(problem.msg)})") from None
+    except (RecursionError, ValueError) as problem:
+        raise ProblemError(f"{shown(path)}: no JSON that can be used ({type(problem).__name__})") from None
+    return found if isinstance(found, dict) else {path.stem: found}
+
+
+def _refuse(path: Path, name: str) -> float:
+    raise ProblemError(f"{shown(path)}: {name} is no number of JSON: leave the entry out, or write a finite number")
+
+
+def _rows(path: Path, text: str) -> Iterator[dict[str, Any]]:
+    reader = csv.reader(io.StringIO(text), strict=True)
+    try:
+        heads = next(reader)
+        for row in reader:
+            if not row:
+                continue
+            if len(row) != len(heads):
+                raise ProblemError(
+                    f"{shown(path)}, line {reader.line_num}: {len(row)} fields; expected {len(heads)} as in the first "
+                    "line"
+                )  # fmt: skip
+            yield dict(zip(heads, map(_value, row), strict=True))
+    except csv.Error as problem:
+        raise ProblemError(f"{shown(path)}, line {reader.line_num}: no CSV ({problem})") from None
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else text
+    return text
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, list):
+        inner = dict.fromkeys(_kind(item) for item in value[:50])
+        return f"list of {len(value)}: {' or '.join(list(inner)[:3]) or 'nothing'}"
+    if isinstance(value, Mapping):
+        return f"dict with {_few(value)}"
+    names = {bool: "boolean", int: "integer", float: "number", str: "text", type(None): "nothing"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _few(value: Mapping[str, Any]) -> str:
+    names = [repr(plain(str(key))) for key in list(value)[:5]]
+    return ", ".join(names) + (", ..." if len(value) > 5 else "")
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        yield value
+        return
+    for item in inside:
+        yield from _leaves(item)
+
+
+def _depth(value: Any) -> int:
+    """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
+    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max((_depth(item) for item in inside), default=0)

@@ -1,0 +1,139 @@
+"""The folder of one formulation: what was asked, what was said, what came of it, each in a file of its own."""
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent import files
+from oragent.errors import MilpError, StoreError
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.interface import Interface
+from oragent.formulate.options import Options
+from oragent.formulate.pool import Pool
+from oragent.formulate.problem import Problem
+from oragent.milp import as_json
+from oragent.milp.files import write
+from oragent.milp.solution import Solution
+
+__all__ = ["CASE", "Request", "begin", "is_formulation", "leave", "read_request"]
+
+CASE = "formulation"  # the one case of the study in such a folder
+REQUEST = "formulate.json"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, so that the folder can be gone on with.
+
+    Attributes:
+        problem: With its data and interface.
+        options: How.
+        model: Name of the model and its address; empty for a replay.
+        tolerance: Preset by which a reference is compared.
+    """
+
+    problem: Problem
+    options: Options
+    model: Mapping[str, Any]
+    tolerance: str = "strict"
+
+
+def begin(outputs: Path, request: Request) -> Path:
+    """Make the folder ``NAME/TIME`` below ``outputs`` and write what is asked.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    stem = re.sub(r"[^\w.-]+", "-", request.problem.name).strip("-.") or "problem"
+    base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
+    folder, number = base, 1
+    while folder.exists():
+        number += 1
+        folder = base.with_name(f"{base.name}-{number}")
+    try:
+        folder.mkdir(parents=True)
+        files.replace(folder / "problem.md", request.problem.text)
+        files.replace(folder / "data.json", _json(request.problem.data))
+        files.replace(folder / "interface.py", request.problem.interface.source + "\n")
+        files.replace(folder / REQUEST, _json(_plain(request)))
+    except OSError as problem:
+        raise StoreError(f"cannot write into {folder}: {problem}") from None
+    return folder
+
+
+def is_formulation(folder: Path) -> bool:
+    """Whether a folder is one of these."""
+    return (folder / REQUEST).is_file()
+
+
+def read_request(folder: Path) -> Request:
+    """Read what a folder was begun with.
+
+    Raises:
+        StoreError: It is none, or was changed by hand.
+    """
+    path = folder / REQUEST
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        interface = plain["interface"]
+        options = dict(plain["options"])
+        problem = Problem(
+            plain["name"], (folder / "problem.md").read_text(encoding="utf-8"),
+            json.loads((folder / "data.json").read_text(encoding="utf-8")),
+            Interface(interface["function"], tuple(interface["parameters"]), interface["source"]), plain["background"],
+        )  # fmt: skip
+        options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
+        return Request(problem, Options(**options), plain["model"], plain["tolerance"])
+    except OSError as problem:
+        raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
+    except (KeyError, TypeError, ValueError) as problem:
+        raise StoreError(f"{path} is not what a formulation leaves: {type(problem).__name__} {problem}") from None
+
+
+def leave(folder: Path, found: Formulated, solution: Solution | None) -> None:
+    """Write what came of it.
+
+    Args:
+        folder: Of the formulation.
+        found: What came of it.
+        solution: Of its model, with duals; None where there is no model.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    try:
+        files.replace(folder / "pool.jsonl", Pool(found.pool).to_lines())
+        files.replace(folder / "program.py", found.program)
+        files.replace(folder / "checker.py", found.checker)
+        files.replace(folder / "checks.json", _json({"kept": found.kept, "checks": found.checks,
+                                                     "attempts": list(found.attempts)}))  # fmt: skip
+        plain = as_json.solution_dict(solution) if solution else {"status": found.status, "note": found.message}
+        files.replace(folder / "solution.json", _json(plain))
+        if found.milp is not None:
+            for form in ("json", "mps", "lp"):
+                write(found.milp, folder / f"milp.{form}")
+    except OSError as problem:
+        raise StoreError(f"cannot write into {folder}: {problem}; its run.db has all of it") from None
+    except MilpError as problem:
+        raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
+
+
+def _plain(request: Request) -> dict[str, Any]:
+    options = asdict(request.options)
+    options |= {"without": sorted(request.options.without), "extra": list(request.options.extra)}
+    return {
+        "name": request.problem.name,
+        "background": request.problem.background,
+        "interface": asdict(request.problem.interface),
+        "options": options,
+        "model": dict(request.model),
+        "tolerance": request.tolerance,
+    }
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"

@@ -1,0 +1,148 @@
+"""One problem from words to an answer, as a case of a study; what came of it is plain data."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from oragent.budget import Spent
+from oragent.formulate.attempts import Attempt
+from oragent.formulate.battery import Held, battery
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import Options
+from oragent.formulate.pool import Entry, Pool
+from oragent.formulate.problem import Problem
+from oragent.formulate.running import Runner
+from oragent.formulate.session import Session
+from oragent.ledger.case import Case
+from oragent.milp import as_json
+from oragent.milp.model import Milp
+from oragent.milp.solution import Status
+
+__all__ = ["Formulated", "formulated"]
+
+
+@dataclass(frozen=True)
+class Formulated:
+    """What became of a problem.
+
+    Attributes:
+        status: Of the solution, or the verdict on a program that has none.
+        answer: Whether that is an answer: a proven optimum, or a proven and confirmed absence of one.
+        milp: The model; None where no program solved one.
+        solution: Of that model, without duals; None likewise.
+        values: What the program returned, with the solution's values.
+        program: Its text.
+        message: Why there is no solution; may be empty.
+        checks: The last check of the program: state, findings, figures; None where there was none.
+        checker: The text of the checker.
+        attempts: All programs: origin, text, verdict, status, objective, findings.
+        kept: Number of the attempt that is the answer.
+        pool: What was said.
+        data: What the program was called with.
+        battery: Properties that were tried, as plain data; empty where none was.
+        spent: Calls, tokens, money.
+    """
+
+    status: str
+    answer: bool
+    milp: Milp | None
+    solution: Mapping[str, Any] | None
+    values: Any
+    program: str
+    message: str
+    checks: Mapping[str, Any] | None
+    checker: str
+    attempts: tuple[Mapping[str, Any], ...]
+    kept: int
+    pool: tuple[Entry, ...]
+    data: Mapping[str, Any]
+    battery: tuple[Mapping[str, Any], ...] = ()
+    spent: Spent = field(default_factory=Spent)
+
+    @property
+    def objective(self) -> float | None:
+        """Of the solution."""
+        return self.solution["objective"] if self.solution else None
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return own | {
+            "milp": None if self.milp is None else as_json.to_dict(self.milp),
+            "pool": [asdict(entry) for entry in self.pool],
+            "attempts": [dict(one) for one in self.attempts],
+            "battery": [dict(one) for one in self.battery],
+            "spent": asdict(self.spent),
+        }
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Formulated":
+        """Read it back."""
+        own = {name: plain[name] for name in cls.__dataclass_fields__}
+        return cls(**own | {
+            "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
+            "pool": tuple(Entry(**entry) for entry in plain["pool"]),
+            "attempts": tuple(plain["attempts"]),
+            "battery": tuple(plain["battery"]),
+            "spent": Spent(**plain["spent"]),
+        })  # fmt: skip
+
+
+async def formulated(case: Case, problem: Problem, options: Options, runner: Runner) -> Formulated:
+    """Formulate a problem by a method.
+
+    Raises:
+        OragentError: The model cannot be asked, the budget is used up, or our own side failed.
+    """
+    session = Session(case, problem, options, runner, Pool())
+    kept = await METHODS[options.method](session)
+    ran = kept.ran
+    return Formulated(
+        status=str(ran.verdict or ran.status),
+        answer=kept.is_answer and (options.accept_infeasible or ran.status is Status.OPTIMAL),
+        milp=ran.milp,
+        solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
+        values=ran.values,
+        program=kept.source,
+        message=ran.message,
+        checks=_check(kept),
+        checker=session.checker,
+        attempts=tuple(_told(one) for one in session.attempts),
+        kept=kept.number,
+        pool=session.pool.entries,
+        data=dict(session.data),
+        battery=tuple(one.to_plain() for one in await _battery(session, kept)) if options.battery else (),
+        spent=case.used,
+    )
+
+
+async def _battery(session: Session, kept: Attempt) -> tuple[Held, ...]:
+    """Put the answer to the properties, with what the encoder and the formalization said of units."""
+    encoded, model = (session.pool.last(name) for name in ("semantic_encoder", "formalization"))
+    about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
+    unit = str(model.parsed.get("UNIT") or "") if model is not None and isinstance(model.parsed, dict) else ""
+    return await asyncio.to_thread(
+        battery, session.runner, kept.source, session.problem.interface, session.data, about, unit=unit,
+        checker=session.checker,
+    )  # fmt: skip
+
+
+def _check(attempt: Attempt) -> dict[str, Any] | None:
+    if attempt.checked is None:
+        return None
+    return asdict(attempt.checked)
+
+
+def _told(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "origin": attempt.origin,
+        "source": attempt.source,
+        "verdict": str(attempt.ran.verdict or ""),
+        "status": str(attempt.ran.status or ""),
+        "message": attempt.ran.message,
+        "objective": attempt.ran.objective,
+        "values": attempt.ran.values,
+        "checks": _check(attempt),
+    }

@@ -1,0 +1,86 @@
+"""How a program is to be called and what it has to return."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import ProblemError
+from oragent.formulate.texts import read_text
+
+__all__ = ["DEFAULT", "Interface", "read_interface"]
+
+FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
+OBJECTIVES = ("objective_value", "objective", "obj")
+SOURCE = '''
+def solve(data):
+    """Build the model with PuLP, solve it, return its variables.
+
+    Args:
+        data: dict of the parameters by name, as described above; it may be empty.
+
+    Returns:
+        dict: "status" (text of PuLP's status), "objective_value" (number, or None), "optimized_vars" (dict: name of a
+        decision to the PuLP variable itself, or to a dict or list of PuLP variables; do not take their values).
+    """
+'''
+
+
+@dataclass(frozen=True)
+class Interface:
+    """How a program is called.
+
+    Attributes:
+        function: Name of its function.
+        parameters: Names of the arguments; one that is called ``data`` gets all data.
+        source: What a model is shown: the head of the function and its docstring.
+    """
+
+    function: str
+    parameters: tuple[str, ...]
+    source: str
+
+    def call(self, data: Mapping[str, Any]) -> list[Any]:
+        """The arguments for some data.
+
+        Raises:
+            ProblemError: A parameter has no value.
+        """
+        if len(self.parameters) == 1 and self.parameters[0] not in data:
+            return [dict(data)]
+        for name in self.parameters:
+            if name not in data:
+                raise ProblemError(f"the interface's argument {name!r} is not in the data: add it with --data")
+        return [data[name] for name in self.parameters]
+
+    def split(self, returned: Any) -> tuple[Any, Any]:
+        """Objective and values of what a program returned: a dict in our form, or a tuple with the objective first."""
+        if isinstance(returned, dict):
+            inner = returned.get("optimized_vars")
+            objective = next((returned[key] for key in OBJECTIVES if key in returned), None)
+            if inner is not None:
+                return objective, inner
+            return objective, {key: value for key, value in returned.items() if key not in (*OBJECTIVES, "status")}
+        if isinstance(returned, list) and returned:
+            names = self.parameters if len(self.parameters) == len(returned) - 1 else ()
+            rest = returned[1:]
+            return returned[0], {(names[place] if names else f"var{place + 1}"): one for place, one in enumerate(rest)}
+        return returned if isinstance(returned, int | float) else None, {}
+
+
+DEFAULT = Interface("solve", ("data",), SOURCE.strip())
+
+
+def read_interface(path: Path) -> Interface:
+    """Read an interface from a Python file; its text is not run, and the first function at its top level counts.
+
+    Raises:
+        ProblemError: It cannot be read or has no function.
+    """
+    text = read_text(path, "an interface")
+    found = FUNCTION.search(text)
+    if found is None:
+        raise ProblemError(f"{path}: no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
+    names = [part.split(":")[0].split("=")[0].strip() for part in found[2].split(",")]
+    return Interface(found[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())

@@ -1,0 +1,95 @@
+"""Formulate one problem in a folder: begin, go on, replay."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.budget import Budget
+from oragent.errors import ConfigError
+from oragent.formulate.folder import CASE, Request, leave
+from oragent.formulate.formulation import Formulated, formulated
+from oragent.formulate.running import Bounds, Runner
+from oragent.ledger import Replaying, Study
+from oragent.ledger.case import Case
+from oragent.llm.factory import models
+from oragent.llm.model import Model, ModelSettings
+from oragent.milp.solution import Solution
+from oragent.milp.solving import solve
+from oragent.sandbox.border import Sandbox
+
+__all__ = ["Outcome", "launch", "settle"]
+
+SOLVE_S = 60.0  # for the solve that gives duals and ranges
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How it ended.
+
+    Attributes:
+        found: What came of it; None where it was left unfinished.
+        solution: Of its model, with duals.
+        reason: Why it was left unfinished.
+    """
+
+    found: Formulated | None
+    solution: Solution | None = None
+    reason: str = ""
+
+
+def launch(
+    folder: Path,
+    request: Request,
+    *,
+    model: Model | None = None,
+    budget: Budget | None = None,
+    replay: Path | None = None,
+    bounds: Bounds | None = None,
+) -> Outcome:
+    """Formulate the problem of a folder, or go on with it.
+
+    Args:
+        folder: Where it lives; ``run.db`` in it has what was paid for.
+        request: What is asked.
+        model: Who is asked; None: whom the request names, at its server.
+        budget: What may be spent; None: as much as it takes.
+        replay: Folder whose replies are given again, and nobody is asked.
+        bounds: Of each program.
+
+    Raises:
+        OragentError: It cannot begin.
+    """
+    return asyncio.run(_launch(folder, request, model, budget or Budget(evaluations=None), replay, bounds or Bounds()))
+
+
+async def _launch(
+    folder: Path, request: Request, model: Model | None, budget: Budget, replay: Path | None, bounds: Bounds
+) -> Outcome:
+    async with AsyncExitStack() as stack:
+        asked = model
+        if asked is None and replay is None:
+            if not request.model.get("name"):
+                raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
+            asked = await stack.enter_async_context(models(ModelSettings(**request.model)))
+        study = stack.enter_context(Study(folder, {} if asked is None else {"": asked}, budget))
+        if replay is not None:
+            study.replies.take_over(replay / "run.db")
+            study.models = {"": Replaying(study.replies)}
+        box = stack.enter_context(Sandbox(1))
+        runner = Runner(box, bounds)
+
+        async def work(case: Case) -> object:
+            return (await formulated(case, request.problem, request.options, runner)).to_plain()
+
+        (finished,) = await study.run([CASE], work)
+        if finished is None:
+            return Outcome(None, reason=study.reason)
+        return settle(folder, Formulated.from_plain(finished.result))
+
+
+def settle(folder: Path, found: Formulated) -> Outcome:
+    """Solve the answer's model once more for its duals, and write the files of the folder."""
+    solution = None if found.milp is None else solve(found.milp, SOLVE_S)
+    leave(folder, found, solution)
+    return Outcome(found, solution)

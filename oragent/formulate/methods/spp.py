@@ -1,0 +1,14 @@
+"""Solo performance prompting (Wang et al. 2024, arXiv:2307.05300): one model plays several people who discuss.
+
+Differs from the source: no worked examples in the prompt.
+"""
+
+from oragent.formulate.attempts import Attempt
+from oragent.formulate.session import Session
+
+__all__ = ["spp"]
+
+
+async def spp(session: Session) -> Attempt:
+    """Ask once, run once."""
+    return await session.attempt("spp", f"{session.prompt('standard')}\n\n{session.prompt('spp')}")

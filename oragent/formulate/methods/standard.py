@@ -1,0 +1,11 @@
+"""One prompt, one program: the last row of the published ablations."""
+
+from oragent.formulate.attempts import Attempt
+from oragent.formulate.session import Session
+
+__all__ = ["standard"]
+
+
+async def standard(session: Session) -> Attempt:
+    """Ask once, run once."""
+    return await session.attempt("standard", session.prompt("standard"))

@@ -1,0 +1,10 @@
+"""The code reviewer, an option that was found harmful: remarks on the draft."""
+
+from oragent.formulate.session import Session
+
+__all__ = ["review"]
+
+
+async def review(session: Session) -> None:
+    """Remark on the newest program in the pool."""
+    await session.say("reviewer", session.prompt("reviewer"))

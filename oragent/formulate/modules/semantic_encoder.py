@@ -1,0 +1,11 @@
+"""The semantic encoder: which parameters the problem has, of what type, with what value (system 1)."""
+
+from oragent.formulate.session import Session
+
+__all__ = ["encode"]
+
+
+async def encode(session: Session) -> None:
+    """List the parameters; those whose values the text tells become data of the program."""
+    await session.data_of("semantic_encoder", session.prompt("semantic_encoder"), dict)
+    session.audit()

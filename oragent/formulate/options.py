@@ -1,0 +1,94 @@
+"""How a problem is formulated: which modules take part, how often, and what a check tolerates."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from oragent.errors import ConfigError
+
+__all__ = ["EXTRAS", "PARTS", "PRESETS", "Options", "chosen", "known"]
+
+PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
+EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a method may do.
+
+    Attributes:
+        method: Its name.
+        without: Modules that are left out.
+        extra: Modules that are asked beside the usual ones.
+        repairs: Most revisions after errors.
+        checks: Most revisions after checks.
+        keep_best: Whether a revision takes the place of a program only where it is better.
+        witness: Whether the checker's rows are solved too.
+        relative: Tolerance of checks over the larger of 1 and the size of the figures.
+        absolute: The same, absolute.
+        battery: Whether the answer is put to the battery of properties that need no label.
+        accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
+        temperature: Of every call.
+        attention: Rules that the supervisor is told beside the others; may be empty.
+        edits: By module, the text of a person that takes the place of what a model would say.
+    """
+
+    method: str = "ormind"
+    without: frozenset[str] = frozenset()
+    extra: tuple[str, ...] = ()
+    repairs: int = 2
+    checks: int = 2
+    keep_best: bool = True
+    witness: bool = True
+    relative: float = 1e-6
+    absolute: float = 0.0
+    battery: bool = False
+    accept_infeasible: bool = True
+    temperature: float = 0.0
+    attention: str = ""
+    edits: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        for name in self.without:
+            known(name, PARTS, "module that can be left out")
+        for name in self.extra:
+            known(name, EXTRAS, "module that can be added")
+        if self.repairs < 0 or self.checks < 0:
+            raise ConfigError(f"{self.repairs} repairs and {self.checks} checks: expected none below 0")
+        if not 0 <= self.temperature <= 2:
+            raise ConfigError(f"a temperature of {self.temperature}: expected 0 to 2")
+
+    @property
+    def label(self) -> str:
+        """Method and what was changed of it, such as ``ormind without formalization``."""
+        parts = [f"without {name}" for name in sorted(self.without)] + [f"with {name}" for name in self.extra]
+        return " ".join((self.method, *parts))
+
+
+PRESETS = {
+    "default": Options(),
+    # As published (Wang et al. 2025); our prompts are our own words.
+    "paper": Options(repairs=1, checks=1, keep_best=False, witness=False, relative=0.0, absolute=1e-2,
+                     accept_infeasible=False),
+}  # fmt: skip
+
+
+def chosen(preset: str, **changes: Any) -> Options:
+    """A preset with changes; those that are None are none.
+
+    Raises:
+        ConfigError: A name is unknown.
+    """
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(PRESETS[known(preset, PRESETS, "preset")], **given)
+
+
+def known(name: str, names: Iterable[str], what: str) -> str:
+    """The name, if it is one of ``names``; ``ConfigError`` with the nearest one where it is not."""
+    names = list(names)
+    if name in names:
+        return name
+    near = difflib.get_close_matches(name, names, 1)
+    meant = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+    raise ConfigError(f"{name!r} is no {what}: {meant}")

@@ -1,0 +1,145 @@
+"""The page of a formulation: one file, with nothing in it that is not escaped."""
+
+import difflib
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from oragent.errors import StoreError
+from oragent.files import replace
+from oragent.formulate.explain import explained, sentences, with_sentences
+from oragent.formulate.folder import Request
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.problem import fitted
+from oragent.milp.as_mathml import to_mathml
+from oragent.milp.model import Milp
+from oragent.milp.plain import number, rounded, signed
+from oragent.milp.remark import Remark
+from oragent.milp.solution import Interval, Solution
+from oragent.pages.html import environment
+from oragent.pages.text import DiffLine, clip, plain
+
+__all__ = ["changes", "marked", "page", "write_page"]
+
+MOST_ROWS = 400
+MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files
+SHORTEST = 8  # characters of a sentence that is looked for in the problem
+
+
+@dataclass(frozen=True)
+class RowLine:
+    """A row of the model as the page shows it, all figures in words."""
+
+    name: str
+    activity: str
+    relation: str
+    rhs: str
+    slack: str
+    dual: str
+    range: str
+    sentence: str
+
+
+def write_page(folder: Path, request: Request, found: Formulated, solution: Solution | None) -> Path:
+    """Write ``report.html`` into the folder.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    path = folder / "report.html"
+    try:
+        replace(path, page(request, found, solution))
+    except OSError as problem:
+        raise StoreError(f"cannot write {path}: {problem}") from None
+    return path
+
+
+def page(request: Request, found: Formulated, solution: Solution | None) -> str:
+    """The page as HTML."""
+    known = sentences(found.pool, _entries(found))
+    milp = None if found.milp is None else with_sentences(found.milp, known)
+    remarks: Sequence[Remark] = explained(milp, solution) if milp is not None and solution is not None else ()
+    small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
+    text, left = clip(fitted(request.problem.text), 2000)
+    return environment(Path(__file__).parent).get_template("page.html").render(
+        title=request.problem.name,
+        found=found,
+        options=request.options,
+        solution=solution,
+        objective=None if solution is None or solution.objective is None else rounded(solution.objective),
+        problem=marked(text, list(known.values())),
+        left=left,
+        mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
+        program=clip(found.program)[0],
+        rows=list(_rows(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
+        remarks=remarks,
+        changes=list(_changes(found)),
+        pool=[(one, clip(one.text, 60)[0]) for one in found.pool],
+    )  # fmt: skip
+
+
+def marked(text: str, found: Sequence[str]) -> Markup:
+    """A text with the sentences that rows come from marked in it, each where it first stands."""
+    spans: list[tuple[int, int]] = []
+    for sentence in sorted(set(found), key=len, reverse=True):
+        words = sentence.strip(" .\"'").split()
+        if len(" ".join(words)) < SHORTEST or len(words) > 200:
+            continue
+        hit = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
+        if hit and all(hit.end() <= start or hit.start() >= end for start, end in spans):
+            spans.append(hit.span())
+    parts, place = [], 0
+    for start, end in sorted(spans):
+        parts += [escape(plain(text[place:start])), Markup("<mark>"), escape(plain(text[start:end])), Markup("</mark>")]
+        place = end
+    return Markup("").join([*parts, escape(plain(text[place:]))])
+
+
+def changes(before: str, after: str, most: int = 200) -> list[DiffLine]:
+    """Compare two programs line by line, as texts: nothing is parsed."""
+    old, new = (clip(text, 1500)[0].split("\n") for text in (before, after))
+    kinds = {"+": "added", "-": "removed", "@": "gap"}
+    body = list(difflib.unified_diff(old, new, lineterm=""))[2:]
+    return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:most]
+
+
+def _changes(found: Formulated) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
+    """Every attempt with what it changed of the one before."""
+    before = ""
+    for attempt in found.attempts:
+        yield attempt, changes(before, attempt["source"]) if before else []
+        before = attempt["source"] or before
+
+
+def _entries(found: Formulated) -> list[list[Any]]:
+    return [
+        [finding["name"], ""]
+        for attempt in found.attempts
+        for finding in (attempt["checks"] or {}).get("findings", [])
+    ]  # fmt: skip
+
+
+def _rows(milp: Milp, solution: Solution) -> Iterator[RowLine]:
+    for row in milp.rows:
+        has = row.name in solution.activities
+        yield RowLine(
+            row.name,
+            rounded(solution.activities[row.name]) if has else "–",
+            str(row.relation),
+            number(row.rhs),
+            rounded(solution.slacks[row.name]) if has else "–",
+            signed(solution.duals[row.name]) if row.name in solution.duals else "–",
+            _range(solution.ranges.get(row.name)),
+            row.meaning,
+        )
+
+
+def _range(interval: Interval | None) -> str:
+    if interval is None or (math.isinf(interval.low) and math.isinf(interval.high)):
+        return "–"
+    return f"{rounded(interval.low)} to {rounded(interval.high)}"

@@ -1,0 +1,204 @@
+"""Programs and checkers across the border: a request goes in, what came of it comes out, all of it plain data."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import MilpError, SandboxError
+from oragent.formulate.interface import Interface
+from oragent.formulate.witness import Ruling, Witness
+from oragent.milp import as_json
+from oragent.milp.model import Milp
+from oragent.milp.solution import Solution, Status
+from oragent.milp.verdict import Verdict
+from oragent.protocol import Status as Ended
+from oragent.sandbox import PYTHON, Command, Limits
+from oragent.sandbox.border import Sandbox
+
+__all__ = ["Bounds", "Ran", "Report", "Runner", "limits"]
+
+EVALUATOR = Path(__file__).with_name("evaluator.py")
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
+FAILURES = {
+    Ended.TIMEOUT: Verdict.TIMEOUT, Ended.MEMORY: Verdict.MEMORY, Ended.REJECTED: Verdict.COMPILE_ERROR,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What one program may use.
+
+    Attributes:
+        program_s: Seconds of one call of the program.
+        memory_mb: Address space, in MiB.
+    """
+
+    program_s: float = 20.0
+    memory_mb: int = 2048
+
+
+def limits(bounds: Bounds) -> Limits:
+    """The border's limits for a request: the program's, and room to solve again and to look for a witness."""
+    return Limits(wall_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=64)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What running a program came to.
+
+    Attributes:
+        verdict: Why there is no solution; None where a model was solved, whatever its status.
+        message: One line on the failure.
+        traceback: Of the program, from its own code on.
+        milp: The model that it solved last.
+        solution: Of that model, solved again outside of the program's reach.
+        values: What it returned, with the solution's values where it returned variables.
+        columns: The same with the names of the model's columns; None in the places of plain numbers.
+        claimed: The objective that it returned; believed by nobody.
+        log: What it printed.
+    """
+
+    verdict: Verdict | None
+    message: str = ""
+    traceback: str = ""
+    milp: Milp | None = None
+    solution: Solution | None = None
+    values: Any = None
+    columns: Any = None
+    claimed: float | None = None
+    log: str = ""
+
+    @property
+    def status(self) -> Status | None:
+        """Of the solution."""
+        return self.solution.status if self.solution else None
+
+    @property
+    def objective(self) -> float | None:
+        """Of the solution, recomputed."""
+        return self.solution.objective if self.solution else None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a checker said.
+
+    Attributes:
+        problem: Why it could not be run; empty where it was.
+        entries: ``(name, left, relation, right, sentence)`` with numbers.
+        witness: What its rows say of the model; None where they could not be had, for the reason in ``note``.
+        note: One line.
+    """
+
+    problem: str = ""
+    entries: tuple[tuple[str, float, str, float, str], ...] = ()
+    witness: Witness | None = None
+    note: str = ""
+
+
+@dataclass
+class Runner:
+    """Runs programs in a sandbox that others share.
+
+    Attributes:
+        sandbox: The border.
+        bounds: Of each program.
+    """
+
+    sandbox: Sandbox
+    bounds: Bounds = field(default_factory=Bounds)
+
+    def program(self, source: str, interface: Interface, data: Mapping[str, Any]) -> Ran:
+        """Run a program on data; may be called from several threads.
+
+        Raises:
+            SandboxError: Our own side failed.
+        """
+        request = {"kind": "solve", "function": interface.function, "arguments": interface.call(data)}
+        found = self._ask(source, request)
+        if found["status"] == "unsolved":
+            return Ran(Verdict.UNSOLVED, found["message"], values=found.get("returned"), log=found.get("log", ""))
+        if found["status"] != "ok":
+            verdict = FAILURES.get(found["status"], Verdict.RUNTIME_ERROR)
+            return Ran(verdict, _steady(found["message"]), _steady(found.get("traceback", ""), TRACE_CHARACTERS))
+        milp, solution = as_json.from_dict(found["milp"]), _solution(found["solution"])
+        objective, values = interface.split(found["returned"])
+        _, columns = interface.split(found["columns"])
+        claimed = float(objective) if isinstance(objective, int | float) else None
+        values = _at(values, columns, solution.values if solution.status.has_point else {})
+        return Ran(None, "", "", milp, solution, values, columns, claimed, found.get("log", ""))
+
+    def checks(self, source: str, ran: Ran, data: Mapping[str, Any]) -> Report:
+        """Put a program's values, and its model, to a checker."""
+        assert ran.milp is not None
+        assert ran.solution is not None
+        known = {"status": str(ran.status), "objective": ran.objective, "values": dict(ran.solution.values)}
+        point = ran.solution.status.has_point
+        request = {
+            "kind": "checks", "function": "checks", "values": ran.values, "columns": ran.columns, "data": data,
+            "milp": as_json.to_dict(ran.milp), "solution": known, "point": point,
+        }  # fmt: skip
+        found = self._ask(source, request)
+        if found["status"] != "ok":
+            return Report(_steady(found["message"]))
+        try:
+            entries = tuple((str(n), float(a), str(r), float(b), str(s)) for n, a, r, b, s in found["entries"])
+            witness = found["witness"] and Witness(**{
+                **found["witness"], "ruling": Ruling(found["witness"]["ruling"]),
+                "names": tuple(found["witness"]["names"]),
+            })  # fmt: skip
+        except (TypeError, ValueError, KeyError) as problem:
+            return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
+        return Report("", entries, witness or None, _steady(found["note"]))
+
+    def _ask(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
+        files = {
+            "evaluator.py": EVALUATOR.read_text(encoding="utf-8"),
+            "program.py": source,
+            "request.json": json.dumps({**request, "limit_s": self.bounds.program_s}),
+        }
+        command = Command(
+            (PYTHON, "evaluator.py"), files, limits=limits(self.bounds), bring=("result.json",)
+        )  # fmt: skip
+        ended = self.sandbox(command, warm_up=EVALUATOR)
+        if "result.json" in ended.files and ended.code == 0:
+            found: dict[str, Any] = json.loads(ended.files["result.json"])
+            return found
+        if ended.end == "deadline":
+            return {"status": "timeout", "message": "the program and its solution took too long"}
+        if ended.end in ("signalled", "lost") or "MemoryError" in ended.stderr:
+            return {"status": "memory", "message": "ran out of memory, or was killed by the kernel"}
+        last = ended.stderr.strip().splitlines()[-1:] or ["no word"]
+        if last[0].startswith(("ImportError", "ModuleNotFoundError", "SyntaxError")):  # ours: a guest's never come here
+            raise SandboxError(f"the evaluator of programs failed: {last[0][:300]}")
+        return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
+
+
+def _solution(plain: Mapping[str, Any]) -> Solution:
+    try:
+        return Solution(
+            Status(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],
+            plain["activities"], plain["slacks"], seconds=plain["seconds"], solver=plain["solver"], note=plain["note"],
+        )  # fmt: skip
+    except (KeyError, ValueError) as problem:
+        raise MilpError(f"not a solution: {type(problem).__name__}") from None
+
+
+def _at(values: Any, columns: Any, point: Mapping[str, float]) -> Any:
+    """What was returned, with the solution's values in the places of columns."""
+    if isinstance(columns, str):
+        return point.get(columns)
+    if isinstance(columns, dict) and isinstance(values, dict):
+        return {key: _at(item, columns.get(key), point) for key, item in values.items()}
+    if isinstance(columns, list) and isinstance(values, list):
+        return [_at(item, column, point) for item, column in zip(values, columns, strict=False)]
+    return values
+
+
+def _steady(text: str, width: int = MESSAGE_CHARACTERS) -> str:
+    """The same text in every run: without addresses in memory."""
+    return ADDRESS.sub("0x...", text)[:width]

@@ -1,0 +1,195 @@
+"""The work on one problem: who is asked, what they said, what was tried."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from oragent.errors import ReplyError
+from oragent.formulate.attempts import Attempt, best, nothing
+from oragent.formulate.checks import Checked, State, judge
+from oragent.formulate.data import described, mismatches
+from oragent.formulate.options import Options
+from oragent.formulate.pool import ORAGENT, PERSON, Entry, Pool
+from oragent.formulate.problem import Problem, fitted
+from oragent.formulate.programs import program_in
+from oragent.formulate.prompting import fill
+from oragent.formulate.running import Ran, Runner
+from oragent.ledger.case import Case
+from oragent.llm.model import Message
+from oragent.milp.verdict import Verdict
+from oragent.programs.replies import extract_json
+
+__all__ = ["Session"]
+
+T = TypeVar("T")
+
+
+@dataclass
+class Session:
+    """What the modules of a method share.
+
+    Attributes:
+        case: Who asks models, on the ledger.
+        problem: What is to be formulated.
+        options: How.
+        runner: Who runs programs.
+        pool: What was said.
+        attempts: What was tried, in order.
+        checker: The text of the checker, once there is one.
+    """
+
+    case: Case
+    problem: Problem
+    options: Options
+    runner: Runner
+    pool: Pool = field(default_factory=Pool)
+    attempts: list[Attempt] = field(default_factory=list)
+    checker: str = ""
+    calls: int = 0
+
+    @property
+    def text(self) -> str:
+        """The problem as prompts tell it."""
+        told = fitted(self.problem.text.strip())
+        return f"{told}\n\nBackground: {self.problem.background}" if self.problem.background else told
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """What a program is called with: what an encoder took out of the text, and over it what was given."""
+        return {**self._values(), **self.problem.data}
+
+    @property
+    def newest(self) -> Attempt:
+        """The last attempt."""
+        return self.attempts[-1]
+
+    def best(self) -> Attempt:
+        """The attempt that is the answer: the best one, or the newest where the best is not kept."""
+        return best(self.attempts) if self.options.keep_best else self.newest
+
+    def prompt(self, template: str, **values: object) -> str:
+        """Fill a template of ``prompts/``, which may use the problem, its data, the pool, and the interface too."""
+        known = {
+            "problem": self.text,
+            "data": described(self.data),
+            "pool": self.pool.shown,
+            "interface": self.problem.interface.source,
+            "function": self.problem.interface.function,
+            "attention": self.options.attention or "none",
+        }
+        return fill(template, **{**known, **values})
+
+    async def say(self, role: str, prompt: str) -> str:
+        """Ask for words, and put them into the pool."""
+        return await self._asked(role, prompt, lambda text: text.strip() or _empty(), keep=True)
+
+    async def data_of(self, role: str, prompt: str, form: type) -> Any:
+        """Ask for JSON of a form, ``dict`` or ``list``; None where it came in no usable form, twice."""
+
+        def read(text: str) -> Any:
+            found = extract_json(text)
+            if not isinstance(found, form):
+                raise ReplyError(f"the JSON is a {type(found).__name__}; answer with a {form.__name__} as asked")
+            return found
+
+        try:
+            return await self._asked(role, prompt, read, keep=True)
+        except ReplyError:
+            return None
+
+    async def code(self, role: str, prompt: str, function: str | None = None, *, keep: bool = True) -> str:
+        """Ask for a program.
+
+        Raises:
+            ReplyError: There was none, twice.
+        """
+        name = function or self.problem.interface.function
+        return await self._asked(role, prompt, lambda text: program_in(text, name), keep=keep)
+
+    async def attempt(self, role: str, prompt: str) -> Attempt:
+        """Ask for a program and run it; a reply without one is an attempt that failed."""
+        try:
+            source = await self.code(role, prompt)
+        except ReplyError as problem:
+            self.attempts.append(nothing(role, len(self.attempts), str(problem)))
+            return self.newest
+        return await self.run(role, source)
+
+    async def run(self, role: str, source: str) -> Attempt:
+        """Run a program on the problem's data."""
+        ran = await asyncio.to_thread(self.runner.program, source, self.problem.interface, self.data)
+        self.attempts.append(Attempt(len(self.attempts), role, source, ran))
+        return self.newest
+
+    async def check(self) -> Attempt:
+        """Put the newest attempt to the checker; without a solution, or a checker, it stays unchecked."""
+        now = self.newest
+        if now.failed or not self.checker:
+            checked = Checked(State.UNCHECKED, note="no solution to check" if now.failed else "no checker")
+        else:
+            report = await asyncio.to_thread(self.runner.checks, self.checker, now.ran, self.data)
+            checked = judge(now.ran, report, self.options)
+        self.attempts[-1] = now.with_check(checked)
+        return self.newest
+
+    def note(self, module: str, text: str) -> None:
+        """Put something that was computed into the pool."""
+        self.pool.add(Entry(module, text, author=ORAGENT))
+
+    def audit(self) -> None:
+        """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
+        entry = self.pool.last("semantic_encoder")
+        if entry is not None and isinstance(entry.parsed, dict) and self.problem.data:
+            wrong = mismatches(entry.parsed, self.problem.data)
+            if wrong:
+                self.note(
+                    "data", "The data are not what the parameters say:\n" + "\n".join(f"- {one}" for one in wrong)
+                )
+
+    def outcome(self) -> Ran:
+        """What the answer came to."""
+        return self.best().ran if self.attempts else Ran(Verdict.COMPILE_ERROR, "no program was written")
+
+    def _values(self) -> dict[str, Any]:
+        entry = self.pool.last("semantic_encoder")
+        if entry is None or not isinstance(entry.parsed, dict):
+            return {}
+        return {
+            name: about["Value"]
+            for name, about in entry.parsed.items()
+            if isinstance(about, dict) and about.get("Value") is not None
+        }
+
+    async def _asked(self, role: str, prompt: str, read: Callable[[str], T], *, keep: bool) -> T:
+        """Ask; a reply that cannot be used goes back once, with the reason."""
+        if role in self.options.edits and role not in {entry.module for entry in self.pool.entries}:
+            text = self.options.edits[role]
+            found = read(text)
+            self.pool.add(Entry(role, text, _plain(found), author=PERSON))
+            return found
+        messages = [Message("user", prompt)]
+        reply = await self.case.ask(role, messages, self.options.temperature)
+        tokens = reply.tokens_in + reply.tokens_out
+        try:
+            found = read(reply.text)
+        except ReplyError as problem:
+            messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
+            reply = await self.case.ask(role, messages, self.options.temperature)
+            tokens += reply.tokens_in + reply.tokens_out
+            try:
+                found = read(reply.text)
+            except ReplyError:
+                self.pool.add(Entry(role, reply.text, None, tokens=tokens))
+                raise
+        if keep:
+            self.pool.add(Entry(role, reply.text, _plain(found), tokens=tokens))
+        return found
+
+
+def _plain(found: object) -> Any:
+    return found if isinstance(found, dict | list) else None
+
+
+def _empty() -> str:
+    raise ReplyError("the reply is empty")

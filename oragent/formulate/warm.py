@@ -1,0 +1,31 @@
+"""Done once where interpreters are kept warm: the first solve of a process is ten times as slow as the next ones.
+
+Importing this module solves a model of two variables, by itself and through PuLP, on one thread: what is forked after
+that finds the solver's memory in place.
+"""
+
+import pulp
+
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.solving import solve
+
+__all__: list[str] = []
+
+SMALL = Milp(
+    (Variable("x", 0, 5, Kind.INTEGER), Variable("y", 0, 5)),
+    (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
+    Objective({"x": 1.0, "y": 1.0}),
+    Sense.MAXIMIZE,
+)
+
+
+def _solve() -> None:
+    solve(SMALL, duals=False)
+    problem = pulp.LpProblem("small", pulp.LpMaximize)
+    x = [pulp.LpVariable(f"x{place}", 0, 5, cat="Integer") for place in range(2)]
+    problem += pulp.lpSum(x)
+    problem += pulp.lpSum((place + 1) * one for place, one in enumerate(x)) <= 7, "limit"
+    problem.solve(pulp.HiGHS(msg=False, threads=1))
+
+
+_solve()

@@ -1,0 +1,14 @@
+"""One sandbox for all tests of generated programs: its interpreter is warm after the first."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from oragent.formulate.running import Bounds, Runner
+from oragent.sandbox.border import Sandbox
+
+
+@pytest.fixture(scope="session")
+def runner() -> Iterator[Runner]:
+    with Sandbox(2) as box:
+        yield Runner(box, Bounds(program_s=60.0))

@@ -1,0 +1,112 @@
+"""The battery gives no alarm on right models, and each property names the datum of a program that breaks it."""
+
+from collections import Counter
+
+import pytest
+
+from oragent.formulate.battery import Property, battery
+from oragent.formulate.interface import DEFAULT
+from oragent.formulate.running import Runner
+from oragent.formulate.scripted import Error, Fault, planted
+from oragent.formulate.sets import read_set
+from oragent.formulate.written import checker_of, parameters_of, program_of
+from oragent.milp.families import FAMILIES
+from tests.formulate.data import DATA, with_data
+
+ABOUT = {
+    "price": {"Unit": "EUR per ton", "Definition": "what a ton earns"},
+    "hours": {"Unit": "hours", "Definition": "hours that are available"},
+    "least": {"Unit": "tons", "Definition": "tons that are required"},
+    "rate": {"Unit": "hours/ton", "Definition": "hours a ton takes"},
+    "fee": {"Unit": "EUR", "Definition": "a fee"},
+}
+DATA_OF_MIX = {"price": {"a": 5.0, "b": 4.0}, "hours": 40, "least": 3.0, "rate": {"a": 2.0, "b": 1.5}, "fee": 7.0}
+PROGRAM = """
+import pulp
+def solve(data):
+    problem = pulp.LpProblem("mix", pulp.LpMaximize)
+    x = {{name: pulp.LpVariable(name, 0) for name in data["price"]}}
+    problem += pulp.lpSum(data["price"][n] * x[n] for n in x) - {fee}
+    problem += pulp.lpSum(data["rate"][n] * x[n] for n in x) <= {hours}, "hours"
+    problem += x["a"] >= {least}, "least"
+    problem.solve()
+    return {{"optimized_vars": x}}
+"""
+RIGHT = {"fee": 'data["fee"]', "hours": 'data["hours"]', "least": 'data["least"]'}
+CHECKER = """
+def checks(values, data):
+    yield ("hours", sum(data["rate"][n] * values[n] for n in values), "<=", data["hours"], "")
+    yield ("least", values["a"], ">=", data["least"], "")
+    yield ("worth", sum(data["price"][n] * values[n] for n in values) - data["fee"], "maximize", None, "")
+"""
+
+
+def tried(runner: Runner, data=DATA_OF_MIX, checker: str = CHECKER, **parts: str):
+    source = PROGRAM.format(**{**RIGHT, **parts})
+    return battery(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
+
+
+def test_all_properties_hold_of_a_right_program(runner: Runner) -> None:
+    found = tried(runner)
+    assert {one.property for one in found} == set(Property)
+    assert all(one.holds for one in found), found
+    assert sum(one.property is Property.TIGHTEN for one in found) == 2
+
+
+@pytest.mark.parametrize(
+    ("parts", "failed", "datum"),
+    [
+        ({"fee": "7.0"}, Property.MONEY, "'fee'"),
+        ({"hours": "40.0"}, Property.AMOUNTS, "'hours'"),
+        ({"hours": '80 - data["hours"]'}, Property.TIGHTEN, "hours"),
+        ({"least": '6 - data["least"]'}, Property.TIGHTEN, "least"),
+        ({"least": '(1 if list(data["price"])[0] == "a" else 2) * data["least"]'}, Property.ORDER, "'price'"),
+        ({"hours": '40 + 0 * data["hours"]'}, Property.AGREE, "'hours'"),
+    ],
+)
+def test_a_property_that_fails_names_its_datum(runner: Runner, parts, failed: Property, datum: str) -> None:
+    alarms = [one for one in tried(runner, **parts) if one.holds is False]
+    assert failed in {one.property for one in alarms}
+    assert any(datum in one.datum for one in alarms if one.property is failed)
+
+
+def test_a_program_that_reads_no_data_is_not_judged(runner: Runner) -> None:
+    source = program_of(FAMILIES["knapsack"](1, 4).milp)
+    assert all(one.holds is None for one in battery(runner, source, DEFAULT, {}, {}))
+
+
+@pytest.mark.parametrize("family", ["product_mix", "knapsack", "diet", "transport", "lot_sizing", "investment"])
+def test_right_models_of_families_give_no_alarm(runner: Runner, family: str) -> None:
+    assert Counter(one.holds for one in put(runner, FAMILIES[family](1, 3).milp))[False] == 0
+
+
+def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runner: Runner) -> None:
+    """Dropping a row with room leaves the answer right; on other figures program and checker part."""
+    gold = FAMILIES["product_mix"](1, 3).milp
+    error = Error(Fault.DROP, "hours on lathe")
+    wrong = battery(
+        runner, program_of(planted(gold, error), parameters_of(gold)), DEFAULT, parameters_of(gold), {},
+        checker=checker_of(gold), seed=1,
+    )  # fmt: skip
+    assert {one.property for one in wrong if one.holds is False} == {Property.AGREE}
+    assert "hours on lathe" in next(one.datum for one in wrong if one.holds is False)
+
+
+def put(runner: Runner, milp):
+    units = {
+        "Worth": "money per unit", "Constant": "money", "Coefficients": "amount per unit", "Limits": "amount",
+        "Least": "unit", "Most": "unit",
+    }  # fmt: skip
+    about = {name: {"Unit": unit, "Definition": name} for name, unit in units.items()}
+    return battery(
+        runner, program_of(milp), DEFAULT, parameters_of(milp), about, unit="money", checker=checker_of(milp)
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@with_data
+def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: Runner) -> None:
+    cases = read_set(f"nl4opt={DATA}/nl4opt/nl4opt_verified.json").cases
+    alarms = [(case.problem.name, one) for case in cases for one in put(runner, case.gold) if one.holds is False]
+    assert len(cases) == 222
+    assert alarms == []

@@ -1,0 +1,194 @@
+"""A benchmark comes to the same however it is run, goes on where it was left, and counts what F7 counts."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from oragent.bench.execute import execute
+from oragent.bench.plan import Cell, Plan
+from oragent.errors import ConfigError, ModelError, OragentError
+from oragent.formulate import bench_command
+from oragent.formulate.bench_command import BenchRequest, run_bench
+from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
+from oragent.formulate.contestants import ABLATIONS, contestants
+from oragent.formulate.published import PUBLISHED
+from oragent.formulate.scripted import Oracle
+from tests.formulate.data import DATA, with_data
+
+ROOT = Path(__file__).parents[2]
+VERIFIED = f"nl4opt={DATA}/nl4opt/nl4opt_verified.json"
+
+
+def bench(
+    folder: Path, model: str, names: tuple[str, ...] = ("ormind",), workers: int = 2, spec: str = "families", **own: Any
+) -> tuple[Benchmark, list[Cell]]:
+    plan = Plan(TERMS, {"set": spec}, contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own})
+    runner = Benchmark(plan, workers)
+    for done in execute(plan, runner, folder):
+        assert not done.end.reason
+    return runner, list(plan.cells)
+
+
+def told(runner: Benchmark, cells: list[Cell], folder: Path) -> str:
+    """All that is not a time."""
+    return json.dumps([
+        [one.name, {**one.result, "seconds": 0}, one.spent.tokens]
+        for cell in cells for one in runner.finished(cell, folder)
+    ])  # fmt: skip
+
+
+def test_results_are_the_same_at_any_number_of_workers(tmp_path: Path) -> None:
+    found = [told(*bench(tmp_path / str(n), "scripted", workers=n), tmp_path / str(n)) for n in (1, 3)]
+    assert found[0] == found[1]
+
+
+def test_the_ablations_are_the_nine_published_rows() -> None:
+    names = list(contestants((), ["m"], ablations=True))
+    assert len(names) == len(ABLATIONS) == 9
+    assert set(names) <= set(PUBLISHED["nl4opt"])
+
+
+def test_every_ablation_runs_and_the_rates_sum_to_one(tmp_path: Path) -> None:
+    runner, cells = bench(tmp_path, "scripted", (), limit=2)
+    assert len(cells) == 9
+    for cell in cells:
+        assert sum(rates(runner.finished(cell, tmp_path)).values()) == pytest.approx(1.0)
+        assert runner.read(cell, tmp_path).scores["SR"].value == rates(runner.finished(cell, tmp_path))["SR"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tests.formulate.test_benchmark import bench
+from oragent.formulate import scripted
+calls = 0
+said = scripted.Oracle._said
+def counted(self, *args):
+    global calls
+    calls += 1
+    if calls > 12:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return said(self, *args)
+scripted.Oracle._said = counted
+bench(Path(sys.argv[1]), "scripted")
+"""
+
+
+def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
+    broken, whole = tmp_path / "broken", tmp_path / "whole"
+    ended = subprocess.run([sys.executable, "-c", KILLED, str(broken)], cwd=ROOT, env=os.environ, capture_output=True)
+    assert ended.returncode == -signal.SIGKILL
+    expected = told(*bench(whole, "scripted"), whole)
+    asked: list[str] = []
+    said = Oracle._said
+
+    def kept(self, request, *rest):
+        asked.append(request.key)
+        return said(self, request, *rest)
+
+    monkeypatch.setattr(Oracle, "_said", kept)
+    assert told(*bench(broken, "scripted"), broken) == expected
+    runner, cells = bench(whole, "scripted")
+    calls = sum(one.spent.model_calls for cell in cells for one in runner.finished(cell, whole))
+    assert len(asked) == len(set(asked)) == calls - 12
+
+
+def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_path, monkeypatch, capsys) -> None:
+    said, down = Oracle._said, True
+
+    def fails(self, request, *rest):
+        if down and self.calls > 7:
+            raise ModelError("the server is down")
+        return said(self, request, *rest)
+
+    monkeypatch.setattr(Oracle, "_said", fails)
+    request = BenchRequest(tmp_path / "b", ["families"], ["ormind"], ["oracle"], settings={"limit": 3}, workers=1)
+    first, second = (Console(file=io.StringIO(), width=200) for _ in range(2))
+    assert run_bench(request, first) == 3
+    assert "unfinished: the server is down" in capsys.readouterr().out
+    assert "1 of 3" in first.file.getvalue()
+    down = False
+    assert run_bench(BenchRequest(tmp_path / "b", workers=1), second) == 0
+    assert "SR 100.0 % of 3" in capsys.readouterr().out
+
+
+def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
+    request = BenchRequest(tmp_path / "b", ["families"], ["ormind", "standard"], ["scripted"], [0.0, 1.0],
+                           settings={"limit": 3}, workers=2)  # fmt: skip
+    console = Console(file=io.StringIO(), width=200)
+    assert run_bench(request, console) == 0
+    page = (tmp_path / "b" / "report.html").read_text()
+    assert "standard, temperature 1" in console.file.getvalue()
+    assert "<svg" in page
+    assert "SR" in page
+    assert "<script" not in page
+    again = Console(file=io.StringIO(), width=200)
+    assert run_bench(BenchRequest(tmp_path / "b"), again) == 0  # goes on by its folder alone: nothing to do
+    assert "100.0" in again.file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"models": []}, "name a model"),
+        ({"methods": ["ormid"]}, "did you mean 'ormind'"),
+        ({"sets": ["x"]}, "no set of problems"),
+        ({"settings": {"preset": "papers"}}, "did you mean 'paper'"),
+        ({"settings": {"tolerance": "stric"}}, "did you mean 'strict'"),
+    ],
+)
+def test_wrong_plans_are_refused_in_one_line(tmp_path: Path, changes, told: str) -> None:
+    given = {"sets": ["families"], "models": ["oracle"], **changes}
+    with pytest.raises(ConfigError, match=told):
+        run_bench(BenchRequest(tmp_path / "b", **given), Console(file=io.StringIO()))
+
+
+def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("question,answer\nWhat?,1\n")
+    assert not labels_readable(path)  # a program that tries is turned away
+    monkeypatch.setattr(bench_command, "labels_readable", lambda path: True)
+    with pytest.raises(OragentError, match="cannot keep the labels"):
+        run_bench(BenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
+
+
+def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("question,answer\nWhat?,1\n")
+    with pytest.raises(OragentError, match="needs gold formulations"):
+        run_bench(BenchRequest(tmp_path / "b", [str(path)], ["standard"], ["oracle"]), Console(file=io.StringIO()))
+
+
+@pytest.mark.slow
+@with_data
+def test_the_oracle_solves_all_of_the_verified_set(tmp_path: Path) -> None:
+    runner, (cell,) = bench(tmp_path, "oracle", spec=VERIFIED, limit=None)
+    assert rates(runner.finished(cell, tmp_path))["SR"] == 1.0
+    assert len(runner.finished(cell, tmp_path)) == 222
+
+
+@pytest.mark.slow
+@with_data
+def test_of_all_planted_errors_none_is_left_by_the_checks(tmp_path: Path) -> None:
+    """1,496 programs with one error each: counted without a check by Wang et al.'s grader and by ours alike."""
+    runner, (cell,) = bench(tmp_path / "bare", "planted:all", ("standard",), spec=VERIFIED, limit=None)
+    ends = Counter((one.result["verdict"], one.result["status"]) for one in runner.finished(cell, tmp_path / "bare"))
+    assert ends == {
+        ("accept", "optimal"): 448, ("wrong_answer", "optimal"): 865, ("model_failure", "unbounded"): 74,
+        ("model_failure", "infeasible"): 109,
+    }  # fmt: skip
+    runner, (cell,) = bench(tmp_path / "all", "planted:all", spec=VERIFIED, limit=None)
+    assert Counter(one.result["verdict"] for one in runner.finished(cell, tmp_path / "all")) == {"accept": 1496}
+    runner, (cell,) = bench(tmp_path / "rows", "planted:all", spec=VERIFIED, limit=None, witness=False)
+    ends = Counter((one.result["verdict"], one.result["status"]) for one in runner.finished(cell, tmp_path / "rows"))
+    assert ends[("wrong_answer", "optimal")] == 97  # a check of feasibility alone misses them, and the 183
+    assert ends[("model_failure", "unbounded")] + ends[("model_failure", "infeasible")] == 183

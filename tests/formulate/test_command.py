@@ -1,0 +1,163 @@
+"""A formulation's folder: begun, broken off, gone on with, replayed, shown."""
+
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from oragent.cli.app import app
+from oragent.errors import ConfigError, ModelError, StoreError
+from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
+from oragent.formulate.folder import read_request
+from oragent.formulate.pages import marked
+from oragent.llm.model import Request
+from oragent.llm.scripted import Scripted
+from oragent.milp.files import read
+from oragent.milp.solving import solve
+from tests.formulate import pharmacy
+
+FILES = {
+    "problem.md", "data.json", "interface.py", "formulate.json", "run.db", "pool.jsonl", "program.py", "checker.py",
+    "checks.json", "solution.json", "milp.json", "milp.mps", "milp.lp", "report.html",
+}  # fmt: skip
+
+
+class Failing(Scripted):
+    """A server that is down from some call on."""
+
+    def __init__(self, most: int) -> None:
+        def reply(request: Request, number: int) -> str:
+            if number >= most:
+                raise ModelError("the server is down")
+            return pharmacy.reply(request, number)
+
+        super().__init__(reply)
+
+
+class Tags(HTMLParser):
+    """Sees whether every element that is opened is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.wrong = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.wrong |= not self.open or self.open.pop() != tag
+
+
+def balanced(page: str) -> bool:
+    tags = Tags()
+    tags.feed(page)
+    return not tags.open and not tags.wrong
+
+
+@pytest.fixture
+def wanted(tmp_path: Path) -> Wanted:
+    (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
+    return Wanted(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
+
+
+def said(work) -> tuple[int, str]:
+    console = Console(file=io.StringIO(), width=160)
+    return work(console), console.file.getvalue()
+
+
+def folder_of(wanted: Wanted) -> Path:
+    *_, newest = sorted((wanted.outputs / "pharmacy").iterdir())
+    return newest
+
+
+def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wanted) -> None:
+    code, text = said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    assert code == 0
+    for words in ("optimal", "735", "sleeping_pills = 117", "0 >= 35 does not hold", "6 calls", "report:", "passed"):
+        assert words in text
+    folder = folder_of(wanted)
+    assert {path.name for path in folder.iterdir()} >= FILES
+    for form in ("json", "mps", "lp"):
+        assert solve(read(folder / f"milp.{form}")).objective == 735.0
+    assert json.loads((folder / "solution.json").read_text())["objective"] == 735.0
+    first, *_ = (folder / "pool.jsonl").read_text().splitlines()
+    assert json.loads(first)["module"] == "semantic_encoder"
+    page = (folder / "report.html").read_text()
+    assert "<mark>at least 70% of\nthe pills should be sleeping pills</mark>" in page
+    assert "<script" not in page
+    assert "http-equiv" in page
+    assert "on other figures, program and checker agree" in page
+    assert balanced(page)
+
+
+def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> None:
+    code, text = said(lambda console: formulate_file(wanted, console, Failing(3)))
+    assert code == 3
+    assert "unfinished: the server is down" in text
+    folder = folder_of(wanted)
+    with pytest.raises(StoreError, match="not finished"):
+        said(lambda console: show(folder, console))
+    again = Scripted(pharmacy.reply)
+    code, text = said(lambda console: resume(folder, console, again))
+    assert (code, again.calls) == (0, 3)
+    assert "735" in text
+
+
+def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: Wanted) -> None:
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    first = folder_of(wanted)
+    result = CliRunner().invoke(app, ["formulate", "--replay", str(first), "--outputs", str(wanted.outputs / "again")])
+    assert result.exit_code == 0, result.output
+    (other,) = (wanted.outputs / "again" / "pharmacy").iterdir()
+    assert read_request(other) == read_request(first)
+    for name in ("program.py", "milp.json", "checks.json"):
+        assert (other / name).read_text() == (first / name).read_text()
+    code, text = said(lambda console: show(first, console))
+    assert code == 0
+    assert "735" in text
+    (first / "report.html").unlink()
+    assert rewrite(first).is_file()
+
+
+def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
+    edit = tmp_path / "edit.md"
+    edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")
+    own = Wanted(wanted.problem, wanted.outputs, edit=("supervisor_forward", edit))
+    model = Scripted(pharmacy.reply)
+    code, text = said(lambda console: formulate_file(own, console, model))
+    assert (code, model.calls) == (0, 4)
+    assert "program 2" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "name a file with a problem in words"),
+        (["p.md"], "nobody is asked"),
+        (["p.md", "--model", "m", "--without", "x"], "no module that can be left out"),
+        (["p.md", "--model", "m", "--preset", "papr"], "did you mean 'paper'"),
+        (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),
+        (["p.md", "--model", "m", "--method", "ormint"], "did you mean 'ormind'"),
+        (["p.md", "--model", "m", "--from", "compiler"], "give both"),
+        (["--resume", "none"], "no formulation at none"),
+    ],
+)
+def test_wrong_command_lines_are_told_in_one_line(tmp_path, monkeypatch, arguments: list[str], told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.md").write_text("What?")
+    result = CliRunner().invoke(app, ["formulate", *arguments])
+    assert isinstance(result.exception, ConfigError | StoreError)
+    assert told in str(result.exception)
+
+
+def test_foreign_text_is_escaped_on_the_page() -> None:
+    found = marked(
+        "Buy <script>alert(1)</script> at least\nfive apples now.", ["at least five apples", "at least five"]
+    )
+    assert found == "Buy &lt;script&gt;alert(1)&lt;/script&gt; <mark>at least\nfive apples</mark> now."

@@ -1,0 +1,16 @@
+"""The page on formulation names what there is."""
+
+import re
+from pathlib import Path
+
+from oragent.formulate.methods import METHODS
+from oragent.formulate.options import PRESETS
+from oragent.formulate.sets import FORMS
+from oragent.formulate.standins import ALL, STAND_INS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "formulate.md").read_text()
+
+
+def test_every_method_preset_set_and_stand_in_is_named() -> None:
+    named = set(re.findall(r"`([\w:]+)(?:=FILE)?`", PAGE))
+    assert {*METHODS, *PRESETS, *FORMS, *STAND_INS, ALL, "families"} - {"ormind"} <= named

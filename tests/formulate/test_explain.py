@@ -1,0 +1,59 @@
+"""An answer is explained in the words of the problem: what binds, what a unit more is worth, what would change it."""
+
+import pytest
+
+from oragent.formulate.explain import explained, made_optimal, sentences, with_sentences
+from oragent.formulate.interface import DEFAULT
+from oragent.formulate.pool import Entry
+from oragent.formulate.running import Runner
+from oragent.milp.remark import Topic
+from oragent.milp.solving import solve
+
+STEEL = {
+    "products": ["bands", "coils", "plate"], "rate": [200, 140, 160], "profit": [25, 30, 29],
+    "least": [1000, 500, 750], "most": [6000, 4000, 3500], "hours": 40,
+}  # fmt: skip
+PROGRAM = """
+import pulp
+def solve(data):
+    problem = pulp.LpProblem("steel", pulp.LpMaximize)
+    tons = [pulp.LpVariable(n, data["least"][i], data["most"][i]) for i, n in enumerate(data["products"])]
+    problem += pulp.lpSum(data["profit"][i] * tons[i] for i in range(3))
+    problem += pulp.lpSum(tons[i] * {share} for i in range(3)) <= data["hours"], "hours_a_week"
+    problem.solve()
+    return {{"status": pulp.LpStatus[problem.status], "optimized_vars": {{"tons": tons}}}}
+"""
+
+
+def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: Runner) -> None:
+    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
+    assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
+    assert ran.milp is not None
+    remarks = [one.text for one in explained(ran.milp, solve(ran.milp)) if one.topic is Topic.BINDING]
+    assert remarks == [
+        "'hours_a_week' binds (at most 40): each unit more changes the objective by +4640 (better), from 38.25892857 to "
+        "55.44642857."
+    ]
+
+
+def test_the_error_of_the_published_repair_names_its_line(runner: Runner) -> None:
+    ran = runner.program(PROGRAM.format(share='tons[i] ** -1 * data["rate"][i]'), DEFAULT, STEEL)
+    assert "TypeError" in ran.message
+    assert "line 7, in solve" in ran.traceback or "line 7, in <genexpr>" in ran.traceback
+
+
+def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: Runner) -> None:
+    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    assert ran.milp is not None
+    found = made_optimal(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
+    assert found.coefficients == {"plate": pytest.approx(30 * 140 / 160)}  # no more an hour than coils earn
+    assert found.change == pytest.approx(29 - 30 * 140 / 160)
+
+
+def test_rows_get_the_sentences_that_the_formalization_gives(runner: Runner) -> None:
+    said = {"CONSTRAINTS": ["Hours a week: \\sum t_i / r_i \\le 40 -- the mill runs 40 hours a week", "odd", 5]}
+    known = sentences([Entry("formalization", "", said), Entry("compiler", "text")])
+    ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
+    assert ran.milp is not None
+    assert with_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"

@@ -1,0 +1,114 @@
+"""Every rival speaks to the same tools, in as many calls as its source says, and solves what it is told right."""
+
+import asyncio
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from oragent.budget import Budget
+from oragent.formulate.formulation import Formulated, formulated
+from oragent.formulate.methods import METHODS
+from oragent.formulate.methods.glossary import PATTERNS, lookup
+from oragent.formulate.options import chosen
+from oragent.formulate.problem import Problem
+from oragent.formulate.running import Runner
+from oragent.formulate.scripted import Error, Fault, Oracle
+from oragent.ledger import Study
+from oragent.llm.model import Model, Request
+from oragent.llm.scripted import Scripted
+from oragent.milp.families import FAMILIES
+from tests.formulate import pharmacy
+
+INSTANCE = FAMILIES["knapsack"](1, 4)
+PROBLEM = Problem("case", INSTANCE.text, INSTANCE.data)
+CALLS = {
+    "ormind": {"semantic_encoder": 1, "formalization": 1, "compiler": 1, "supervisor_forward": 1, "counterfactual": 1},
+    "standard": {"standard": 1},
+    "cot": {"cot": 1},
+    "progressive_hint": {"progressive_hint": 2},  # two in a row agree
+    "tot": {"propose": 1 + 2 + 2, "score": 3 + 6 + 6, "tot": 1},
+    "got": {"propose": 3, "score": 9, "unite": 2, "got": 1},
+    "react": {"react": 2},  # the same program twice ends it
+    "reflexion": {"reflexion": 3, "reflection": 2},
+    "spp": {"spp": 1},
+    "coe": {"coe_conductor": 4, "coe_expert": 4, "coe_reducer": 1},
+    "optimus": {"optimus_extract": 1, "optimus_clause": 2, "optimus_code": 2, "optimus_assemble": 1},
+}
+
+
+def solved(
+    folder: Path, runner: Runner, method: str, model: Model, problem: Problem = PROBLEM
+) -> tuple[Formulated, Counter]:
+    async def work(case):
+        return (await formulated(case, problem, chosen("default", method=method), runner)).to_plain()
+
+    with Study(folder, {"": model}, Budget(evaluations=None)) as study:
+        (found,) = asyncio.run(study.run([problem.name], work))
+        assert found is not None, study.reason
+        return Formulated.from_plain(found.result), Counter(reply.role for reply in study.asked())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_right_model_is_solved_in_the_calls_of_the_source(tmp_path: Path, runner: Runner, method: str) -> None:
+    found, roles = solved(tmp_path, runner, method, Oracle({"case": INSTANCE.milp}))
+    assert found.objective == INSTANCE.optimum
+    assert roles == CALLS[method]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(tmp_path: Path, runner: Runner, method: str) -> None:
+    """The planted error runs and is optimal: of all methods ours alone has something that can tell."""
+    error = Error(Fault.DROP, "weight")
+    found, _ = solved(tmp_path, runner, method, Oracle({"case": INSTANCE.milp}, {"case": error}))
+    assert (found.objective == INSTANCE.optimum) == (method == "ormind")
+
+
+BROKEN = pharmacy.RIGHT.replace("problem.solve()", "problem.solve(missing)")
+
+
+@pytest.mark.parametrize(
+    ("method", "roles"),
+    [
+        ("progressive_hint", {"progressive_hint": 3}),
+        ("reflexion", {"reflexion": 2, "reflection": 2}),
+        ("react", {"react": 4}),
+        ("optimus", {"optimus_extract": 1, "optimus_assemble": 1, "optimus_debug": 1}),
+        ("coe", {"coe_conductor": 4, "coe_expert": 4, "coe_reducer": 2, "coe_backward": 2}),
+    ],
+)
+def test_an_error_goes_back_where_the_source_sends_it(tmp_path, runner, method: str, roles: dict[str, int]) -> None:
+    def reply(request: Request, number: int) -> str:
+        prompt = request.messages[-1].content
+        if request.role == "coe_backward":
+            return json.dumps({"caused_by_me": '"parameters"' in prompt, "refined": "x"})
+        if request.role == "coe_conductor":
+            return next(
+                name for name in ("modelling", "terminology", "parameters", "programming") if f"- {name}:" in prompt
+            )
+        if request.role == "optimus_extract":
+            return "{}"
+        if request.role == "reflection":
+            return "CORRECT" if "status optimal" in prompt else "the solver does not exist"
+        if request.role == "react":
+            return ["lookup: ratios", f"```python\n{BROKEN}\n```", f"```python\n{pharmacy.RIGHT}\n```", "finish"][
+                number
+            ]
+        first = not any(word in prompt for word in ("solver does not exist", "NameError")) and (
+            number == {"coe": 8, "optimus": 1}.get(method, 0)
+        )
+        return f"```python\n{BROKEN if first else pharmacy.RIGHT}\n```"
+
+    found, asked = solved(tmp_path, runner, method, Scripted(reply), Problem("pharmacy", pharmacy.TEXT))
+    assert [one["verdict"] for one in found.attempts][:2] == ["runtime_error", ""]
+    assert found.objective == 735.0
+    if method == "optimus":
+        asked = Counter({name: count for name, count in asked.items() if name in roles})
+    assert asked == roles
+
+
+def test_patterns_are_found_by_their_nearest_name() -> None:
+    assert lookup("ratios").startswith("ratio:")
+    assert all(lookup(term).startswith(term) for term in PATTERNS)
+    assert "terms:" in lookup("qqqq")

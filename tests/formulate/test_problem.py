@@ -1,0 +1,144 @@
+"""Problems, data and interfaces out of files; what is wrong with one is said in one line, with file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError, OragentError, ProblemError, ReplyError
+from oragent.formulate.data import described, kinds, mismatches
+from oragent.formulate.options import PRESETS, chosen
+from oragent.formulate.problem import MOST_CHARACTERS, Problem, fitted, read_problem
+from oragent.formulate.programs import program_in
+
+
+def put(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def test_a_problem_is_read_with_its_data_and_interface(tmp_path: Path) -> None:
+    text = put(tmp_path, "mix.md", "\ufeffWhat to make?")
+    data = [
+        put(tmp_path, "d.json", '{"hours": 40, "rate": {"a": 1.5}}'),
+        put(tmp_path, "products.csv", "name,price,stock\nbolt,2.5,10\nnut,nan,7\n"),
+    ]
+    own = put(tmp_path, "f.py", 'import os\ndef make(hours: float, rate=None):\n    """Doc."""\n')
+    problem = read_problem(text, data, own)
+    assert (problem.name, problem.text) == ("mix", "What to make?")
+    assert problem.data["products"] == [
+        {"name": "bolt", "price": 2.5, "stock": 10},
+        {"name": "nut", "price": "nan", "stock": 7},
+    ]
+    assert (problem.interface.function, problem.interface.parameters) == ("make", ("hours", "rate"))
+    assert problem.interface.call(problem.data) == [40, {"a": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("p.md", "  \n", "p.md: empty; expected a problem in words"),
+        ("p.md", b"PK\0\3", "p.md: binary"),
+        ("p.md", b"a\nb\n\xff", "p.md, line 3: not UTF-8"),
+        ("d.json", '{"a": 1,\n "b": }', "d.json, line 2: no JSON"),
+        ("d.json", '{"a": NaN}', "d.json: NaN is no number"),
+        ("d.json", "[" * 100_000, "d.json: no JSON that can be used"),
+        ("d.csv", "a,b\n1,2\n3\n", "d.csv, line 3: 1 fields; expected 2"),
+        ("d.csv", 'a,b\n"1,2\n', "d.csv, line 2: no CSV"),
+        ("d.xlsx", "x", "expected data in a file that ends in .json or .csv"),
+        ("f.py", "x = 1\n", "f.py: no function"),
+    ],
+)
+def test_a_file_that_is_not_what_it_should_be_is_refused_in_one_line(tmp_path, name, content, told) -> None:
+    path = put(tmp_path, name, content)
+    good = put(tmp_path, "good.md", "What?")
+    parts = {"p.md": (path, (), None), "f.py": (good, (), path)}.get(name, (good, (path,), None))
+    with pytest.raises(ProblemError) as caught:
+        read_problem(*parts)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_and_a_name_in_two_files_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match=r"none\.md: No such file"):
+        read_problem(tmp_path / "none.md")
+    both = [put(tmp_path, name, '{"a": 1}') for name in ("one.json", "two.json")]
+    with pytest.raises(ProblemError, match="'a' is in another data file"):
+        read_problem(put(tmp_path, "p.md", "What?"), both)
+
+
+def test_a_text_of_five_megabytes_is_fitted_and_says_so() -> None:
+    found = fitted("abcd" * (5 << 18))
+    assert len(found) < MOST_CHARACTERS + 200
+    assert "characters left out here" in found
+    assert fitted("short") == "short"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"without": frozenset({"semantic_encodr"})}, "did you mean 'semantic_encoder'"),
+        ({"extra": ("conducter",)}, "did you mean 'conductor'"),
+        ({"repairs": -1}, "none below 0"),
+        ({"temperature": 3.0}, "expected 0 to 2"),
+    ],
+)
+def test_unknown_settings_name_the_nearest(changes, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        chosen("default", **changes)
+    with pytest.raises(ConfigError, match="expected one of default, paper"):
+        chosen("x")
+    assert set(PRESETS) == {"default", "paper"}
+
+
+def test_large_data_are_told_by_names_types_and_shapes() -> None:
+    data = {"price": list(range(2000)), "by": {"a": 1.5, "b": 2.5}, "deep": {"x": {"y": [1, "a"]}}}
+    assert dict(kinds(data)) == {
+        "price": "list of 2000: integer", "by": "dict of 2 by 'a', 'b': number", "deep['x']['y']": "list of 2: integer or text",
+    }  # fmt: skip
+    assert "list of 2000" in described(data)
+    assert described({}).startswith("none")
+    assert described({"a": 1}) == '{"a": 1}'
+
+
+def test_data_are_held_against_the_types_that_were_read() -> None:
+    said = {
+        "a": {"Type": "integer, shape (3)", "Kind": "vector"}, "b": {"Type": "float", "Kind": "vector"},
+        "c": {"Type": "vector"}, "d": "odd", "e": {"Type": "float", "Kind": "matrix"}, "none": {"Type": "float"},
+    }  # fmt: skip
+    data = {"a": [1, 2.5], "b": 2.0, "c": "x", "d": 1, "e": {"x": [1.0]}}
+    assert mismatches(said, data) == [
+        "a was read as integer, shape (3), and has 2.5", "b was read as a vector, and has 0 indices",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reply", "source"),
+    [
+        ("```python\nimport pulp\ndef solve(d):\n    return 1\n```", "import pulp\ndef solve(d):\n    return 1\n"),
+        ("<think>def solve(x): no</think>```\ndef solve(d): return 2\n```", "def solve(d): return 2\n"),
+        (
+            "```python\ndef solve(d): return 1\n```\nBetter:\n```\ndef solve(d): return 2\n```",
+            "def solve(d): return 2\n",
+        ),
+        ("```\nimport a\n```\n```\ndef solve(d): return 2\n```", "import a\n\ndef solve(d): return 2\n"),
+        ("Here:\nimport pulp\ndef solve(d):\n    return 3\n", "import pulp\ndef solve(d):\n    return 3\n"),
+        (
+            "```python\ndef solve(d):\n    return 4 +",
+            "def solve(d):\n    return 4 +\n",
+        ),  # its error comes where it runs
+    ],
+)
+def test_a_program_is_taken_out_of_a_reply_without_being_parsed(reply: str, source: str) -> None:
+    assert program_in(reply, "solve") == source
+
+
+@pytest.mark.parametrize("reply", ["", "No.", "```python\ndef other(d): pass\n```", "def solve" * 100_000])
+def test_a_reply_without_the_program_is_refused(reply: str) -> None:
+    with pytest.raises(ReplyError):
+        program_in(reply, "solve")
+
+
+def test_an_empty_problem_is_refused() -> None:
+    with pytest.raises(OragentError, match="describe what is to be decided"):
+        Problem("x", " ")

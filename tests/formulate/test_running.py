@@ -1,0 +1,168 @@
+"""Programs run in a guest, their models are solved again outside of it, and hostile ones get their verdicts."""
+
+import pytest
+
+from oragent.formulate.interface import DEFAULT, Interface
+from oragent.formulate.running import Bounds, Runner
+from oragent.formulate.witness import Ruling
+from oragent.milp.solution import Status
+from oragent.milp.verdict import Verdict
+from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
+
+HEAD = "import pulp\ndef solve(data):\n"
+SMALL = """
+    problem = pulp.LpProblem("small", pulp.LpMaximize)
+    x = pulp.LpVariable("x", 0, 10)
+    y = pulp.LpVariable("y", 0, 10, cat="Integer")
+    problem += 2 * x + 3 * y + 8.5
+    problem += x + y <= 7.5, "both"
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "status", "objective", "values"),
+    [
+        ("3 * p + 5 * s >= 0.7 * (p + s)", "optimal", 150.0, {"painkillers": 50.0, "sleeping_pills": 0.0}),
+        ("s >= 0.7 * (p + s)", "optimal", 735.0, {"painkillers": 50.0, "sleeping_pills": 117.0}),
+        ("p <= 40", "infeasible", None, {"painkillers": None, "sleeping_pills": None}),
+    ],
+)
+def test_the_published_programs_come_to_the_published_values(runner, row, status, objective, values) -> None:
+    ran = runner.program(PROGRAM.format(row=row), DEFAULT, {})
+    assert (ran.verdict, ran.status, ran.objective, ran.values) == (None, status, objective, values)
+    assert ran.columns == {"painkillers": "painkillers", "sleeping_pills": "sleeping_pills"}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "problem.solve()", "problem.solve(pulp.PULP_CBC_CMD(msg=0))", "pulp.getSolver('GLPK_CMD').solve(problem)",
+        "problem.solve(pulp.GUROBI(msg=1, threads=8))", "problem.setSolver(pulp.HiGHS(threads=4)); problem.solve()",
+        "from pulp import CPLEX_CMD; problem.solve(CPLEX_CMD(timeLimit=5))",
+    ],
+)  # fmt: skip
+def test_whatever_solver_is_asked_for_highs_solves_on_one_thread(runner: Runner, call: str) -> None:
+    ran = runner.program(f"{HEAD}{SMALL}    {call}\n    return {{'optimized_vars': {{'x': x, 'y': y}}}}\n", DEFAULT, {})
+    assert (ran.verdict, ran.objective) == (None, pytest.approx(2 * 0.5 + 3 * 7 + 8.5))  # the constant is not lost
+    assert ran.values == {"x": 0.5, "y": 7.0}
+
+
+def test_values_come_by_column_through_dicts_lists_and_tuples(runner: Runner) -> None:
+    source = HEAD + SMALL + "    problem.solve()\n    return 99, [x, {'deep': y}], {(1, 2): x + y}, 'text'\n"
+    ran = runner.program(source, DEFAULT, {})
+    assert ran.claimed == 99  # believed by nobody
+    assert ran.values == {"var1": [0.5, {"deep": 7.0}], "var2": {"1,2": 7.5}, "var3": "text"}
+    assert ran.columns["var1"] == ["x", {"deep": "y"}]
+
+
+def test_a_variable_that_no_row_mentions_has_a_value_too(runner: Runner) -> None:
+    source = HEAD + SMALL + "    z = pulp.LpVariable('z', 3, 4)\n    problem.solve()\n    return {'z': z, 'x': x}\n"
+    assert runner.program(source, DEFAULT, {}).values == {"z": 3.0, "x": 0.5}
+
+
+def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: Runner) -> None:
+    source = HEAD + (
+        "    problem = pulp.LpProblem('p', pulp.LpMaximize)\n    x = pulp.LpVariable('x', 0, cat='Integer')\n"
+        "    problem += x\n    problem += x >= 3\n    problem.solve()\n    return {'x': x}\n"
+    )
+    assert runner.program(source, DEFAULT, {}).status is Status.UNBOUNDED  # PuLP says "Infeasible"
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict", "told"),
+    [
+        ("    return {'objective_value': 42}", Verdict.UNSOLVED, "no model"),
+        ("    return 1 +", Verdict.COMPILE_ERROR, "syntax error in line 3"),
+        ("    return missing", Verdict.RUNTIME_ERROR, "name 'missing'"),
+        ("    while True: pass", Verdict.TIMEOUT, "too long"),
+        ("    x = bytearray(1 << 40)", Verdict.MEMORY, "memory"),
+        ("    import os; os.fork()", Verdict.RUNTIME_ERROR, ""),
+        ("    import os; os._exit(0)", Verdict.RUNTIME_ERROR, "ended its own process"),
+        ("    open('/etc/passwd').read()", Verdict.RUNTIME_ERROR, "ermission"),
+        ("    open('result.json', 'w')", Verdict.RUNTIME_ERROR, ""),
+        ("    import socket; socket.create_connection(('127.0.0.1', 80))", Verdict.RUNTIME_ERROR, ""),
+        ("    d = {}\n    d['d'] = d\n    return d", Verdict.RUNTIME_ERROR, "nested too deeply"),
+        ("    return object()", Verdict.RUNTIME_ERROR, "return numbers"),
+        (
+            "    import oragent.formulate.beside as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
+            "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
+            "    return {'v': v}",
+            Verdict.RUNTIME_ERROR,
+            "not usable: MilpError",
+        ),
+        ("    return {'x': 'a' * (5 << 20)}", Verdict.RUNTIME_ERROR, "returned too much"),
+    ],
+)
+def test_programs_without_a_model_get_their_verdicts(runner: Runner, body: str, verdict: Verdict, told: str) -> None:
+    bounds = Bounds(program_s=2.0 if verdict is Verdict.TIMEOUT else 60.0, memory_mb=1024)
+    ran = Runner(runner.sandbox, bounds).program(HEAD + body + "\n", DEFAULT, {})
+    assert (ran.verdict, ran.milp) == (verdict, None)
+    assert told in ran.message
+
+
+def test_a_forged_value_is_replaced_by_that_of_the_model(runner: Runner) -> None:
+    source = HEAD + SMALL + (
+        "    problem.solve()\n    x.varValue = 1e6\n    problem.status = 1\n"
+        "    return {'status': 'Optimal', 'objective_value': 1e9, 'optimized_vars': {'x': x}}\n"
+    )  # fmt: skip
+    ran = runner.program(source, DEFAULT, {})
+    assert (ran.claimed, ran.objective, ran.values) == (1e9, pytest.approx(30.5), {"x": 0.5})
+
+
+def test_patching_what_runs_beside_it_gains_nothing(runner: Runner) -> None:
+    """It can replace what it solved by another model: then that one is solved, as if it had written it."""
+    patch = "    import oragent.formulate.beside as b\n    b.CAPTURED[:] = [{'data': 'none', 'constant': 'x'}]\n"
+    source = HEAD + SMALL + "    problem.solve()\n" + patch + "    return {'x': x}\n"
+    assert runner.program(source, DEFAULT, {}).verdict in (Verdict.UNSOLVED, Verdict.RUNTIME_ERROR)
+    source = HEAD + SMALL + "    import json\n    json.dumps = lambda *a, **k: 'no json'\n    return {}\n"
+    assert runner.program(source, DEFAULT, {}).verdict is Verdict.RUNTIME_ERROR
+
+
+def test_what_is_printed_is_capped(runner: Runner) -> None:
+    source = HEAD + SMALL + "    print('a' * (300 << 20))\n    problem.solve()\n    return {'x': x}\n"
+    ran = runner.program(source, DEFAULT, {})
+    assert ran.objective == pytest.approx(30.5)
+    assert len(ran.log) < 5000
+
+
+def test_messages_are_the_same_in_every_run(runner: Runner) -> None:
+    source = HEAD + "    raise ValueError(object())\n"
+    assert "0x..." in runner.program(source, DEFAULT, {}).message
+
+
+def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: Runner) -> None:
+    own = Interface("prob_1", ("limit", "worth"), "def prob_1(limit, worth): ...")
+    source = (
+        "import pulp\ndef prob_1(limit, worth):\n    p = pulp.LpProblem('p', pulp.LpMaximize)\n"
+        "    x = pulp.LpVariable('x', 0, limit)\n    p += worth * x\n    p.solve()\n    return p.objective.value(), x, 0\n"
+    )
+    ran = runner.program(source, own, {"limit": 4, "worth": 2.5, "other": 1})
+    assert (ran.objective, ran.values) == (10.0, {"limit": 4.0, "worth": 0})  # named as the arguments are, as published
+
+
+def test_the_checker_names_the_row_that_the_published_program_misreads(runner: Runner) -> None:
+    ran = runner.program(WRONG, DEFAULT, {})
+    report = runner.checks(CHECKER, ran, {})
+    (share,) = [entry for entry in report.entries if entry[0] == "share"]
+    assert share[1:4] == (0.0, ">=", 35.0)
+    assert report.witness is not None
+    assert report.witness.ruling is Ruling.ALLOWS
+    assert report.witness.names == ("share",)
+    right = runner.checks(CHECKER, runner.program(RIGHT, DEFAULT, {}), {})
+    assert right.witness is not None
+    assert right.witness.ruling is Ruling.AGREES
+
+
+def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: Runner) -> None:
+    source = CHECKER.replace('yield ("share"', 'yield ("even", round(p) % 2, "=", 0, "")\n    yield ("share"')
+    report = runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {})
+    assert report.witness is None
+    assert "linear" in report.note
+    assert len(report.entries) == 8
+
+
+@pytest.mark.parametrize(
+    "source", ["def checks(v, d):\n    yield v['none']\n", "def other(): ...", "def checks(v, d):\n  yield 1\n"]
+)
+def test_a_checker_that_does_not_run_says_so(runner: Runner, source: str) -> None:
+    assert runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {}).problem

@@ -1,0 +1,163 @@
+"""Sets of problems with their answers; what cannot be used is named by its line and left out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError, OragentError, ProblemError
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.grading import grade
+from oragent.formulate.published import PUBLISHED
+from oragent.formulate.sets import read_set
+from oragent.formulate.sets.labelled import Label, figure
+from oragent.formulate.sets.nl4opt import number
+from oragent.milp.solving import solve
+from oragent.milp.verdict import TOLERANCES, Verdict
+from tests.formulate.data import DATA, with_data
+
+STRICT = TOLERANCES["strict"]
+
+
+def test_families_have_exact_models_and_names_of_their_own() -> None:
+    found = read_set("families=4")
+    assert len({case.problem.name for case in found.cases}) == len(found.cases) == 32
+    for case in found.cases[::5]:
+        assert case.gold is not None
+        assert STRICT.accepts(solve(case.gold, duals=False).objective, case.label.objective or 0.0)
+
+
+@with_data
+@pytest.mark.parametrize(
+    ("spec", "cases", "supported", "left_out"),
+    [
+        ("nl4opt={}/nl4opt/nl4opt_verified.json", 222, 222, 0),
+        ("nl4opt={}/nl4opt/nl4opt_test_gold.json", 287, 287, 2),
+        ("complexor={}/complexor/complexor_ormind37.jsonl", 37, 37, 0),
+        ("complexor={}/complexor/complexor_coe18.jsonl", 18, 18, 0),
+        ("optibench={}/optibench/OptiBench.json", 605, 422, 0),
+        ("optibench={}/optibench/NL4OPT-E.json", 289, 289, 0),
+        ("{}/optimind/optimind_cleaned_classified_mamo_complex.csv", 210, 210, 0),
+        ("{}/optimind/optimind_cleaned_classified_optmath.csv", 128, 128, 2),
+    ],
+)
+def test_public_sets_have_as_many_problems_as_counted_elsewhere(spec, cases, supported, left_out) -> None:
+    found = read_set(spec.format(DATA))
+    assert (len(found.cases), len(found.supported), len(found.left_out)) == (cases, supported, left_out)
+    assert len({case.problem.name for case in found.cases}) == cases
+
+
+@with_data
+def test_eleven_references_of_complexor_are_infeasible() -> None:
+    found = read_set(f"complexor={DATA}/complexor/complexor_ormind37.jsonl")
+    assert sum(case.label.status == "infeasible" for case in found.cases) == 11
+
+
+@with_data
+@pytest.mark.slow
+def test_every_gold_formulation_of_the_verified_set_gives_its_answer() -> None:
+    found = read_set(f"nl4opt={DATA}/nl4opt/nl4opt_verified.json")
+    assert all(case.gold for case in found.cases)
+    right = [STRICT.accepts(solve(case.gold, duals=False).objective, case.label.objective) for case in found.cases]
+    assert right.count(True) == 222
+
+
+def put(path: Path, content: str) -> Path:
+    path.write_text(content)
+    return path
+
+
+def test_records_that_cannot_be_used_are_left_out_with_their_lines(tmp_path: Path) -> None:
+    table = put(
+        tmp_path / "t.csv", '\ufeffquestion,answer\n"two\nlines",3\n,4\nwhat,[18.0]\nwhy,soon\nhow,Infeasible\n'
+    )
+    found = read_set(str(table))
+    assert [case.label for case in found.cases] == [Label(3.0), Label(18.0), Label(status="infeasible")]
+    assert found.left_out == ("line 4: record 2 has no question", "line 6: record 4 has no answer that is a number")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("t.csv", "a,b\n1,2\n", "expected the columns question and answer"),
+        ("t.csv", "question,answer\n,\n", "no problem that can be used (line 2"),
+        ("nl4opt=x.json", "[1]", "expected a list of records"),
+        ("nl4opt=x.json", "{", "line 1: no JSON"),
+        ("complexor=x.jsonl", '{"id": 1}\n{', "line 2: no JSON"),
+        ("complexor=x.jsonl", '{"id": 1}\n', "no problem that can be used"),
+        ("optibench=x.json", '[{"question": "q"}]', "no results"),
+        ("optibench=none.json", "", "empty"),
+    ],
+)
+def test_files_that_are_no_set_are_refused_in_one_line(tmp_path: Path, name: str, content: str, told: str) -> None:
+    form, _, file = name.rpartition("=")
+    path = put(tmp_path / (file or name), content)
+    with pytest.raises(ProblemError) as caught:
+        read_set(f"{form}={path}" if form else str(path))
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("spec", ["unknown", "nl4op=x.json", "families=x", "families=999"])
+def test_unknown_sets_are_refused(spec: str) -> None:
+    with pytest.raises(ConfigError):
+        read_set(spec)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("[18.0]", 18.0), ("1,234.5", 1234.5), ("$5", 5.0), (["Infeasible"], "infeasible"), ("soon", None), (True, None),
+     ("", None), (float("nan"), None), ("-3e2", -300.0)],
+)  # fmt: skip
+def test_answers_are_read_as_files_have_them(text, value) -> None:
+    assert figure(text) == value
+
+
+@pytest.mark.parametrize(("text", "value"), [("$1,000", 1000), ("twenty-five percent", 0.25), ("one third", 1 / 3)])
+def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
+    assert number(text) == pytest.approx(value)
+
+
+def found(status: str, objective: float | None = None, values=None) -> Formulated:
+    milp = object() if status in ("optimal", "feasible", "infeasible", "unbounded", "unknown") else None
+    solution = None if milp is None else {"objective": objective}
+    return Formulated(status, True, milp, solution, values, "", "", None, "", (), 0, (), {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("answer", "label", "accept", "verdict"),
+    [
+        (found("optimal", 10.0), Label(10.0), True, Verdict.ACCEPT),
+        (found("optimal", 10.1), Label(10.0), True, Verdict.WRONG_ANSWER),
+        (found("optimal", 10.0), Label(status="infeasible"), True, Verdict.WRONG_ANSWER),
+        (found("infeasible"), Label(status="infeasible"), True, Verdict.ACCEPT),
+        (found("infeasible"), Label(status="infeasible"), False, Verdict.MODEL_FAILURE),
+        (found("infeasible"), Label(10.0), True, Verdict.MODEL_FAILURE),
+        (found("unbounded"), Label(status="infeasible"), True, Verdict.MODEL_FAILURE),
+        (found("unknown"), Label(10.0), True, Verdict.MODEL_FAILURE),
+        (found("timeout"), Label(10.0), True, Verdict.TIMEOUT),
+        (found("unsolved"), Label(10.0), True, Verdict.UNSOLVED),  # whatever it claims
+        (found("optimal", 655.0, {"a": 136, "b": [45]}), Label(values={"profit": 655, "black": 136, "green": 45}), True,
+         Verdict.ACCEPT),
+        (found("optimal", 655.0, {"a": 136}), Label(values={"profit": 655, "green": 45}), True, Verdict.WRONG_ANSWER),
+    ],
+)  # fmt: skip
+def test_answers_are_graded_by_objective_or_by_all_values(answer, label: Label, accept: bool, verdict: Verdict) -> None:
+    assert grade(answer, label, STRICT, accept) is verdict
+
+
+def test_published_rates_leave_room_for_wrong_answers() -> None:
+    rows = [rates for table in PUBLISHED.values() for rates in table.values()]
+    assert all(sum(rate or 0.0 for rate in rates) <= 100.0 for rates in rows)
+    assert len(PUBLISHED["nl4opt"]) == len(PUBLISHED["complexor"]) == 19
+    assert PUBLISHED["nl4opt"]["ormind"] == (68.8, 0.4, 2.0)
+
+
+def test_labels_are_of_the_grader_alone(tmp_path: Path) -> None:
+    """What a method sees of a record is its question; the answer is in no part of the problem."""
+    record = {"id": "a", "description": "Pick \\param{n}.", "input": {"n": 3}, "output": [987654.0]}
+    (case,) = read_set(f"complexor={put(tmp_path / 'c.jsonl', json.dumps(record))}").cases
+    assert case.label.objective == 987654.0
+    assert "987654" not in repr(case.problem)
+    assert "Pick n." in case.problem.text
+    with pytest.raises(OragentError):
+        read_set(str(tmp_path))

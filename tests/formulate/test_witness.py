@@ -1,0 +1,92 @@
+"""The checker's rows under the program's objective: what they show of drops, turns and bounds, and what they confirm."""
+
+from dataclasses import replace
+
+import pytest
+
+from oragent.formulate.scripted import errors_of, planted
+from oragent.formulate.witness import Entry, Ruling, counterexample
+from oragent.milp.families import FAMILIES
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.solution import Status
+from oragent.milp.solving import solve
+from oragent.milp.verdict import TOLERANCES
+
+
+def entries(milp: Milp) -> list[Entry]:
+    """A checker's rows for a model, as they come across the wire."""
+    found = [Entry(row.name, row.terms, str(row.relation), row.rhs) for row in milp.rows]
+    for one in milp.variables:
+        found += [Entry(f"least {one.name}", {one.name: 1.0}, ">=", one.low)] * (one.low > -1e30)
+        found += [Entry(f"most {one.name}", {one.name: 1.0}, "<=", one.high)] * (one.high < 1e30)
+        found += [Entry(f"whole {one.name}", {one.name: 1.0}, "integer", 0.0)] * one.is_integer
+    return found
+
+
+def held(program: Milp, gold: Milp):
+    names = {one.name for one in gold.variables}
+    return counterexample(program, solve(program, duals=False), entries(gold), names, 20.0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_is_named(family: str) -> None:
+    """The oracle is the optimum of the gold model: where it is missed, the witness says so and names the row."""
+    instance = FAMILIES[family](3, 3)
+    assert held(instance.milp, instance.milp).ruling is Ruling.AGREES
+    every = errors_of(instance.milp)
+    for error in [*every[:: 1 + len(every) // 12], every[-1]]:
+        program = planted(instance.milp, error)
+        found, solution = held(program, instance.milp), solve(program, duals=False)
+        if solution.status is Status.OPTIMAL and TOLERANCES["strict"].accepts(solution.objective, instance.optimum):
+            assert found.ruling is Ruling.AGREES
+        elif error.row:
+            assert found.ruling in (Ruling.FORBIDS, Ruling.ALLOWS)
+            assert error.row in found.names, (str(error), found)
+        else:
+            assert found.ruling is Ruling.ALLOWS
+
+
+def toy(*rows: Row, sense: Sense = Sense.MAXIMIZE) -> Milp:
+    return Milp((Variable("x", 0), Variable("y", 0)), rows, Objective({"x": 1.0, "y": 1.0}), sense)
+
+
+LIMIT = Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 8.0)
+OTHER = Row("other", {"x": 3.0, "y": 1.0}, Relation.AT_MOST, 9.0)
+NEVER = Row("never", {"x": 1.0}, Relation.AT_MOST, -1.0)
+
+
+@pytest.mark.parametrize(
+    ("program", "gold", "ruling", "named"),
+    [
+        (toy(LIMIT, OTHER), toy(LIMIT, OTHER), Ruling.AGREES, ""),
+        (toy(LIMIT), toy(LIMIT, OTHER), Ruling.ALLOWS, "other"),
+        (toy(LIMIT, OTHER), toy(LIMIT), Ruling.FORBIDS, "other"),
+        (toy(), toy(LIMIT, OTHER), Ruling.ALLOWS, "limit"),  # unbounded: the ray breaks both
+        (toy(), toy(), Ruling.AGREES, ""),  # both unbounded: that is the answer
+        (toy(LIMIT), toy(), Ruling.FORBIDS, "limit"),  # by the checks it would be unbounded
+        (toy(NEVER), toy(LIMIT), Ruling.FORBIDS, "never"),  # infeasible, and the checks have a point
+        (toy(NEVER), toy(), Ruling.FORBIDS, "never"),
+        (toy(NEVER), toy(NEVER), Ruling.AGREES, ""),  # both infeasible
+        (toy(LIMIT), toy(NEVER), Ruling.ALLOWS, "never"),  # the checks have no point
+        (toy(), toy(NEVER), Ruling.ALLOWS, "never"),
+    ],
+)
+def test_every_pair_of_ends_has_its_ruling(program: Milp, gold: Milp, ruling: Ruling, named: str) -> None:
+    found = held(program, gold)
+    assert found.ruling is ruling
+    assert (named in found.names) == bool(named)
+
+
+def test_columns_that_were_not_returned_are_the_programs_own() -> None:
+    """A fixed cost by a binary column: the checker tells the objective, the conflict names what forbids its point."""
+    milp = Milp(
+        (Variable("x", 0, 10), Variable("open", 0, 1, Kind.INTEGER)),
+        (Row("link", {"x": 1.0, "open": -4.0}, Relation.AT_MOST, 0.0),),
+        Objective({"x": 3.0, "open": -2.0}), Sense.MAXIMIZE,
+    )  # fmt: skip
+    told = [Entry("room", {"x": 1.0}, "<=", 6.0), Entry("worth", {"x": 3.0}, "maximize", 2.0)]
+    found = counterexample(milp, solve(milp), told, {"x"}, 10.0)
+    assert found.ruling is Ruling.FORBIDS
+    assert found.values == {"x": 6.0}
+    assert "link" in found.names
+    assert counterexample(milp, replace(solve(milp), objective=16.0), told, {"x"}, 10.0).ruling is Ruling.AGREES
