@@ -10,9 +10,36 @@ from oragent.budget import Budget
 from oragent.cli.options import console
 from oragent.errors import ConfigError
 
-__all__ = ["bench", "formulate"]
+__all__ = ["bench", "formulate", "go_on", "page", "shown"]
 
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
+
+
+def shown(folder: Path) -> bool:
+    """Show a formulation; False where the folder is none."""
+    if not _is_one(folder):
+        return False
+    raise typer.Exit(import_module("oragent.formulate.command").show(folder, console))
+
+
+def page(folder: Path) -> bool:
+    """Write the page of a formulation anew; False where the folder is none."""
+    if not _is_one(folder):
+        return False
+    written = import_module("oragent.formulate.command").rewrite(folder)
+    console.print(f"report: {written}", highlight=False, soft_wrap=True)
+    return True
+
+
+def go_on(folder: Path) -> bool:
+    """Go on with a formulation; False where the folder is none."""
+    if not _is_one(folder):
+        return False
+    raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console))
+
+
+def _is_one(folder: Path) -> bool:
+    return (folder / "formulate.json").is_file()  # as formulate.folder writes it
 
 
 def formulate(

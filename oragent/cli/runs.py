@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
+from oragent.cli import formulate
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.offers import FRESH_SEED, missing
 from oragent.plain import plain
@@ -21,7 +22,8 @@ __all__ = ["report", "show_run"]
 
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
-    show(load(run), console)
+    if not formulate.shown(run):
+        show(load(run), console)
 
 
 def report(
@@ -32,6 +34,8 @@ def report(
     audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
+    if formulate.page(run):
+        return
     if test:
         scorer = Scorer(reopen(run))
         tested, drawn = held_out(run, scorer), fresh(run, scorer)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from oragent import compare
 from oragent import report as reports
+from oragent.cli import formulate
 from oragent.cli.display import Bar, summary
 from oragent.cli.doctor import unguarded, warning
 from oragent.cli.options import Root, RunPath, Settings, console
@@ -70,6 +71,8 @@ def resume(
     ] = False,
 ) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
+    if formulate.go_on(run):
+        return
     folder = reopen(run, settings or [])
     if lost:
         console.print(f"a new database, which begins with {count(rebuild(folder), 'program')} that were left")

@@ -43,7 +43,7 @@ class Bounds:
 
 def limits(bounds: Bounds) -> Limits:
     """The border's limits for a request: the program's, and room to solve again and to look for a witness."""
-    return Limits(wall_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=64)
+    return Limits(cpu_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=64)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,12 @@ def test_a_problem_is_formulated_with_a_model_behind_a_server(tmp_path: Path) ->
     assert json.loads((folder / "formulate.json").read_text())["model"] == {"name": "served"}
     shown = oragent("solve", folder / "milp.json", "--explain", cwd=tmp_path)
     assert "735" in shown.stdout
+    (folder / "report.html").unlink()
+    for verb in ("show", "report"):  # those of a search do for a formulation, too
+        done = oragent(verb, folder, cwd=tmp_path, OPENAI_API_KEY="sk")
+        assert done.returncode == 0, done.stderr
+        assert "report" in done.stdout
+    assert (folder / "report.html").is_file()
 
 
 def test_killed_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:
@@ -55,7 +61,7 @@ def test_killed_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:
         begun.wait()
     (folder,) = (tmp_path / "outputs" / "formulate" / "pharmacy").iterdir()
     with ChatServer(then=serve) as server:
-        done = oragent("formulate", "--resume", folder, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk")
+        done = oragent("resume", folder, cwd=tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk")
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 1 + 4  # the probe, and what was missing of six
     assert "735" in done.stdout
