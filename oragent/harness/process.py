@@ -21,7 +21,7 @@ from oragent.protocol import Status
 
 __all__ = ["Process"]
 
-LOOK_S = 0.05  # how often a silent guest is looked at: a dead one is noticed within this time
+LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
 CHUNK = 1 << 16
 STATUSES = frozenset(Status) - {Status.OK}
@@ -126,11 +126,12 @@ class Process:
 
     def _filled(self, buffer: bytearray, length: int) -> bytearray:
         """Read on until there are so many bytes, at least."""
+        patience = LOOK_S
         while len(buffer) < length:
             if self._deadline is not None and time.monotonic() > self._deadline:
                 self.close()
                 raise CandidateError("took too long for one call", Status.TIMEOUT)
-            ready = self._poll.poll(LOOK_S * 1000)
+            ready = self._poll.poll(patience * 1000)
             if any(descriptor == self._reader for descriptor, _ in ready):
                 self._drain()
             if any(descriptor != self._reader for descriptor, _ in ready):
@@ -145,6 +146,7 @@ class Process:
                     raise self._death()
                 self._check_memory()
                 self._look()
+                patience = min(2 * patience, LONGEST_LOOK_S)
         return buffer
 
     def _check_memory(self) -> None:

@@ -1,6 +1,7 @@
 """What a command uses, read from the kernel while it runs: CPU seconds, and memory where no control group bounds it."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,16 +13,18 @@ __all__ = ["Meter"]
 TICKS = os.sysconf("SC_CLK_TCK")
 # Places in a process's line of figures, counted from what follows its name; system time follows user time.
 USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19
+GLANCES, GLANCE_S = 5, 0.01
 
 
 @dataclass(frozen=True)
 class _Process:
-    """Figures of one process: CPU seconds of its own, and of its children that it has waited for."""
+    """Figures of one process: CPU seconds of its own, and of its children that it has waited for; whether it runs."""
 
     number: int
     begun: int
     own_s: float
     waited_s: float
+    runs: bool
 
 
 class Meter:
@@ -60,6 +63,14 @@ class Meter:
         self._used = max(self._used, sum(self._seen.values()), sum(one.own_s + one.waited_s for one in found))
         return self._used
 
+    def wants_to_run(self) -> bool:
+        """Whether one of its processes computes, or would if a busy machine let it; one that sleeps does neither."""
+        for _ in range(GLANCES):
+            if any(one.runs for one in self._walk()):
+                return True
+            time.sleep(GLANCE_S)
+        return False
+
     def out_of_memory(self) -> bool:
         """Whether the kernel ended a process of it for want of memory in its group."""
         return self._group.out_of_memory() > self._ends_before
@@ -92,7 +103,7 @@ class Meter:
                 line = self._read(f"{number}/stat").rpartition(b")")[2].split()
                 ahead += self._children(number)
                 own, waited = (int(line[at]) + int(line[at + 1]) for at in (USER, USER_OF_CHILDREN))
-                yield _Process(number, int(line[BEGUN]), own / TICKS, waited / TICKS)
+                yield _Process(number, int(line[BEGUN]), own / TICKS, waited / TICKS, line[0] in b"RD")
 
     def _children(self, process: int) -> list[int]:
         """Those that any thread of a process started, or that fell to it."""

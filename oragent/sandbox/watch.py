@@ -25,7 +25,7 @@ __all__ = ["Abandoned", "watch"]
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
 BEAT_S = 2.0  # so often the engine hears that somebody watches
-IDLE_S = 0.005  # what a program that sleeps may use between two looks, as one that wakes up to sleep on does
+IDLE_SHARE = 0.05  # of a core: what a program that sleeps may use, as one that wakes up to sleep on does
 MEMORY_LOOK_S = 0.25
 PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
@@ -84,7 +84,7 @@ class _Child:
         for reader in self._streams:
             os.set_blocking(reader, False)
         self._handle = os.pidfd_open(self._pid) if hasattr(os, "pidfd_open") else -1
-        self._used, self._last_used = 0.0, self.begun
+        self._used, self._counted, self._last_used = 0.0, 0.0, self.begun
         self._look_at = self.begun + self._patience(0.0, self.begun)  # monotonic; not looked at before
 
     def __enter__(self) -> "_Child":
@@ -117,7 +117,8 @@ class _Child:
         """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""
         limits, elapsed = self._limits, now - self.begun
         used = self._meter.cpu_s() if self._meter.counts else elapsed
-        if used > self._used + IDLE_S:
+        self._counted = used
+        if now - self._last_used >= limits.idle_s and not self._sleeps(used, now):
             self._used, self._last_used = used, now
         memory_mb = self._meter.memory_mb() if self._meter.watches_memory else 0.0
         if used >= limits.cpu_s:
@@ -125,7 +126,7 @@ class _Child:
         elif limits.wall_s is not None and elapsed >= limits.wall_s:
             self._reason = f"no end within {limits.wall_s:g} s"
         elif now - self._last_used >= limits.idle_s:
-            self._reason = f"it slept: no CPU used for {limits.idle_s:g} s"
+            self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
         elif memory_mb > SHARE * limits.memory_mb:
             self._end = End.MEMORY
             self._reason = (
@@ -137,6 +138,10 @@ class _Child:
             return False
         self._end = End.DEADLINE
         return True
+
+    def _sleeps(self, used: float, now: float) -> bool:
+        """Whether it has used next to nothing since the last time that it had, and wants no more."""
+        return used - self._used <= IDLE_SHARE * (now - self._last_used) and not self._meter.wants_to_run()
 
     def _patience(self, used: float, now: float) -> float:
         """Seconds until any limit could be reached, at the earliest."""
@@ -154,7 +159,7 @@ class _Child:
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
             end_strays()
-        used = self._meter.cpu_s() if self._meter.is_exact else self._used
+        used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
         self._peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform == "linux" else 1 << 20)
         for reader in self._streams:
