@@ -104,7 +104,7 @@ def read(cell: Cell, path: Path) -> Result:
         measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
         scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
         baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
-        tried=len(data.records) - 1,  # programs, and replies that held none; the seed heuristic is not among them
+        tried=data.spend.candidates - 1,  # programs, and replies that held none; the seed heuristic is not among them
         failed=sum(len(group) for group in data.failures.values()),
         spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced),
         seconds=data.spend.seconds,
@@ -135,7 +135,7 @@ def _curve(data: RunData) -> tuple[Step, ...]:
     """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
     first: dict[float, int] = {}
     for record in data.records:
-        if (score := record.score) is not None:
+        if (score := record.score) is not None and not record.candidate.is_probe:
             first.setdefault(score, record.round)
     replies = sorted(data.replies, key=lambda reply: int(reply.case))
     rounds, paid = [int(reply.case) for reply in replies], _paid(replies)

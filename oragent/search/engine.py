@@ -47,7 +47,7 @@ class Progress:
         spent: Spending so far, against the run's budget.
         seed: Elite of the seed heuristic.
         best: Best elite so far.
-        candidates: Candidates that the latest round tried.
+        candidates: Candidates that the latest round tried, without its probes.
     """
 
     spent: Spent
@@ -362,7 +362,8 @@ class Engine:
     def _progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
-        return Progress(self._spent, self._seed, self._archive.best, tuple(candidates))
+        solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
+        return Progress(self._spent, self._seed, self._archive.best, solutions)
 
     def _outcome(self, progress: Progress) -> Outcome:
         reason, complete = self._end or ("ended", False)

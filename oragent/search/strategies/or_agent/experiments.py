@@ -109,7 +109,7 @@ def _meanings(run: Run) -> str:
 
 async def _probe(run: Run, session: Session, probe: Probe) -> None:
     """Run a program for what it prints; a probe is never the solution, even if it scores."""
-    candidate = await run.evaluate(probe.source, [session.best.id], "probe")
+    candidate = await run.probe(probe.source, [session.best.id])
     result = candidate.evaluation
     session.measured = result.log[-MEASURED:].strip() or "(nothing)"
     if result.score is None:
