@@ -98,7 +98,7 @@ def replay(tending: Tending, records: Iterable[Committed], rounds: int) -> Archi
 
 
 def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
-    """The share of the latest round's candidates but its probes that beat all of their parents; those without, the seed.
+    """The share of the latest round's solutions that beat all of their parents; those without any, the seed.
 
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
 
