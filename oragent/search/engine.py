@@ -120,16 +120,16 @@ class Engine:
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
         self._pool, self._herald = pool, tell
-        self._settings, self._budget = config.strategy, config.budget
-        self._window = config.strategy.window or strategy.window
+        self._settings, self._budget = strategy.settled(config.strategy), config.budget
+        self._window = self._settings.window or strategy.window
         self._tending = tending(config, about.direction)
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
         scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
-        own = strategy.own(config)
-        self._desk = Desk(folder.problem, config, own, store, scoring, model, self._elapsed, cast or {})
+        own, settings = strategy.own(config), replace(config, strategy=self._settings)
+        self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         self._remembering = strategy.remembers or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use

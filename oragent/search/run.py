@@ -16,13 +16,14 @@ from oragent.llm.context import room
 from oragent.llm.model import Message, Model
 from oragent.search.archive import Archive
 from oragent.search.candidate import PROBE, Candidate, Committed
-from oragent.search.config import Config
+from oragent.search.config import Blocks, Config
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import Note, Store
 
 __all__ = ["Desk", "Run"]
 
 T = TypeVar("T")
+SOME = 3  # building blocks that a prompt names where it names some
 
 
 @dataclass
@@ -175,6 +176,13 @@ class Run:
     def window(self) -> int:
         """Rounds in flight at once."""
         return self.settings.strategy.window or 1
+
+    def blocks(self) -> tuple[str, ...]:
+        """The problem's building blocks that one prompt may name, as the settings have it; some are drawn anew."""
+        known, wanted = self.problem.about.primitives, self.settings.strategy.blocks
+        if wanted is Blocks.SOME and known:
+            return tuple(known[int(place)] for place in self.rng.permutation(len(known))[:SOME])
+        return known if wanted is Blocks.ALL else ()
 
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""

@@ -18,6 +18,7 @@ from itertools import combinations
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
+from oragent.search.config import Blocks
 from oragent.search.prompting import fill, show
 from oragent.search.run import Run
 from oragent.search.selection import best
@@ -132,4 +133,4 @@ def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Comm
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 
 
-STRATEGY = Strategy(name="reevo", round=round, remembers=True)
+STRATEGY = Strategy(name="reevo", round=round, remembers=True, blocks=Blocks.NONE)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import figures, fill
+from oragent.search.prompting import bins, figures, fill
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
@@ -40,7 +40,7 @@ async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
     after = telling.scored(candidate)
     result = telling.trouble(candidate.evaluation)
     if after is not None:
-        told = figures(after, bins=telling.bins(run), beside=before)
+        told = figures(after, bins=bins(run), beside=before)
         result = f"{telling.verdict(run, before.score, after.score)}, {told}"
     values = {
         "change": fence(telling.change(before.source, candidate.source), "diff"),
