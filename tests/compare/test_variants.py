@@ -214,3 +214,10 @@ def test_variants_that_differ_in_nothing_are_allowed_as_they_show_the_noise(toy:
     assert differing(plan).rows == ()
     first, second = (dump(one) for one in effective(plan, tmp_path).values())
     assert first == second
+
+
+def test_the_variants_that_ship_can_be_compared(toy: Path, tmp_path: Path) -> None:
+    files = sorted((Path(__file__).parents[2] / "configs" / "variants").glob("*.yaml"))
+    plan = requested(request(tmp_path, *files, overrides=["model.name=scripted"]), tmp_path)
+    assert len(plan.contestants) == len(files) == 2
+    assert differing(plan).rows == (("or_agent.experiments", "8", "0"),)
