@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as checked
 from oragent import settings as trees
 from oragent.errors import ConfigError
 from oragent.search.config import Config, build
-from oragent.search.strategies import chosen
+from oragent.search.strategies import STRATEGIES, chosen
 from oragent.settings import STRICT, dump
 
 __all__ = ["FILE", "STRATEGY", "Variant", "configured", "kept", "plain", "read"]
@@ -88,6 +88,8 @@ def read(given: Path | Mapping[str, Any], common: Config) -> Variant:
         strategy = chosen(config)
     except ConfigError as problem:
         raise ConfigError(f"{source}: {problem}") from None
+    if name in STRATEGIES and name != strategy.name:
+        raise ConfigError(f"{source}: key 'name' must not be that of another strategy: {name!r} by {strategy.name!r}")
     return kept(name, {**named, STRATEGY: strategy.name, **own}, common, source)
 
 

@@ -159,6 +159,7 @@ BAD: dict[str, tuple[dict[str, Any] | str, str]] = {
     "no strategy": ({"name": "a"}, "key 'strategy' is missing"),
     "a key that nobody knows": ({"name": "a", "strategi": "gp"}, "unknown key 'strategi': did you mean 'strategy'?"),
     "a name that is no folder's": ({"name": "../a", "strategy": "gp"}, "key 'name' must be up to 40 letters, digits"),
+    "a name of another": ({"name": "eoh", "strategy": "gp"}, "must not be that of another strategy: 'eoh' by 'gp'"),
     "a name of a number": ({"name": 3, "strategy": "gp"}, "key 'name'"),
     "a strategy that nobody knows": ({"name": "a", "strategy": "gpp"}, "unknown strategy 'gpp': did you mean 'gp'?"),
     "a file that is not there": ({"name": "a", "strategy": "no.py"}, "no strategy at"),
