@@ -1,7 +1,7 @@
 """oragent discovers heuristics for operations-research problems.
 
-From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``problems``, and the classes that they take
-and return. Each is imported when it is first asked for, so that ``import oragent`` costs nothing.
+From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``problems``, ``comparison``, and the classes
+that they take and return. Each is imported when it is first asked for, so that ``import oragent`` costs nothing.
 """
 
 from importlib import import_module
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oragent.api import resume as resume
     from oragent.api import run as run
     from oragent.api import run_async as run_async
+    from oragent.api.comparing import comparison as comparison
     from oragent.errors import OragentError as OragentError
     from oragent.search.strategy import Strategy as Strategy
 
@@ -22,6 +23,7 @@ __all__ = [
     "OragentError",
     "SearchRun",
     "Strategy",
+    "comparison",
     "evaluate",
     "load",
     "problems",
@@ -38,6 +40,8 @@ def __getattr__(name: str) -> Any:
         return import_module("oragent.errors").OragentError
     if name == "Strategy":
         return import_module("oragent.search.strategy").Strategy
+    if name == "comparison":
+        return import_module("oragent.api.comparing").comparison
     if name in __all__:
         return getattr(import_module("oragent.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,9 @@ from oragent.protocol import Status
 from tests.cli.test_cli import complaint
 from tests.cli.test_cli import oragent as command
 
-OFFERED = ["OragentError", "SearchRun", "Strategy", "evaluate", "load", "problems", "resume", "run", "run_async"]
+OFFERED = [
+    "OragentError", "SearchRun", "Strategy", "comparison", "evaluate", "load", "problems", "resume", "run", "run_async",
+]  # fmt: skip
 FACTOR = 3
 HUNDRED = "def guess(x):\n    return 100\n"
 

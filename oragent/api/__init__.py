@@ -1,4 +1,7 @@
-"""oragent from Python: what ``import oragent`` offers, one file a subject. See ``docs/python.md``."""
+"""oragent from Python: what ``import oragent`` offers, one file a subject. See ``docs/python.md``.
+
+``comparison`` is imported by itself, as statistics and drawing take longer than all else.
+"""
 
 from oragent.api.evaluating import evaluate, problems
 from oragent.api.results import SearchRun, load

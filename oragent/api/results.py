@@ -48,7 +48,7 @@ class SearchRun:
 
     @property
     def candidates(self) -> tuple[Committed, ...]:
-        """All that was tried, in the order of its commitment; also what failed, which has no score."""
+        """All that was tried, in the order of its commitment; also what failed, which has no score, and probes."""
         return self._data.records
 
     @property

@@ -85,6 +85,9 @@ def compare_strategies(
     ] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
     strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
+    variants: Annotated[
+        str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
+    ] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many, from 0 on (default: 3).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
@@ -100,7 +103,8 @@ def compare_strategies(
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     base = project(root)
     folder = outputs or base / "outputs" / "comparison"
-    request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder)
+    files = [Path(word.strip()) for word in (variants or "").split(",") if word.strip()]
+    request = compare.CompareRequest(words or [], strategies, seeds, overrides, config, folder, files)
     raise typer.Exit(compare.run(request, base, console))
 
 

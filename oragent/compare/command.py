@@ -12,7 +12,7 @@ from oragent.compare.page import write
 from oragent.compare.plan import MANIFEST, requested
 from oragent.compare.request import CompareRequest
 from oragent.compare.runner import SearchRunner
-from oragent.compare.terminal import show, watching
+from oragent.compare.terminal import announce, show, watching
 
 __all__ = ["run"]
 
@@ -31,6 +31,7 @@ def run(request: CompareRequest, root: Path, console: Console) -> int:
     folder, plan = request.outputs, requested(request, root)
     MANIFEST.keep(plan, folder)
     console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
+    announce(plan, console)
     with Board(plan) as board:
         runner = SearchRunner(plan, watching(board))
         for done in execute(plan, runner, folder):

@@ -6,6 +6,7 @@ from pathlib import Path
 from oragent.bench.execute import Runner, gather
 from oragent.bench.plan import Cell, Plan
 from oragent.bench.summary import Summary, summarise
+from oragent.compare.settled import models
 from oragent.errors import StoreError
 
 __all__ = ["Comparison", "load"]
@@ -37,8 +38,7 @@ class Comparison:
     @property
     def model(self) -> str:
         """Who was asked by strategies that ask."""
-        settings = self.plan.settings
-        return ", ".join(model["name"] for model in (settings["model"], *settings["ensemble"]) if model) or "none"
+        return ", ".join(models(self.plan)) or "none"
 
 
 def load(plan: Plan, runner: Runner, folder: Path) -> Comparison:

@@ -10,6 +10,7 @@ from oragent.bench.charts import draw
 from oragent.bench.statistics import ALPHA, least_p, pairs_needed
 from oragent.compare.comparison import Comparison
 from oragent.compare.plan import MANIFEST
+from oragent.compare.settled import alike, differing
 from oragent.pages.figures import Drawing
 from oragent.pages.files import save
 from oragent.pages.html import environment
@@ -50,6 +51,8 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
         leader=leader,
         leader_words=", ".join(f"{share:.3f} on {mode}" for mode, share in shares.items()),
         overall=tables.overall(summary),
+        alike=alike(comparison.plan),
+        differing=differing(comparison.plan),
         problems=[
             {
                 "summary": problem,

@@ -1,6 +1,5 @@
 """What is compared with what: a plan of problems, strategies and seeds, checked before anything is run."""
 
-import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -9,14 +8,15 @@ from typing import Any
 from oragent.bench.manifest import Manifest
 from oragent.bench.plan import Cell, Plan, expect_distinct
 from oragent.bench.terms import Terms
+from oragent.compare import variants
 from oragent.compare.request import CompareRequest
+from oragent.compare.variants import FILE, STRATEGY, Variant
 from oragent.errors import ConfigError
 from oragent.evaluation.problem import find
-from oragent.search.config import Config, build, read
-from oragent.search.strategies import chosen
+from oragent.search.config import Blocks, Config, build, read
 from oragent.settings import dump
 
-__all__ = ["MANIFEST", "TERMS", "config", "kept", "planned", "requested"]
+__all__ = ["FAIR", "MANIFEST", "TERMS", "config", "kept", "planned", "requested"]
 
 TERMS = Terms(
     benchmark="comparison",
@@ -28,8 +28,10 @@ TERMS = Terms(
     baseline="seed heuristic",
     answer="program",
 )
-FILE = "strategy.file"
-OWN = {"seed": "--seeds", "strategy.name": "--strategies", FILE: "--strategies"}
+OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
+# What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
+# everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
+FAIR = {"strategy.window": 2, "strategy.blocks": Blocks.ALL, "strategy.features": True, "archive.islands": 4}
 
 
 def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
@@ -47,14 +49,17 @@ def requested(request: CompareRequest, root: Path) -> Plan:
     """
     problems = [word for word in request.words if "=" not in word]
     settings = [word for word in request.words if "=" in word]
-    asked = [*request.words, *request.overrides, request.strategies, request.seeds, request.config]
+    asked = [*request.words, *request.overrides, *request.variants, request.strategies, request.seeds, request.config]
     if all(word is None for word in asked):
         return kept(request.outputs)
     if not problems:
         raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
     common = read(request.config, [*request.overrides, *_without_own(settings)])
-    strategies = (request.strategies or "gp,random,funsearch,or_agent").split(",")
-    return planned(problems, strategies, request.seeds or 3, common, root)
+    common = _fair(common, request.outputs)
+    usual = "" if request.variants else "gp,random,funsearch,or_agent"
+    strategies = (request.strategies or usual).split(",")
+    varied = [variants.read(one, common) for one in request.variants]
+    return planned(problems, strategies, request.seeds or 3, common, root, varied)
 
 
 def kept(folder: Path) -> Plan:
@@ -68,11 +73,23 @@ def kept(folder: Path) -> Plan:
     plan = MANIFEST.read(folder)
     problems = [str(place or name) for name, place in plan.subjects.items()]
     common = build(deepcopy(dict(plan.settings)), [], MANIFEST.file)
-    strategies = [str(own.get(FILE, name)) for name, own in plan.contestants.items()]
-    return planned(problems, strategies, len(plan.seeds), common, plan.root)
+    strategies = [str(own.get(FILE, name)) for name, own in plan.contestants.items() if STRATEGY not in own]
+    varied = [
+        variants.kept(name, own, common, f"{MANIFEST.file}, {name}")
+        for name, own in plan.contestants.items()
+        if STRATEGY in own
+    ]
+    return planned(problems, strategies, len(plan.seeds), common, plan.root, varied)
 
 
-def planned(problems: Sequence[str], strategies: Sequence[str], seeds: int, settings: Config, root: Path) -> Plan:
+def planned(
+    problems: Sequence[str],
+    strategies: Sequence[str],
+    seeds: int,
+    settings: Config,
+    root: Path,
+    varied: Sequence[Variant] = (),
+) -> Plan:
     """Check and put together what a person asked for.
 
     Args:
@@ -81,37 +98,41 @@ def planned(problems: Sequence[str], strategies: Sequence[str], seeds: int, sett
         seeds: How many; they are 0, 1, and so on.
         settings: Of all runs; seed and strategy's name in it mean nothing.
         root: Project root.
+        varied: Strategies with settings of their own, beside the others.
 
     Raises:
         ProblemError: A problem is unknown or broken.
         ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
     """
-    contestants = [_contestant(word.strip(), settings) for word in strategies if word.strip()]
+    contestants = [*(variants.plain(word.strip(), settings) for word in strategies if word.strip()), *varied]
     found = [find(name, root) for name in problems]
     expect_distinct("problem", [problem.name for problem in found])
-    expect_distinct("strategy", [name for name, _ in contestants])
+    expect_distinct("strategy", [one.name for one in contestants])
     if not found:
         raise ConfigError("name the problems to compare on ('oragent problems' lists them)")
     if not contestants or seeds < 1:
-        raise ConfigError("a comparison takes at least one strategy (--strategies) and one seed (--seeds)")
+        raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
     folders = {problem.name: str(problem.folder) for problem in found}
-    return Plan(TERMS, folders, dict(contestants), tuple(range(seeds)), dump(settings), root)
+    named = {one.name: one.own for one in contestants}
+    return Plan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
 
 
 def config(plan: Plan, cell: Cell) -> Config:
     """How a run is configured."""
-    own = {"seed": cell.seed, "strategy.name": cell.contestant, **plan.contestants[cell.contestant]}
-    return build(
-        deepcopy(dict(plan.settings)), [f"{key}={json.dumps(value)}" for key, value in own.items()], "settings"
-    )
+    variant = Variant(cell.contestant, plan.contestants[cell.contestant])
+    return variants.configured(variant, plan.settings, "settings", seed=cell.seed)
 
 
-def _contestant(word: str, settings: Config) -> tuple[str, dict[str, Any]]:
-    """The name of a strategy, and the settings that it has of its own: the file of one that does not ship."""
-    strategy = chosen(build({}, [f"strategy.name={json.dumps(word)}"], "--strategies"))
-    if strategy.asks_model and settings.model is None:
-        raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
-    return strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {}
+def _fair(common: Config, folder: Path) -> Config:
+    """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
+    tree = dump(common)
+    begun = MANIFEST.read(folder).settings if (folder / MANIFEST.file).is_file() else None
+    chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
+    for key, value in FAIR.items():
+        section, _, name = key.partition(".")
+        if tree[section][name] is None:
+            chosen[section][name] = value if begun is None else begun[section][name]
+    return build(tree | {section: tree[section] | found for section, found in chosen.items()}, [], "settings")
 
 
 def _without_own(settings: Sequence[str]) -> list[str]:

@@ -1,8 +1,9 @@
 """What a person asks of a comparison."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 __all__ = ["CompareRequest"]
 
@@ -18,6 +19,7 @@ class CompareRequest:
         overrides: Settings that have options of their own.
         config: A file of settings.
         outputs: The comparison's folder.
+        variants: Files of variants, or their keys: strategies with settings of their own.
     """
 
     words: Sequence[str]
@@ -26,3 +28,4 @@ class CompareRequest:
     overrides: Sequence[str]
     config: Path | None
     outputs: Path
+    variants: Sequence[Path | Mapping[str, Any]] = ()

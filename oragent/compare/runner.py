@@ -14,14 +14,16 @@ from oragent.bench.plan import Cell, Plan
 from oragent.bench.result import Cost, Measure, Result, Score, Step
 from oragent.budget import Spent
 from oragent.compare.plan import config
+from oragent.compare.variants import STRATEGY
 from oragent.errors import ConfigError, ProblemError, StoreError
-from oragent.evaluation.problem import find
+from oragent.evaluation.problem import Problem, find
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.files import write
 from oragent.report.held_out import held_out
 from oragent.report.run import RunData, load
-from oragent.search.engine import Observer
+from oragent.search.config import Config
+from oragent.search.engine import Observer, Outcome
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.store import Store
@@ -29,26 +31,35 @@ from oragent.search.store import Store
 __all__ = ["SearchRunner", "read"]
 
 HELD_OUT = "test.yaml"
+Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], Outcome]
 
 
 class SearchRunner:
     """Runs searches, each in a run's folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison's.
 
+    Those of a variant have a folder of their own for that, ``variants/<name>``.
+
     Args:
         plan: The comparison.
         observer: Makes what is told of the rounds of a run.
+        launching: Sees a search through, as ``launch`` does.
 
     Raises:
         ProblemError: A problem of the plan is gone or broken.
     """
 
-    def __init__(self, plan: Plan, observer: Callable[[Cell], Observer] = lambda cell: lambda progress: None) -> None:
-        self._plan, self._observer = plan, observer
+    def __init__(
+        self,
+        plan: Plan,
+        observer: Callable[[Cell], Observer] = lambda cell: lambda progress: None,
+        launching: Launch = launch,
+    ) -> None:
+        self._plan, self._observer, self._launch = plan, observer, launching
         self._problems = {name: find(str(folder), plan.root) for name, folder in plan.subjects.items()}
 
     def is_complete(self, cell: Cell, folder: Path) -> bool:
         """Whether a run has used up its budget."""
-        path = _begun(cell, folder)
+        path = self._begun(cell, folder)
         if path is None or not (path / "run.db").is_file():
             return False
         settings = reopen(path).config
@@ -59,21 +70,21 @@ class SearchRunner:
 
     def run(self, cell: Cell, folder: Path) -> End:
         """Do a run, or the rest of it, and write its report."""
-        path, settings, problem = _begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
+        path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
         opened: list[RunFolder] = []
 
         def opening() -> RunFolder:
-            outputs = folder / f"seed{cell.seed}"
+            outputs = self._home(cell, folder)
             opened.append(reopen(path) if path else begin(self._plan.root, outputs, problem, settings))
             return opened[0]
 
-        outcome = launch(settings, self._plan.root, problem, opening, self._observer(cell))
+        outcome = self._launch(settings, self._plan.root, problem, opening, self._observer(cell))
         write(opened[0].path)
         return End() if outcome.complete else End(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: Cell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
-        path = _expected(cell, folder)
+        path = self._expected(cell, folder)
         found, best = path / HELD_OUT, path / "best.py"
         if found.is_file() and found.stat().st_mtime >= best.stat().st_mtime:
             return ""
@@ -85,7 +96,22 @@ class SearchRunner:
 
     def read(self, cell: Cell, folder: Path) -> Result:
         """Read a run."""
-        return read(cell, _expected(cell, folder))
+        return read(cell, self._expected(cell, folder))
+
+    def _home(self, cell: Cell, folder: Path) -> Path:
+        """Where a contestant's runs with a seed are."""
+        varied = STRATEGY in self._plan.contestants[cell.contestant]
+        return (folder / "variants" / cell.contestant if varied else folder) / f"seed{cell.seed}"
+
+    def _begun(self, cell: Cell, folder: Path) -> Path | None:
+        strategy = str(self._plan.contestants[cell.contestant].get(STRATEGY, cell.contestant))
+        return _begun(strategy, self._home(cell, folder) / cell.subject)
+
+    def _expected(self, cell: Cell, folder: Path) -> Path:
+        path = self._begun(cell, folder)
+        if path is None:
+            raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
+        return path
 
 
 def read(cell: Cell, path: Path) -> Result:
@@ -104,7 +130,7 @@ def read(cell: Cell, path: Path) -> Result:
         measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
         scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
         baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
-        tried=len(data.records) - 1,  # programs, and replies that held none; the seed heuristic is not among them
+        tried=data.spend.candidates - 1,  # programs, and replies that held none; the seed heuristic is not among them
         failed=sum(len(group) for group in data.failures.values()),
         spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced),
         seconds=data.spend.seconds,
@@ -113,29 +139,22 @@ def read(cell: Cell, path: Path) -> Result:
     )
 
 
-def _begun(cell: Cell, folder: Path) -> Path | None:
+def _begun(strategy: str, folder: Path) -> Path | None:
     """The folder of a run, if it was begun; what a kill left of one that had no configuration yet is none."""
-    for path in sorted((folder / f"seed{cell.seed}" / cell.subject).glob("*/config.yaml")):
+    for path in sorted(folder.glob("*/config.yaml")):
         try:
-            if about.read(path).strategy == cell.contestant:
+            if about.read(path).strategy == strategy:
                 return path.parent
         except (ConfigError, StoreError):
             continue  # killed while it was being written: nothing was paid for yet
     return None
 
 
-def _expected(cell: Cell, folder: Path) -> Path:
-    path = _begun(cell, folder)
-    if path is None:
-        raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
-    return path
-
-
 def _curve(data: RunData) -> tuple[Step, ...]:
     """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
     first: dict[float, int] = {}
     for record in data.records:
-        if (score := record.score) is not None:
+        if (score := record.score) is not None and not record.candidate.is_probe:
             first.setdefault(score, record.round)
     replies = sorted(data.replies, key=lambda reply: int(reply.case))
     rounds, paid = [int(reply.case) for reply in replies], _paid(replies)

@@ -7,13 +7,15 @@ from rich.text import Text
 
 from oragent.bench import tables
 from oragent.bench.board import Board, rich_table
-from oragent.bench.plan import Cell
+from oragent.bench.plan import Cell, Plan
 from oragent.bench.statistics import pairs_needed
 from oragent.compare.comparison import Comparison
+from oragent.compare.settled import alike, differing
+from oragent.compare.variants import STRATEGY
 from oragent.pages import format as in_words
 from oragent.search.engine import Observer, Progress
 
-__all__ = ["show", "watching"]
+__all__ = ["announce", "show", "watching"]
 
 
 def watching(board: Board) -> Callable[[Cell], Observer]:
@@ -27,6 +29,15 @@ def watching(board: Board) -> Callable[[Cell], Observer]:
         return told
 
     return watch
+
+
+def announce(plan: Plan, console: Console) -> None:
+    """Say what all that are compared have alike, and in which settings they differ."""
+    if told := alike(plan):
+        console.print(Text(f"the same for all: {told}"))
+    table = differing(plan)
+    if any(key != STRATEGY for key, *_ in table.rows):
+        console.print(rich_table(table))
 
 
 def show(comparison: Comparison, console: Console) -> None:

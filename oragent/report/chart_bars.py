@@ -23,7 +23,7 @@ def draw_failures(data: RunData) -> Figure:
     figure = new_figure(6.6, 0.5 + 0.3 * len(names))
     axes = figure.subplots()
     bars = axes.barh(names, counts, color=FAILED, height=0.62)
-    shares = [f"{count:,}  ({in_words.percent(count / len(data.records))})" for count in counts]
+    shares = [f"{count:,}  ({in_words.percent(count / data.spend.candidates)})" for count in counts]
     axes.bar_label(bars, shares, padding=4, color=MUTED)
     axes.invert_yaxis()
     axes.set_xticks([])
@@ -33,10 +33,13 @@ def draw_failures(data: RunData) -> Figure:
 
 
 def fates(data: RunData) -> dict[str, tuple[int, int, int, int]]:
-    """Count what became of the children of each origin, in the order of ``FATES``; the most frequent origins first."""
+    """Count what became of the children of each origin, in the order of ``FATES``; the most frequent origins first.
+
+    Probes are not there: nothing was to become of them.
+    """
     groups: dict[str, list[Committed]] = {}
     for record in data.records:
-        if record.id != data.seed.id:
+        if record.id != data.seed.id and not record.candidate.is_probe:
             groups.setdefault(record.candidate.origin, []).append(record)
     ordered = sorted(groups, key=lambda origin: (-len(groups[origin]), origin))
     others = ordered[MAX_ORIGINS - 1 :] if len(ordered) > MAX_ORIGINS else []

@@ -25,18 +25,26 @@ class Point:
 
 
 def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
-    """Follow a run in the order of its commitments; equal programs are scored once and counted once."""
-    found, paid = [], 0
-    for record in _first_of_each(records):
-        paid += record.candidate.evaluation.ran
-        if record.candidate.evaluation.score is not None:
-            found.append((float(paid), record.candidate.evaluation.score))
+    """Follow a run in the order of its commitments; equal programs are scored once and counted once.
+
+    Probes are paid for, and are no points.
+    """
+    found: list[tuple[float, float]] = []
+    paid, met, shown = 0, set[str](), set[str]()
+    for record in records:
+        candidate, score = record.candidate, record.score
+        paid += candidate.evaluation.ran and candidate.fingerprint not in met
+        met.add(candidate.fingerprint)
+        if score is not None and not candidate.is_probe and candidate.fingerprint not in shown:
+            found.append((float(paid), score))
+            shown.add(candidate.fingerprint)
     return _points(found, direction)
 
 
 def over_seconds(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
-    """Follow a run by the times at which its evaluations ended."""
-    ended = sorted(_first_of_each(records), key=lambda record: record.elapsed_s)
+    """Follow a run by the times at which its evaluations ended; probes are no points."""
+    solutions = (record for record in records if not record.candidate.is_probe)
+    ended = sorted(_first_of_each(solutions), key=lambda record: record.elapsed_s)
     scored = [(record.elapsed_s, record.candidate.evaluation.score) for record in ended]
     return _points([(at, score) for at, score in scored if score is not None], direction)
 

@@ -32,14 +32,14 @@ class RunData:
     Attributes:
         folder: Folder of the run.
         about: Configuration of the run.
-        records: Every committed candidate, in order.
+        records: Every committed candidate, in order, probes among them.
         replies: Every model's reply, in order.
         islands: Elites of each island at the end, best first.
         seed: Seed heuristic.
         best: Best candidate.
         by_evaluations: Scored candidates on the way to the best, over evaluations.
         by_seconds: The same, over the run's own time.
-        failures: Candidates that failed by how they ended, the most frequent first.
+        failures: Candidates, probes aside, that failed by how they ended, the most frequent first.
         descent: Line of first parents from the best candidate back to the oldest.
         spend: Resources that the run took.
         research: Notes of its research rounds; None where the strategy has none.
@@ -158,7 +158,7 @@ def _expect_run(folder: Path) -> None:
 def _failures(records: Sequence[Committed]) -> dict[Status, tuple[Committed, ...]]:
     groups: dict[Status, list[Committed]] = {}
     for record in records:
-        if record.candidate.evaluation.status.failed:
+        if record.candidate.evaluation.status.failed and not record.candidate.is_probe:
             groups.setdefault(record.candidate.evaluation.status, []).append(record)
     return {status: tuple(group) for status, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
 

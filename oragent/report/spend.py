@@ -44,9 +44,10 @@ class Spend:
     """What a run took.
 
     Attributes:
-        candidates: Number of programs that were tried, equal ones and rejected ones included.
+        candidates: Number of programs that were tried, equal ones and rejected ones included, probes not.
+        probes: Number of programs that were run for what they print.
         screened: Number of those that were not scored on ``val``, as they did badly on ``train``.
-        evaluations: Number of programs that were run; equal ones count once.
+        evaluations: Number of programs that were run, probes too; equal ones count once.
         seconds: Seconds of the run's own time, over all sittings.
         cpu_s: CPU seconds of all evaluations.
         wall_median_s: Median time of an evaluation by the clock, seconds; None without one.
@@ -56,6 +57,7 @@ class Spend:
     """
 
     candidates: int
+    probes: int
     screened: int
     evaluations: int
     seconds: float
@@ -75,9 +77,11 @@ def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], second
     """Sum up a run."""
     distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
     ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
+    solutions = [record.candidate for record in records if not record.candidate.is_probe]
     return Spend(
-        candidates=len(records),
-        screened=sum(record.candidate.evaluation.status is Status.SCREENED for record in records),
+        candidates=len(solutions),
+        probes=len(records) - len(solutions),
+        screened=sum(candidate.evaluation.status is Status.SCREENED for candidate in solutions),
         evaluations=len(ran),
         seconds=seconds,
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),

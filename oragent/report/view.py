@@ -120,17 +120,19 @@ def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
 
 def failures(data: RunData) -> tuple[FailureRow, ...]:
     """List the ways of failing, the most frequent first."""
-    return tuple(_failure(status, group, len(data.records)) for status, group in data.failures.items())
+    return tuple(_failure(status, group, data.spend.candidates) for status, group in data.failures.items())
 
 
 def costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """Name and value of everything that the run took."""
     spend, calls = data.spend, data.spend.calls
+    probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
     screened = [("of them screened on train", f"{spend.screened:,}")] if spend.screened else []
     audits = [("audits", str(data.audits))] if data.audits.number else []
     rows = [
         ("candidates", f"{spend.candidates:,}"),
         *screened,
+        *probes,
         ("evaluations", f"{spend.evaluations:,}"),
         ("time", in_words.duration(spend.seconds)),
         ("CPU time of evaluations", in_words.duration(spend.cpu_s)),

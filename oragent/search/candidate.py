@@ -8,7 +8,9 @@ from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import length
 
-__all__ = ["Candidate", "Committed", "Elite", "Parent"]
+__all__ = ["PROBE", "Candidate", "Committed", "Elite", "Parent"]
+
+PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
 
 
 class Parent(Protocol):
@@ -57,6 +59,11 @@ class Candidate:
     def score(self) -> float | None:
         """Score in the problem's natural units; None for a failure."""
         return self.evaluation.score
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether it was run for what it prints: it never enters an archive, and is no parent and no solution."""
+        return self.origin == PROBE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import field
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,9 +19,17 @@ from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
 from oragent.settings import STRICT
 
-__all__ = ["ArchiveSettings", "Config", "StrategySettings", "build", "read", "tending"]
+__all__ = ["ArchiveSettings", "Blocks", "Config", "StrategySettings", "build", "read", "tending"]
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
+
+
+class Blocks(StrEnum):
+    """Which of the problem's building blocks, its ``primitives``, a strategy gets."""
+
+    NONE = "none"
+    SOME = "some"  # a few, drawn anew for each prompt
+    ALL = "all"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -52,6 +61,10 @@ class StrategySettings:
         temperature: Greed in choosing parents: share of the ranking over which the weight falls by a factor e.
         window: Rounds in flight at once; a round begins on the state left that many rounds ago. None: as the strategy
             has it.
+        blocks: Building blocks of the problem that prompts name where they ask for something new, and that ``gp``
+            breeds with. None: as the strategy has it.
+        features: Whether prompts tell the bins of the programs that they show, and what these mean. None: as the
+            strategy has it.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -62,6 +75,8 @@ class StrategySettings:
     options: dict[str, Any] = field(default_factory=dict)
     temperature: Annotated[float, Gt(0)] = 0.2
     window: Annotated[int, Ge(1)] | None = None
+    blocks: Blocks | None = None
+    features: bool | None = None
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

@@ -47,7 +47,7 @@ class Progress:
         spent: Spending so far, against the run's budget.
         seed: Elite of the seed heuristic.
         best: Best elite so far.
-        candidates: Candidates that the latest round tried.
+        candidates: Candidates that the latest round tried, without its probes.
     """
 
     spent: Spent
@@ -120,16 +120,16 @@ class Engine:
             strategy = Strategy(name="own", round=strategy, remembers=True)
         self._folder, self._store, self._strategy, self._observer = folder, store, strategy, observer
         self._pool, self._herald = pool, tell
-        self._settings, self._budget = config.strategy, config.budget
-        self._window = config.strategy.window or strategy.window
+        self._settings, self._budget = strategy.settled(config.strategy), config.budget
+        self._window = self._settings.window or strategy.window
         self._tending = tending(config, about.direction)
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = time.monotonic() - self._spent.seconds
         self._recorded = store.rounds()
         scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
-        own = strategy.own(config)
-        self._desk = Desk(folder.problem, config, own, store, scoring, model, self._elapsed, cast or {})
+        own, settings = strategy.own(config), replace(config, strategy=self._settings)
+        self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         self._remembering = strategy.remembers or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
@@ -362,7 +362,8 @@ class Engine:
     def _progress(self, candidates: Sequence[Candidate]) -> Progress:
         if self._seed is None or self._archive.best is None:
             raise OragentError("a run without a scored seed")
-        return Progress(self._spent, self._seed, self._archive.best, tuple(candidates))
+        solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
+        return Progress(self._spent, self._seed, self._archive.best, solutions)
 
     def _outcome(self, progress: Progress) -> Outcome:
         reason, complete = self._end or ("ended", False)

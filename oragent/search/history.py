@@ -49,9 +49,9 @@ class Tending:
             candidate: Candidate to place, with or without a score.
 
         Returns:
-            What became of it; None where it has no score.
+            What became of it; None where it has no score, or is a probe.
         """
-        if candidate.score is None:
+        if candidate.score is None or candidate.is_probe:
             return None
         elite = Elite.of(candidate, id=name)
         islands = range(archive.islands) if archive.best is None else [candidate.island]
@@ -98,7 +98,7 @@ def replay(tending: Tending, records: Iterable[Committed], rounds: int) -> Archi
 
 
 def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], float]) -> float:
-    """The share of the latest round's candidates that beat all of their parents; those without any, the seed.
+    """The share of the latest round's solutions that beat all of their parents; those without any, the seed.
 
     A step counts whatever its size, so that neither the scale of a problem's scores nor how far a run has come matters.
 
@@ -109,7 +109,7 @@ def credit(history: Sequence[Sequence[Committed]], fitness: Callable[[float], fl
     Returns:
         In [0, 1]; 0 for a round without a candidate.
     """
-    number, latest = len(history) - 1, history[-1]
+    number, latest = len(history) - 1, [record for record in history[-1] if not record.candidate.is_probe]
     gained = 0
     for record in latest:
         parents = [_found(history, name) for name in record.candidate.parents] or [history[0][0]]

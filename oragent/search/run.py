@@ -15,14 +15,15 @@ from oragent.ledger.case import side_by_side
 from oragent.llm.context import room
 from oragent.llm.model import Message, Model
 from oragent.search.archive import Archive
-from oragent.search.candidate import Candidate, Committed
-from oragent.search.config import Config
+from oragent.search.candidate import PROBE, Candidate, Committed
+from oragent.search.config import Blocks, Config
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import Note, Store
 
 __all__ = ["Desk", "Run"]
 
 T = TypeVar("T")
+SOME = 3  # building blocks that a prompt names where it names some
 
 
 @dataclass
@@ -176,6 +177,13 @@ class Run:
         """Rounds in flight at once."""
         return self.settings.strategy.window or 1
 
+    def blocks(self) -> tuple[str, ...]:
+        """The problem's building blocks that one prompt may name, as the settings have it; some are drawn anew."""
+        known, wanted = self.problem.about.primitives, self.settings.strategy.blocks
+        if wanted is Blocks.SOME and known:
+            return tuple(known[int(place)] for place in self.rng.permutation(len(known))[:SOME])
+        return known if wanted is Blocks.ALL else ()
+
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
         found: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
@@ -272,7 +280,8 @@ class Run:
         named = []
         for position, candidate in enumerate(self.candidates):
             named.append(replace(candidate, parents=tuple(ids.get(parent, parent) for parent in candidate.parents)))
-            ids[candidate.fingerprint] = f"{self.number}.{position}"
+            if not candidate.is_probe or candidate.fingerprint not in ids:  # nobody descends from a probe's twin
+                ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
 
     async def ask(self, role: str, messages: Sequence[Message], temperature: float | None = None) -> RecordedReply:
@@ -300,7 +309,7 @@ class Run:
         Args:
             source: Text of the program.
             parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: Operator or role that made it.
+            origin: Operator or role that made it; ``PROBE`` makes it a probe.
             call: Number of the reply that it came from; None without one.
 
         Returns:
@@ -312,10 +321,20 @@ class Run:
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
-        fingerprint, evaluation = await self.desk.scoring.score(source, seen)
+        fingerprint, evaluation = await self.desk.scoring.score(source, seen, solution=origin != PROBE)
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
         return self._tried(source, fingerprint, parents, origin, call, evaluation)
+
+    async def probe(self, source: str, parents: Sequence[str], call: int | None = None) -> Candidate:
+        """Run a program for what it prints: it is paid for like any other, and is no solution, whatever it scores.
+
+        It never enters the archive and is never the best, an elite or a parent that is drawn; the evaluation's ``log``
+        holds what it printed. An equal program that is evaluated as a solution counts as one.
+
+        The arguments, what is returned and what is raised are those of ``evaluate``.
+        """
+        return await self.evaluate(source, parents, PROBE, call)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""

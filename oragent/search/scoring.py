@@ -92,8 +92,13 @@ class Scoring:
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
 
-    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def score(self, source: str, seen: Seen, *, solution: bool = True) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
+
+        Args:
+            source: Text of the program.
+            seen: What the round knows.
+            solution: Whether it is to count; what never leads needs no audit, and may be near to what is there.
 
         Returns:
             The fingerprint under which it goes, and how it did.
@@ -107,7 +112,7 @@ class Scoring:
         if seen.knows(caught) and (before := self._store.evaluation(caught)):
             return caught, before
         known = seen.knows(found.fingerprint)
-        if not known and (near := await self._near(source, seen)):
+        if solution and not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
         quantile = self._config.cascade
@@ -115,7 +120,7 @@ class Scoring:
             fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
         else:
             fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
-        return await self._audited(fingerprint, source, evaluation, seen)
+        return await self._audited(fingerprint, source, evaluation, seen) if solution else (fingerprint, evaluation)
 
     async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
@@ -187,7 +192,7 @@ class Scoring:
         if not threshold:
             return None
         known = [(elite.id, elite.source) for elite in seen.archive.elites()]
-        known += [(one.id, one.source) for one in seen.tried if one.score is not None]
+        known += [(one.id, one.source) for one in seen.tried if one.score is not None and not one.is_probe]
         return await asyncio.to_thread(too_near, source, known, threshold, self._problem.signature)
 
     def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:

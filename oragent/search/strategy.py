@@ -1,12 +1,12 @@
 """What a strategy is: one round of search, with the facts that an engine needs to know about it."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oragent import settings
 from oragent.errors import ConfigError
-from oragent.search.config import Config
+from oragent.search.config import Blocks, Config, StrategySettings
 from oragent.search.run import Run
 
 __all__ = ["Round", "Strategy"]
@@ -26,6 +26,8 @@ class Strategy:
             it, and memory does not grow.
         islands: Number of populations that evolve side by side where ``archive.islands`` is not set.
         window: Number of rounds in flight at once where ``strategy.window`` is not set.
+        blocks: Building blocks that it gets where ``strategy.blocks`` is not set.
+        features: Whether its prompts tell bins and their meanings where ``strategy.features`` is not set.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
             or under the strategy's name where that is a section; None: it has none.
     """
@@ -36,6 +38,8 @@ class Strategy:
     remembers: bool = False
     islands: int = 2
     window: int = 4
+    blocks: Blocks = Blocks.ALL
+    features: bool = False
     settings: type[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -45,6 +49,15 @@ class Strategy:
             raise ConfigError(f"strategy {self.name!r}: round must be a coroutine function, not {self.round!r}")
         if self.islands < 1 or self.window < 1:
             raise ConfigError(f"strategy {self.name!r}: islands and window must be positive")
+
+    def settled(self, chosen: StrategySettings) -> StrategySettings:
+        """Settings with what was left to the strategy filled in."""
+        return replace(
+            chosen,
+            window=chosen.window or self.window,
+            blocks=chosen.blocks or self.blocks,
+            features=self.features if chosen.features is None else chosen.features,
+        )
 
     def own(self, config: Config) -> Any:
         """The strategy's own settings in a configuration; None where it has none.

@@ -244,7 +244,7 @@ settings:
 def test_a_comparison_of_an_earlier_version_goes_on(
     compared: tuple[Path, subprocess.CompletedProcess], tmp_path: Path
 ) -> None:
-    """Its file has the same keys; settings that it does not know have their defaults."""
+    """Its file has the same keys; settings that it does not know have their defaults, and are not made alike since."""
     folder, root = tmp_path / "copy", compared[0].parent
     shutil.copytree(compared[0], folder)
     (folder / "comparison.yaml").write_text(EARLIER.replace("ROOT", str(root)))
@@ -255,6 +255,9 @@ def test_a_comparison_of_an_earlier_version_goes_on(
     assert {database: evaluated(database) for database in databases(folder)} == before
     written, begun = (yaml.safe_load((one / "comparison.yaml").read_text()) for one in (folder, compared[0]))
     assert list(written) == ["oragent", "root", "problems", "strategies", "seeds", "settings"]
+    assert [begun["settings"]["strategy"].pop(name) for name in ("window", "blocks", "features")] == [2, "all", True]
+    assert [written["settings"]["strategy"].pop(name) for name in ("window", "blocks", "features")] == [None] * 3
+    assert (begun["settings"]["archive"].pop("islands"), written["settings"]["archive"].pop("islands")) == (4, None)
     assert written == begun
 
 

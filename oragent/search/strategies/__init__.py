@@ -98,7 +98,7 @@ def settled(config: Config, given: Strategy | None = None) -> Config:
     strategy = given or chosen(config)
     strategy.own(config)
     archive = replace(config.archive, islands=config.archive.islands or strategy.islands)
-    settings = replace(config.strategy, window=config.strategy.window or strategy.window)
+    settings = strategy.settled(config.strategy)
     if config.strategy.name.endswith(".py"):
         settings = replace(settings, name=strategy.name, file=str(Path(config.strategy.name).resolve()))
     if given:

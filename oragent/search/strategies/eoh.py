@@ -9,6 +9,7 @@ each operator, before it selects; the operators take turns, so that each has the
 heuristic belongs to the first population. Parents of one offspring are all different. N is ``archive.population``.
 """
 
+from oragent.search.config import Blocks
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply
@@ -31,4 +32,4 @@ async def round(run: Run) -> None:
     await apply(run, operator, by_rank(population, PARENTS[operator], run.rng))
 
 
-STRATEGY = Strategy(name="eoh", round=round, remembers=True)
+STRATEGY = Strategy(name="eoh", round=round, remembers=True, blocks=Blocks.NONE)

@@ -7,8 +7,8 @@ emptied now and then, and each restarts from the best program of a surviving one
 
 Where we differ: scores are normalised before the softmax (1 is the island's best, 0 its median and what is worse), so
 that its temperature fits any problem; a cluster is one score, and not one for each test; the model is asked in a chat
-and not to complete a text; the prompt may name one of the problem's building blocks; resets come by rounds, not hours,
-and by default never.
+and not to complete a text; the prompt names some of the problem's building blocks (``strategy.blocks=none``: none);
+resets come by rounds, not hours, and by default never.
 """
 
 from collections.abc import Sequence
@@ -19,8 +19,9 @@ from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
+from oragent.search.config import Blocks
 from oragent.search.history import resetting
-from oragent.search.prompting import fill, show
+from oragent.search.prompting import bins, blocks, fill, meanings, show
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategy import Strategy
@@ -71,15 +72,14 @@ def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:
 def prompt(run: Run, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
     about, known = run.problem.about, run.problem.knowledge.strip()
-    blocks = about.primitives
-    hint = f"One building block that may help: `{blocks[int(run.rng.integers(len(blocks)))]}`." if blocks else ""
-    programs = [show(f"Version {number}", one) for number, one in enumerate(shown)]
+    hint, telling = blocks(run), meanings(run)
+    programs = [show(f"Version {number}", one, bins=bins(run)) for number, one in enumerate(shown)]
     return fit(
         lambda left: fill(
             "funsearch",
             description=about.description.strip(),
             better=about.direction.comparative,
-            programs="\n\n".join(left["programs"]),
+            programs="\n\n".join(left["programs"]) + telling,
             signature=run.problem.signature.text,
             hint="".join(left["a hint"]),
             knowledge="".join(left["what is known about the problem"]),
@@ -104,4 +104,4 @@ def _reset(run: Run, living: list[dict[str, Committed]], rng: np.random.Generato
         living[island] = {founder.candidate.fingerprint: founder}
 
 
-STRATEGY = Strategy(name="funsearch", round=round, remembers=True)
+STRATEGY = Strategy(name="funsearch", round=round, remembers=True, blocks=Blocks.SOME)

@@ -15,12 +15,12 @@ TRIES = 20  # draws of an offspring that nobody has tried yet, before the round 
 
 async def round(run: Run) -> None:
     """Breed one new program and score it."""
-    about, settings = run.problem.about, run.settings.strategy
+    about, settings, blocks = run.problem.about, run.settings.strategy, run.blocks()
     most = room(run.problem.seed)
     for _ in range(TRIES):
         parent, *mates = parents(run.archive, run.island, 2, run.rng, settings.temperature)
         mate = mates[0].source if mates else None
-        child = vary(parent.source, mate, function=about.function, primitives=about.primitives, rng=run.rng, most=most)
+        child = vary(parent.source, mate, function=about.function, primitives=blocks, rng=run.rng, most=most)
         if not run.seen(child.source):
             line = [parent.id, *(elite.id for elite in mates if "graft" in child.operator)]
             await run.evaluate(child.source, line, child.operator)

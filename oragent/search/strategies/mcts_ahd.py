@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
+from oragent.search.config import Blocks
 from oragent.search.prompting import fill, show
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
@@ -193,4 +194,4 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committe
     return [*by_rank(others, 1, run.rng), *own] if others else own
 
 
-STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True)
+STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True, blocks=Blocks.NONE)

@@ -13,7 +13,7 @@ from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks
 from oragent.programs.inspection import outline as outlined
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting import fill, show
+from oragent.search.prompting import bins, blocks, fill, meanings, show
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
@@ -53,7 +53,10 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         ideas: Thoughts behind programs, by id.
     """
     about, known = run.problem.about, ideas or {}
-    programs = [show(f"Program {place}", one, idea=known.get(one.id, "")) for place, one in enumerate(shown, 1)]
+    told, hint, telling = bins(run), blocks(run), meanings(run) if shown else ""
+    programs = [
+        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=told) for place, one in enumerate(shown, 1)
+    ]
     heading = (
         f"Here are programs that were tried, with their scores. A {about.direction.comparative} score is better.\n\n"
         if shown
@@ -68,10 +71,15 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         lambda left: fill(
             "evolve",
             knowledge="".join(left["what is known about the problem"]),
-            programs=heading + "\n\n".join(left["programs"]),
+            programs=heading + "\n\n".join(left["programs"]) + telling,
+            blocks="".join(left["a hint"]),
             **frame,
         ),
-        [Part("what is known about the problem", [run.problem.knowledge.strip()]), Part("programs", programs, keep=1)],
+        [
+            Part("a hint", [hint]),
+            Part("what is known about the problem", [run.problem.knowledge.strip()]),
+            Part("programs", programs, keep=1),
+        ],
         run.room,
     )
 

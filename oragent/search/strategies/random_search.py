@@ -6,6 +6,7 @@ earlier program, not even the seed. One difference remains: a reply without a us
 strategies do.
 """
 
+from oragent.search.config import Blocks
 from oragent.search.run import Run
 from oragent.search.strategies.operators import apply
 from oragent.search.strategy import Strategy
@@ -18,4 +19,4 @@ async def round(run: Run) -> None:
     await apply(run, "i1", [])
 
 
-STRATEGY = Strategy(name="random", round=round)
+STRATEGY = Strategy(name="random", round=round, blocks=Blocks.NONE)

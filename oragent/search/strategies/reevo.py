@@ -8,7 +8,8 @@ program so far (elitist mutation). Sizes are the paper's: 30 programs at first, 
 Where we differ: rounds overlap, so that the first pairs of a generation are drawn before the last programs of the one
 before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. Pairs
 are drawn from all that differ in score, alike, where the paper draws until two differ. A generation without two such
-programs falls back on the best ones of the whole run.
+programs falls back on the best ones of the whole run. Short-term reflections that come too late for the long-term one
+of their generation are joined by the next: none is lost, and none joined twice.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from itertools import combinations
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
+from oragent.search.config import Blocks
 from oragent.search.prompting import fill, show
 from oragent.search.run import Run
 from oragent.search.selection import best
@@ -30,6 +32,7 @@ INITIAL, PAIRS, MUTATIONS = 30, 10, 5
 GENERATION = PAIRS + 1  # rounds: a crossover each, then all mutations in one
 BOLDER = 0.3  # added to the model's temperature for the first programs
 HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes
+JOINED = "short-term reflections joined"  # kind of the note that says up to which round an advice has them
 
 
 async def round(run: Run) -> None:
@@ -66,14 +69,26 @@ async def cross(run: Run, generation: int) -> None:
 
 async def mutate(run: Run) -> None:
     """Join what was learned in words, and change the best program by it."""
-    hints = [note.text for note in run.recall(HINT) if note.round > run.number - GENERATION]
-    advice = next((note.text for note in reversed(run.recall(ADVICE))), run.problem.knowledge.strip())
+    advice, hints = _learned(run)
     parts = [Part("hints", [f"- {hint}" for hint in hints if hint]), Part("advice", [advice])]
-    advice = await reflect(run, "reevo_long", parts)
-    run.note(ADVICE, advice)
+    if said := await reflect(run, "reevo_long", parts):  # else what was known holds, and the hints wait for the next
+        advice = said
+        run.note(ADVICE, advice)
+        run.note(JOINED, str(run.horizon))
     (champion,) = best(run.scored, run.fitness, 1)
     for _ in range(MUTATIONS):
         await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [Elite.of(champion)])
+
+
+def _learned(run: Run) -> tuple[str, list[str]]:
+    """The latest advice, and the hints that it has not joined: rounds overlap, and some came too late for it."""
+    known = run.recall(ADVICE)
+    if not known:
+        return run.problem.knowledge.strip(), [note.text for note in run.recall(HINT)]
+    latest = known[-1]
+    said = [int(note.text) for note in run.recall(JOINED) if note.round == latest.round]
+    horizon = said[0] if said else latest.round - run.window  # runs of earlier versions did not write it down
+    return latest.text, [note.text for note in run.recall(HINT) if note.round > horizon]
 
 
 async def generate(
@@ -118,4 +133,4 @@ def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Comm
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 
 
-STRATEGY = Strategy(name="reevo", round=round, remembers=True)
+STRATEGY = Strategy(name="reevo", round=round, remembers=True, blocks=Blocks.NONE)

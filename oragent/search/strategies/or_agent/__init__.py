@@ -12,10 +12,13 @@ problem's own unless ``limits.timeout_s`` is set (the study: 300 s).
 """
 
 from oragent.search.agent_settings import AgentSettings
+from oragent.search.config import Blocks
 from oragent.search.strategies.or_agent.round import round
 from oragent.search.strategy import Strategy
 
 __all__ = ["STRATEGY", "round"]
 
 # Its rounds are long and do several things at once themselves.
-STRATEGY = Strategy(name="or_agent", round=round, islands=4, window=2, settings=AgentSettings)
+STRATEGY = Strategy(
+    name="or_agent", round=round, islands=4, window=2, blocks=Blocks.SOME, features=True, settings=AgentSettings
+)

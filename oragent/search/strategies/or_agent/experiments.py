@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from oragent.llm.model import Message
 from oragent.programs.blocks import fence
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import fill
+from oragent.search.prompting import fill, meanings
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
@@ -83,7 +83,7 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         title=session.idea.title,
         idea=session.idea.text,
         program=telling.program(run, "The program", session.best),
-        features=_meanings(run),
+        features=meanings(run),
         steps=telling.steps(session.steps),
         measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
         line=session.best.source.rstrip().split("\n")[-1],
@@ -101,15 +101,9 @@ def _tuning(offered: Sequence[Constant]) -> str:
     return fill("or_agent_experiment_tune", constants=lines, low=f"{first.low:g}", high=f"{first.high:g}") + "\n"
 
 
-def _meanings(run: Run) -> str:
-    features = run.problem.about.features
-    lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]
-    return "\n".join(["\n", *lines]) if lines else ""
-
-
 async def _probe(run: Run, session: Session, probe: Probe) -> None:
     """Run a program for what it prints; a probe is never the solution, even if it scores."""
-    candidate = await run.evaluate(probe.source, [session.best.id], "probe")
+    candidate = await run.probe(probe.source, [session.best.id])
     result = candidate.evaluation
     session.measured = result.log[-MEASURED:].strip() or "(nothing)"
     if result.score is None:

@@ -8,7 +8,7 @@ from oragent.errors import ReplyError
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting import fill
+from oragent.search.prompting import blocks, fill, meanings
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
@@ -20,7 +20,6 @@ WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, 
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
-BLOCKS = 3  # of the problem's building blocks that a prompt names
 
 
 async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
@@ -49,18 +48,11 @@ def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
         tree=telling.tree(tree),
         report=f"\n\nWhat came of it so far: {leaf.report}" if leaf.report else "",
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
-        blocks=_blocks(run),
+        features=meanings(run),
+        blocks=blocks(run),
         count=count,
         noun="idea" if count == 1 else "ideas",
     )
-
-
-def _blocks(run: Run) -> str:
-    blocks = run.problem.about.primitives
-    if not blocks:
-        return ""
-    chosen = run.rng.permutation(len(blocks))[:BLOCKS]
-    return "Building blocks that may help: " + ", ".join(f"`{blocks[int(place)]}`" for place in chosen) + "."
 
 
 def read_ideas(text: str, count: int) -> list[Idea]:

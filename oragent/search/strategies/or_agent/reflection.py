@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import figures, fill
+from oragent.search.prompting import bins, figures, fill
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
@@ -19,7 +19,7 @@ from oragent.search.strategies.or_agent.tree import Idea
 __all__ = ["Memory", "gradient", "recalled", "report", "rewrite"]
 
 LESSON, REPORT = 60, 120  # words
-MOST_REPORTS = 30  # in one prompt: the latest
+MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the other
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
     after = telling.scored(candidate)
     result = telling.trouble(candidate.evaluation)
     if after is not None:
-        told = figures(after, bins=telling.bins(run), beside=before)
+        told = figures(after, bins=bins(run), beside=before)
         result = f"{telling.verdict(run, before.score, after.score)}, {told}"
     values = {
         "change": fence(telling.change(before.source, candidate.source), "diff"),
@@ -87,13 +87,18 @@ def _reported(run: Run, tree: TreeNote, node: NodeNote) -> str:
 
 
 async def rewrite(run: Run, memory: Memory) -> str:
-    """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length."""
-    agent = run.own
-    left_out = len(memory.pending) - MOST_REPORTS
-    shown = [f"({left_out} older reports are not shown)"] if left_out > 0 else []
-    values = {"memory": memory.text or "(nothing yet)", "reports": "\n".join([*shown, *memory.pending[-MOST_REPORTS:]])}
-    prompt = fill("or_agent_memory", **telling.task(run), **values, words=agent.memory_words)
-    text = await _prose(run, "lead", prompt, 4 * agent.memory_words) or memory.text
+    """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
+
+    Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
+    """
+    agent, text = run.own, memory.text
+    for begin in range(0, len(memory.pending), MOST_REPORTS):
+        reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
+        values = {"memory": text or "(nothing yet)", "reports": reports, "words": agent.memory_words}
+        prompt = fill("or_agent_memory", **telling.task(run), **values)
+        text = await _prose(run, "lead", prompt, 4 * agent.memory_words)
+        if not text:
+            return memory.text
     if len(text.split()) > agent.memory_words:
         prompt = fill("or_agent_compress", memory=text, words=agent.memory_words)
         text = _cut(await _prose(run, "reflect", prompt, 4 * agent.memory_words) or text, agent.memory_words)

@@ -108,7 +108,6 @@ async def _explored(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite], ex
 
 
 def _names(run: Run) -> dict[str, str]:
-    """The ids of this round's candidates by their fingerprints, the first of equal ones."""
-    return {
-        candidate.fingerprint: f"{run.number}.{place}" for place, candidate in reversed(list(enumerate(run.candidates)))
-    }
+    """The ids of this round's candidates by their fingerprints, the first of equal ones; a probe is none of them."""
+    solutions = [(place, one) for place, one in enumerate(run.candidates) if not one.is_probe]
+    return {candidate.fingerprint: f"{run.number}.{place}" for place, candidate in reversed(solutions)}

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import fill, show
+from oragent.search.prompting import bins, fill, show
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.notes import Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
-    "bins",
     "change",
     "contract",
     "outcome",
@@ -51,11 +50,6 @@ def contract(run: Run) -> dict[str, str]:
 def scored(candidate: Candidate) -> Elite | None:
     """A candidate of this round as a parent of others, under its fingerprint; None where it has no score."""
     return None if candidate.score is None else Elite.of(candidate)
-
-
-def bins(run: Run) -> list[str]:
-    """The features whose bins prompts tell."""
-    return [feature.name for feature in run.problem.about.features]
 
 
 def program(run: Run, label: str, elite: Elite) -> str:

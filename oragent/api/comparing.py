@@ -1,0 +1,102 @@
+"""Compare strategies, and variants of them, from Python."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oragent.api.choices import Choices, ModelChoice, Settings, chosen
+from oragent.api.steering import in_own_thread
+from oragent.bench.execute import execute
+from oragent.compare.comparison import Comparison, load
+from oragent.compare.page import write
+from oragent.compare.plan import MANIFEST, requested
+from oragent.compare.request import CompareRequest
+from oragent.compare.runner import SearchRunner
+from oragent.errors import ConfigError
+from oragent.evaluation.problem import Problem, project
+from oragent.search.config import Config
+from oragent.search.engine import Observer, Outcome
+from oragent.search.folder import RunFolder
+from oragent.search.launch import search
+
+__all__ = ["comparison"]
+
+VariantChoice = str | Path | Mapping[str, Any]
+
+
+def comparison(
+    problems: str | Path | Sequence[str | Path],
+    *,
+    strategies: Sequence[str] | None = None,
+    variants: Sequence[VariantChoice] = (),
+    seeds: int | None = None,
+    model: ModelChoice | None = None,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    settings: Settings | None = None,
+    config: str | Path | None = None,
+    root: str | Path | None = None,
+    outputs: str | Path | None = None,
+    **keys: Any,
+) -> Comparison:
+    """Do what ``oragent compare`` does; a comparison that was begun in the same folder goes on.
+
+    Args:
+        problems: names or folders.
+        strategies: names, or files of one's own; None: the usual ones, or none beside variants.
+        variants: strategies with settings of their own, any number of each: paths of YAML files, or mappings with
+            ``name``, ``strategy``, and perhaps ``model`` and ``settings``.
+        seeds: how many; None: three.
+        model: a name, or settings of a model; a comparison is kept in files, so it takes no function.
+        evaluations: budget of each run, candidates scored.
+        seconds: budget of each run, seconds by the clock.
+        settings: others, of all runs, as for ``run``.
+        config: a YAML file of settings.
+        root: the project's root; None: the nearest folder with problems, from here upwards.
+        outputs: the comparison's folder; None: ``outputs/comparison`` in the root.
+        keys: sections or keys of the configuration of all runs.
+
+    Returns:
+        What it came to: ``plan``, ``summary`` with final scores and paired differences, ``unfinished``; the page is
+        ``report.html`` in its ``folder``.
+
+    Raises:
+        OragentError: one line on what is wrong with it, or keeps it from going on.
+        KeyboardInterrupt: Ctrl-C, once the run under way has stopped in good order; all that was paid for is kept.
+    """
+    budget = {"budget.evaluations": evaluations, "budget.seconds": seconds}
+    choices = chosen(model, None, settings, keys | {key: value for key, value in budget.items() if value is not None})
+    if choices.makers:
+        raise ConfigError("a comparison is kept in files: its model must be a name or settings, not a function")
+    base = project(Path(root) if root else None)
+    folder = Path(outputs) if outputs else base / "outputs" / "comparison"
+    names = [problems] if isinstance(problems, str | Path) else problems
+    request = CompareRequest(
+        words=[*map(str, names), *choices.overrides],
+        strategies=None if strategies is None else ",".join(strategies),
+        seeds=seeds,
+        overrides=[],
+        config=Path(config) if config else None,
+        outputs=folder,
+        variants=[one if isinstance(one, Mapping) else Path(one) for one in variants],
+    )
+    plan = requested(request, base)
+    MANIFEST.keep(plan, folder)
+    runner = SearchRunner(plan, launching=_launch)
+    for done in execute(plan, runner, folder):
+        if done.end.stopped:
+            raise KeyboardInterrupt
+    found = load(plan, runner, folder)
+    write(found)
+    return found
+
+
+def _launch(
+    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], observer: Observer
+) -> Outcome:
+    """Search in a thread of its own: a loop may run here, and signals go where they went before."""
+    given = Choices().given(config)
+    return in_own_thread(
+        lambda steering, told: search(config, root, problem, open_folder, told, steering=steering, given=given),
+        observer,
+    )

@@ -1,0 +1,172 @@
+"""What may be done to a program, action by action: what a probe runs is never a solution, and all else may be one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
+from oragent.report import load
+from oragent.search.candidate import PROBE, Candidate, Committed
+from oragent.search.engine import Progress
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.history import credit
+from oragent.search.run import Run
+from oragent.search.store import Store
+from oragent.search.strategies import STRATEGIES
+from oragent.search.strategies.scripted import player
+from tests.search.players import QUIET, Players, edit, guess, notes
+from tests.search.players import search as play
+from tests.search.test_auditing import OFFERS, Auditor
+from tests.search.test_auditing import search as audited
+from tests.search.test_engine import search
+
+PERFECT = "def guess(x):\n    print(x)\n    return 100\n"
+PROBING = f"ACTION: PROBE\n```python\n{PERFECT}```"
+SMALL = (*QUIET, "model.name=m", "or_agent.depth=1", "or_agent.tuning_evaluations=4")
+ACTIONS = {  # what an experiment says, and the origins of what may become a solution by it
+    "EDIT": (edit("    return 50", "    return 90"), {"experiment"}),
+    "TUNE": ("ACTION: TUNE\nc0 40 99", {"tune"}),
+    "PROBE": (PROBING, set()),
+    "STOP": ("ACTION: STOP", set()),
+}
+
+
+def records(folder: RunFolder) -> list[Committed]:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+def elites(folder: Path) -> Iterator[str]:
+    """Ids of the programs that a run leaves as its elites."""
+    return (path.name for path in (folder / "candidates").iterdir())
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_an_action_of_or_agent_makes_solutions_or_none(begun, action: str) -> None:
+    said, wanted = ACTIONS[action]
+    folder = begun(*SMALL, "budget.evaluations=8", "strategy.patience=3")
+    play(folder, Players(experiment=[said, "ACTION: STOP"]))
+    made = [record for record in records(folder) if record.candidate.origin not in ("seed", "code", "repair")]
+    assert {record.candidate.origin for record in made if record.placed} == wanted
+    assert {record.candidate.origin for record in made} == (wanted or ({PROBE} if action == "PROBE" else set()))
+
+
+def test_a_probe_that_would_win_is_no_best_no_elite_no_root_and_counts_nowhere(begun) -> None:
+    told: list[Progress] = []
+    folder = begun(*SMALL, "budget.evaluations=12", "strategy.patience=4", "or_agent.experiments=2")
+    model = Players(
+        code=[guess(value) for value in range(40, 60)], experiment=[PROBING, PROBING.replace("x)", "x, 1)")]
+    )
+    play(folder, model, observer=told.append)
+    made = records(folder)
+    probes = {record.id for record in made if record.candidate.origin == PROBE}
+    assert probes
+    assert all(record.score == 0 and record.placed == "" for record in made if record.id in probes)
+    assert "print" not in (folder.path / "best.py").read_text()
+    assert not probes & set(elites(folder.path))
+    trees = notes(folder, "tree")
+    assert not probes & {name for tree in trees for name in tree["start"]}
+    assert not probes & {node["candidate"] for tree in trees for node in tree["nodes"]}
+    assert not probes & {parent for record in made for parent in record.candidate.parents}
+    assert not any("print" in prompt for prompt in model.prompts("idea"))
+    assert all(not candidate.is_probe for progress in told for candidate in progress.candidates)
+    data = load(folder.path)
+    assert data.best.score == min(record.score for record in made if record.id not in probes)
+    assert (data.spend.candidates, data.spend.probes) == (len(made) - len(probes), len(probes))
+    assert min(point.best for point in (*data.by_evaluations, *data.by_seconds)) == data.best.score
+    assert data.spend.evaluations == len({record.candidate.fingerprint for record in made})  # probes are paid for
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: str) -> None:
+    """With a model that does everything, some of it wrong: what is placed is scored, and what is a probe is not."""
+    folder = begun(
+        f"strategy.name={strategy}", "model.name=m", "budget.evaluations=90", "or_agent.initial_ideas=2",
+        "or_agent.tuning_evaluations=4", "strategy.patience=60",
+    )  # fmt: skip
+    play(folder, player(1))
+    made = {record.id: record for record in records(folder)}
+    probes = {name for name, record in made.items() if record.candidate.is_probe}
+    assert bool(probes) == (strategy == "or_agent")
+    for name, record in made.items():
+        assert bool(record.placed) == (record.score is not None and name not in probes)
+        assert not probes & set(record.candidate.parents)
+    assert not probes & set(elites(folder.path))
+    assert not any('print("probe"' in made[name].source for name in elites(folder.path))
+
+
+@pytest.mark.parametrize("first", ["probe", "solution"])
+def test_a_program_that_is_probed_and_submitted_counts_as_submitted_and_is_paid_for_once(begun, first: str) -> None:
+    async def one_round(run: Run) -> None:
+        if first == "probe":
+            await run.probe(PERFECT, ["0.0"])
+        solution = await run.evaluate(PERFECT, ["0.0"], "own")
+        await run.probe(PERFECT, [solution.id])
+        await run.evaluate(PERFECT.replace("100", "99"), [solution.id], "child")
+
+    folder = begun("strategy.window=1", "strategy.patience=1")
+    outcome = search(folder, one_round)
+    made = {record.candidate.origin: record for record in reversed(records(folder))}
+    assert outcome.progress.spent.evaluations == load(folder.path).spend.evaluations == 3
+    assert made["own"].placed
+    assert made["child"].candidate.parents == (made["own"].id,)
+    assert outcome.progress.best.id == load(folder.path).best.id == made["own"].id
+
+
+def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:
+    seen = []
+
+    async def one_round(run: Run) -> None:
+        near = "def guess(x):\n    print(x)\n    return x * 2.0\n"
+        seen.append((await run.probe(near, ["0.0"])).evaluation.status)
+        other = "def guess(x):\n    print(x)\n    return x * 2.5\n"  # as near to the probe as to the seed
+        seen.append((await run.evaluate(other, ["0.0"], "own")).evaluation.message)
+
+    search(begun("strategy.novelty=0.6", "budget.evaluations=9", "strategy.window=1", "strategy.patience=1"), one_round)
+    assert seen[0] == "ok"
+    assert "hardly differs from candidate 0.0" in seen[1]
+
+
+def test_a_probe_is_not_audited_as_it_never_leads_and_a_cheat_gains_nothing_by_it(begun) -> None:
+    cheat, auditor = "def guess(x):\n    cheat = 1\n    return 100\n", Auditor()
+
+    async def one_round(run: Run) -> None:
+        await run.probe(cheat, ["0.0"])
+        if run.number > 1:
+            await run.evaluate(cheat, ["0.0"], "own")
+
+    folder = begun("budget.evaluations=20", "strategy.window=1", "strategy.patience=2")
+    outcome = audited(folder, one_round, auditor, offers=OFFERS)
+    assert outcome.progress.best.id == "0.0"
+    assert [record.placed for record in records(folder) if record.candidate.origin == PROBE] == [""] * 4
+    assert len([job for job in auditor.audited if "cheat" in job.source]) == 1  # of the one that was submitted
+
+
+def test_a_model_gets_no_credit_for_probes() -> None:
+    def record(name: str, origin: str, score: float) -> Committed:
+        candidate = Candidate(
+            source="", fingerprint=name, parents=(), origin=origin, island=0, call=0,
+            evaluation=Evaluation(Status.OK, score),
+        )  # fmt: skip
+        return Committed(id=name, candidate=candidate, placed="", elapsed_s=0.0)
+
+    seed, probe, worse = record("0.0", "seed", 1.0), record("1.0", PROBE, 9.0), record("1.1", "code", 0.5)
+    assert credit([[seed], [probe]], float) == 0
+    assert credit([[seed], [probe, worse]], float) == 0
+    assert credit([[seed], [probe, record("1.1", "code", 2.0)]], float) == 1
+
+
+def test_a_run_of_a_time_when_probes_could_win_goes_on_without_them(begun) -> None:
+    folder = begun(*SMALL, "budget.evaluations=4", "strategy.patience=3")
+    play(folder, Players(experiment=[PROBING, "ACTION: STOP"]))
+    (probe, *_) = [record for record in records(folder) if record.candidate.origin == PROBE]
+    with Store(folder.database) as store:  # as it was left then
+        number, position = probe.id.split(".")
+        store._db.execute("UPDATE candidates SET placed = 'NEW' WHERE round = ? AND number = ?", number, position)
+    (folder.path / "best.py").write_text(PERFECT)
+    assert load(folder.path).best.score == 50
+    outcome = play(reopen(folder.path, ["budget.evaluations=5"]), Players(experiment="ACTION: STOP"))
+    assert outcome.progress.best.score == 50
+    assert "print" not in (folder.path / "best.py").read_text()
