@@ -50,11 +50,14 @@ class Process:
         self._parent, self._memory_mb = parent, memory_mb
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None
-        self._look: Callable[[], None] = _nothing
+        self._look: Callable[[], None] = lambda: None
         self._wire, theirs = socket.socketpair()
         self._reader, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
+        self._born_kb = 0
+        with suppress(OSError):
+            self._born_kb = _resident_kb("self")
         self.pid = parent.fork(theirs, writer)
         os.set_blocking(self._reader, False)
         self._poll = select.poll()
@@ -151,10 +154,8 @@ class Process:
 
     def _check_memory(self) -> None:
         """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
-        with suppress(OSError, ValueError):
-            status = Path(f"/proc/{self.pid}/status").read_text()
-            held = sum(int(number) for number in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))
-            if held >> 10 > self._memory_mb + GROWN_MB:
+        with suppress(OSError):
+            if _resident_kb(str(self.pid)) - self._born_kb >> 10 > self._memory_mb + GROWN_MB:
                 self.close()
                 raise CandidateError(OUT_OF_MEMORY, Status.MEMORY)
 
@@ -191,5 +192,11 @@ class Process:
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
 
 
-def _nothing() -> None:
-    """Look at nothing."""
+def _resident_kb(process: str) -> int:
+    """Private memory of a process that lies in main memory, in KiB; files' pages are free.
+
+    Raises:
+        OSError: if nothing can be known of it.
+    """
+    status = Path(f"/proc/{process}/status").read_text()
+    return sum(int(number) for number in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))
