@@ -37,7 +37,7 @@ class Guarantee(StrEnum):
     UNTOUCHED = "change, create or delete a file"
     UNREAD = "read your files, other candidates or data that it is not given"
     OFFLINE = "open a network connection"
-    UNSEEN = "see or signal another process"
+    UNSEEN = "see or signal another process, or see which files there are and how busy the machine is"
     UNFORGED = "pass a word to another process of yours, or to one of its own that checks it, and forge a score so"
 
 
@@ -48,9 +48,9 @@ HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
     Guarantee.SECRETS: (frozenset({Means.LIMITS}),),
     Guarantee.ALONE: (frozenset({Means.SECCOMP}), frozenset({Means.IDENTITY})),
     Guarantee.UNTOUCHED: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
-    Guarantee.UNREAD: (frozenset({Means.LANDLOCK}),),
-    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}), frozenset({Means.NAMESPACES})),
-    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES}), frozenset({Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS})),
+    Guarantee.UNREAD: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
+    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),  # a socket by its path is in no namespace of networks
+    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),  # paths and calls each tell of it
     Guarantee.UNFORGED: (
         frozenset({Means.SECCOMP, Means.NAMESPACES}),
         frozenset({Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS}),

@@ -250,7 +250,8 @@ def test_a_guarantee_is_held_by_any_group_of_means_that_is_complete() -> None:
         Guarantee.ALONE, Guarantee.UNTOUCHED, Guarantee.UNREAD, Guarantee.OFFLINE, Guarantee.UNSEEN,
         Guarantee.UNFORGED,
     }  # fmt: skip
-    assert Guarantee.UNSEEN not in not_held([Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS])
-    assert Guarantee.UNSEEN in not_held([Means.SECCOMP, Means.LANDLOCK])
+    assert Guarantee.UNFORGED not in not_held([Means.SECCOMP, Means.LANDLOCK, Means.SIGNALS])
+    assert Guarantee.UNFORGED in not_held([Means.SECCOMP, Means.LANDLOCK])
+    assert Guarantee.UNSEEN not in not_held([Means.SECCOMP, Means.NAMESPACES])
     assert Guarantee.UNSEEN in not_held([Means.SECCOMP])
     assert set(HELD_BY) == set(Guarantee)

@@ -1,5 +1,5 @@
 """Deletes the folder in which it is evaluated."""
-# expect: ok
+# expect: ok timeout
 # holds: untouched
 
 import os
