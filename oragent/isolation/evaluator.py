@@ -4,19 +4,14 @@ Such a program computes, reads and writes files, starts programs and threads; it
 changes what confines it or looks into the kernel. All else stays allowed, as nobody knows what a language needs.
 """
 
-import ctypes
 import errno
-import os
-import platform
 from functools import cache
 
 from oragent.isolation import kernel
+from oragent.isolation.filters import ALLOW, Filter, masked, refuse
 
 __all__ = ["DENIED", "evaluator_filter"]
 
-ALLOW, REFUSE = 0x7FFF0000, 0x00050000  # the latter with the number of an error in its last bits
-MASKED_EQUAL = 7
-OPTIMIZE, BY_TREE = 8, 2  # what the kernel has to go through for each call is a tree and no list
 CALLS = """
     unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
     fspick mount_setattr
@@ -39,10 +34,6 @@ NAMESPACES = (
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # of ioctl: words put into a terminal as if they had been typed
 
 
-class _Comparison(ctypes.Structure):
-    _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
-
-
 @cache
 def evaluator_filter(*, sockets: bool = False) -> bytes:
     """Compile the filter, or take the one compiled before.
@@ -56,42 +47,14 @@ def evaluator_filter(*, sockets: bool = False) -> bytes:
     Raises:
         OSError: if libseccomp is not on this machine.
     """
-    library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
-    library.seccomp_init.restype = ctypes.c_void_p
-    context = ctypes.c_void_p(library.seccomp_init(ctypes.c_uint32(ALLOW)))
-    library.seccomp_attr_set(context, ctypes.c_int(OPTIMIZE), ctypes.c_uint32(BY_TREE))  # unknown to old ones
-    try:
+    forbidden = refuse(errno.EPERM)
+    with Filter(ALLOW) as made:
         for name in DENIED if sockets else (*DENIED, *SOCKETS):
-            _refuse(library, context, name, errno.EPERM)
+            made.rule(forbidden, name)
         for name in UNKNOWN:
-            _refuse(library, context, name, errno.ENOSYS)
+            made.rule(refuse(errno.ENOSYS), name)
         for flag in NAMESPACES:
-            _refuse(library, context, "clone", errno.EPERM, _Comparison(0, MASKED_EQUAL, flag, flag))
+            made.rule(forbidden, "clone", masked(0, flag, flag))
         for request in (TIOCSTI, TIOCLINUX):
-            _refuse(library, context, "ioctl", errno.EPERM, _Comparison(1, MASKED_EQUAL, 0xFFFFFFFF, request))
-        return _exported(library, context)
-    finally:
-        library.seccomp_release(context)
-
-
-def _refuse(library: ctypes.CDLL, context: ctypes.c_void_p, name: str, number: int, *when: _Comparison) -> None:
-    call = library.seccomp_syscall_resolve_name(name.encode())
-    if call < 0:
-        return  # a call of another architecture, or one that this libseccomp does not know yet
-    array = (_Comparison * len(when))(*when)
-    action = ctypes.c_uint32(REFUSE | number)
-    failed = library.seccomp_rule_add_array(context, action, ctypes.c_int(call), ctypes.c_uint(len(when)), array)
-    if failed:
-        raise OSError(-failed, f"seccomp rule for {name} on {platform.machine()}: {os.strerror(-failed)}")
-
-
-def _exported(library: ctypes.CDLL, context: ctypes.c_void_p) -> bytes:
-    reader, writer = os.pipe()  # a filter has some kilobytes, a pipe holds 64
-    try:
-        failed = library.seccomp_export_bpf(context, ctypes.c_int(writer))
-        if failed:
-            raise OSError(-failed, f"cannot compile a seccomp filter: {os.strerror(-failed)}")
-        return os.read(reader, 1 << 16)
-    finally:
-        os.close(reader)
-        os.close(writer)
+            made.rule(forbidden, "ioctl", masked(1, 0xFFFFFFFF, request))
+        return made.compiled()
