@@ -6,12 +6,14 @@ from enum import StrEnum
 from math import ceil, log2
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binomtest, permutation_test
 
 __all__ = ["ALPHA", "Alternative", "Interval", "bootstrap", "holm", "least_p", "mcnemar", "pairs_needed", "sign_flip"]
 
 ALPHA = 0.05
 RESAMPLES = 10_000
+TIE_DIGITS = 12  # of a sum, in units of the largest difference: beyond them lies rounding
 EXACT = 13  # pairs up to which all sign patterns are fewer than RESAMPLES, so that none is left to chance
 
 
@@ -67,8 +69,15 @@ def sign_flip(differences: Sequence[float], alternative: Alternative = Alternati
         return None
     if not sample.any():
         return 1.0
+    scale = np.abs(sample).max()
+
+    def total(values: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+        # Patterns with the same sum are ties, whatever the order in which it was added up.
+        sums: NDArray[np.float64] = np.round(np.sum(values, axis=axis) / scale, TIE_DIGITS)
+        return sums
+
     found = permutation_test(
-        (sample,), np.mean, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True,
+        (sample,), total, permutation_type="samples", n_resamples=RESAMPLES, vectorized=True,
         alternative=str(alternative), random_state=np.random.default_rng(0),
     )  # fmt: skip
     return float(min(1.0, found.pvalue))
