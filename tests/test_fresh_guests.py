@@ -16,26 +16,19 @@ def crossover(parents, n_offspring):
 """
 
 
+def scored(heuristic: Path) -> subprocess.CompletedProcess[str]:
+    evaluator = ROOT / "problems" / "dpp_ga" / "eval.py"
+    return subprocess.run(
+        [sys.executable, evaluator, f"--root_dir={ROOT}", "--mode=train", f"--candidate={heuristic}"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
 def test_a_crossover_cannot_count_instances(tmp_path: Path) -> None:
-    problem = ROOT / "problems" / "dpp_ga"
-    seed = (problem / "heuristic.py").read_text().replace("def crossover", "def original")
-    (tmp_path / "heuristic.py").write_text(seed + COUNTS.format(most=5))
-    command = [sys.executable, problem / "eval.py", f"--root_dir={ROOT}", "--mode=train"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, f"--candidate={tmp_path / 'heuristic.py'}"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    seed = (ROOT / "problems" / "dpp_ga" / "heuristic.py").read_text().replace("def crossover", "def original")
+    heuristic = tmp_path / "heuristic.py"
+    heuristic.write_text(seed + COUNTS.format(most=5))
+    done = scored(heuristic)
     assert done.returncode == 0, done.stdout[-500:]
-    (tmp_path / "heuristic.py").write_text(seed + COUNTS.format(most=4))  # one instance asks five times
-    again = subprocess.run(
-        [*command, f"--candidate={tmp_path / 'heuristic.py'}"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "remembers another instance" in again.stdout
+    heuristic.write_text(seed + COUNTS.format(most=4))  # one instance asks five times
+    assert "remembers another instance" in scored(heuristic).stdout

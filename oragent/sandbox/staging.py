@@ -18,7 +18,7 @@ from typing import Any
 from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
 from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
-from oragent.isolation.guest import becomes_nobody
+from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.isolation.means import Means
 from oragent.sandbox import folders, script
 from oragent.sandbox.messages import FOLDER, Command, Limits
@@ -26,8 +26,7 @@ from oragent.sandbox.messages import FOLDER, Command, Limits
 __all__ = ["Given", "Launch", "Setting", "Unplaced", "furnish", "placed", "settle"]
 
 KERNELS_MB = 256
-GUEST_ROOT = Path("/.guest")  # in the root of commands, what the harness shows a candidate
-TOLD_GUEST_ROOT = "ORAGENT_GUEST_ROOT"
+SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
 HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 # What programs of any language need to start: a command with a folder that lasts may read that much of the machine.
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
@@ -131,8 +130,8 @@ def settle(setting: Setting, script: Path | None) -> Setting:
         for path in _secrets(setting.root_dir):
             if path not in needed:
                 root.cover(path, [other for other in needed if path in other.parents])
-    root.prepare(GUEST_ROOT, interpreter_places())
-    os.environ[TOLD_GUEST_ROOT] = str(GUEST_ROOT)
+    root.prepare(SHOWN_TO_GUESTS, interpreter_places())
+    os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
     root.leave(proc=True)
     look_again()
     return replace(setting, outside=outside, processes=processes)
