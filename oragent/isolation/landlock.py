@@ -5,6 +5,7 @@ https://docs.kernel.org/userspace-api/landlock.html
 
 import ctypes
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -114,7 +115,8 @@ def _allow(ruleset: int, path: Path, access: int) -> None:
     with suppress(FileNotFoundError, PermissionError):  # what is not there, or not ours to open, stays forbidden
         folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
         try:
-            rule = _Beneath(access if path.is_dir() else access & FILE_RIGHTS, folder)
+            is_folder = stat.S_ISDIR(os.fstat(folder).st_mode)
+            rule = _Beneath(access if is_folder else access & FILE_RIGHTS, folder)
             arguments = (ctypes.c_int(RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
             kernel.syscall(ADD_RULE, ctypes.c_int(ruleset), *arguments)
         finally:

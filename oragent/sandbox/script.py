@@ -1,6 +1,7 @@
 """Run a Python script in a process that has been forked for it, as if Python had been started with it."""
 
 import atexit
+import hashlib
 import os
 import sys
 import threading
@@ -9,22 +10,31 @@ import types
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
 from types import CodeType
 from typing import NoReturn
 
-__all__ = ["compiled", "run"]
+__all__ = ["hashed", "keep", "kept", "run"]
 
 
-@lru_cache(1)
-def compiled(script: str, text: str) -> CodeType | None:
-    """Compile a script once for many commands; None where its own process has to say what is wrong with it."""
-    with warnings.catch_warnings():
+_COMPILED: dict[str, tuple[str, CodeType]] = {}  # the one script that is run again and again: its hash, and its code
+
+
+def keep(script: str, text: str) -> None:
+    """Compile a script once for many commands, unless its own process has to say what is wrong with it."""
+    with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("error")
-        try:
-            return compile(text, script, "exec", dont_inherit=True)
-        except Exception:
-            return None
+        _COMPILED[script] = hashed(text), compile(text, script, "exec", dont_inherit=True)
+
+
+def kept(script: str, digest: str) -> CodeType | None:
+    """The code of a script, where the text with this hash has been compiled for this path."""
+    known, code = _COMPILED.get(script, ("", None))
+    return code if known == digest else None
+
+
+def hashed(text: str) -> str:
+    """SHA-256 of a script, hex digits."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:

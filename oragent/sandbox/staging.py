@@ -5,25 +5,28 @@ is touched for the first time has to be copied.
 """
 
 import os
+import resource
 import shutil
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
 from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
 from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
 from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.isolation.means import Means
-from oragent.sandbox import folders, script
+from oragent.sandbox import folders
 from oragent.sandbox.messages import FOLDER, Command, Limits
+from oragent.sandbox.script import kept
+from oragent.sandbox.wire import receive_through
 
-__all__ = ["Given", "Launch", "Setting", "Unplaced", "furnish", "placed", "settle"]
+__all__ = ["Launch", "Outline", "Setting", "Unplaced", "placed", "settle"]
 
 KERNELS_MB = 256
 SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
@@ -75,10 +78,30 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """A command whose texts are still on their way.
+
+    Attributes:
+        command: The command without them.
+        lengths: Numbers of bytes of its files, in their order, and of its standard input.
+        digest: Hash of its script's text; empty where none of its files is one.
+        connection: Connection on which they come.
+    """
+
+    command: Command
+    lengths: Sequence[int]
+    digest: str
+    connection: socket.socket
+
+
+@dataclass(frozen=True)
 class Launch:
     """What a command's process is to do.
 
     Attributes:
+        argv: Words of the command, program first.
+        environment: Variables of its own.
+        program: Its script, compiled; None where it is to say itself what is wrong with it.
         folder: Where it works.
         forked: Whether it is a Python script that this interpreter runs.
         limits: Bounds that it keeps.
@@ -89,8 +112,13 @@ class Launch:
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
         place: Descriptor of its folder, which stays open where anything is to be brought from there.
+        held: Bytes of memory with which it begins, that do not count against its limit.
+        stdin: Descriptor of its standard input; -1 for an empty one.
     """
 
+    argv: list[str]
+    environment: Mapping[str, str]
+    program: CodeType | None
     folder: Path
     forked: bool
     limits: Limits
@@ -101,6 +129,8 @@ class Launch:
     parent: int
     rules: int
     place: int
+    held: int = 0
+    stdin: int = -1
 
 
 def settle(setting: Setting, script: Path | None) -> Setting:
@@ -174,27 +204,28 @@ class Unplaced(Exception):
 
 
 @contextmanager
-def placed(command: Command, script: str | None, setting: Setting, after: ExitStack) -> Iterator[Launch]:
+def placed(outline: Outline, setting: Setting, after: ExitStack) -> Iterator[Launch]:
     """Make the place; a child that is forked within this has it, and must do as the launch says.
 
     Args:
-        command: Outline of the command to be launched.
-        script: The Python program among its files that it runs.
+        outline: Outline of the command to be launched.
         setting: Setting of the server.
         after: Stack to be closed once the command has ended and what is to be brought has been read.
 
     Raises:
         Unplaced: in one line, if it cannot be made.
+        Closed: if the engine has gone.
     """
     with ExitStack() as stack:
         try:
-            launch = _make(command, script, setting, stack, after)
+            launch = _make(outline, setting, stack, after)
         except (OSError, ValueError) as problem:
             raise Unplaced(f"{type(problem).__name__}: {problem}") from None
         yield launch
 
 
-def _make(command: Command, script: str | None, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+    command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
     apart, own = Means.NAMESPACES in setting.means, [scratch]
@@ -227,7 +258,11 @@ def _make(command: Command, script: str | None, setting: Setting, stack: ExitSta
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
     place = (after if command.bring else stack).enter_context(folders.opened(folder))
     _tell(scratch, limits)
-    return Launch(
+    words = _words(command, folder)
+    launch = Launch(
+        argv=words,
+        environment=command.environment,
+        program=kept(words[1], outline.digest) if forked else None,
         folder=folder,
         forked=forked,
         limits=limits,
@@ -238,48 +273,72 @@ def _make(command: Command, script: str | None, setting: Setting, stack: ExitSta
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
         rules=_rules(command, setting, own, stack),
         place=place,
+        held=_data(setting),
     )
+    stdin = _furnish(outline, place, launch, setting)
+    if stdin >= 0:
+        stack.callback(os.close, stdin)
+    return replace(launch, stdin=stdin)
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a command's process has been given.
-
-    Attributes:
-        argv: Words of the command, program first.
-        program: Its script, compiled; None where it is to say itself what is wrong with it.
-        stdin: Descriptor of its standard input; -1 for an empty one.
-        environment: Variables of its own.
-    """
-
-    argv: list[str]
-    program: CodeType | None
-    stdin: int
-    environment: Mapping[str, str]
-
-
-def furnish(given: Mapping[str, Any], launch: Launch, setting: Setting) -> Given:
+def _furnish(outline: Outline, place: int, launch: Launch, setting: Setting) -> int:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
-    The engine takes it back when the command has ended, whatever became of this process.
+    The engine takes it back when the command has ended, whatever became of it.
 
-    Args:
-        given: The whole command, as ``Command.to_plain`` has it; it was a command before it travelled.
-        launch: Its place.
-        setting: Setting of the server.
+    Returns:
+        Descriptor of a file without a name, in which its standard input stands; -1 for an empty one.
 
     Raises:
-        OSError, ValueError: as ``folders.write`` does.
+        OSError: as ``folders.write`` does.
+        Closed: if the engine has gone.
     """
-    files, argv = given["files"], given["argv"]
-    folders.write(launch.place, files, folder_mode=0o755 if launch.lasts else 0o777)
+    for name, length in zip(outline.command.files, outline.lengths, strict=False):
+        mode = 0o755 if launch.lasts else 0o777
+        folders.write(place, name, mode, partial(_pass_on, outline.connection, length))
+    stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
-            folders.hand_over(launch.place, NOBODY, NOBODY)
-    where = str(launch.folder)
-    words = [f"{where}{os.sep}{word}" if word in files else word.replace(FOLDER, where) for word in argv]
-    program = script.compiled(words[1], files[argv[1]]) if launch.forked else None
-    return Given(words, program, _stdin(given["stdin"], setting.scratch), given["environment"])
+            folders.hand_over(place, NOBODY, NOBODY)
+    return stdin
+
+
+def _pass_on(connection: socket.socket, length: int, target: int) -> None:
+    def take(part: memoryview) -> None:
+        while part:
+            part = part[os.write(target, part) :]
+
+    receive_through(connection, length, take)
+
+
+def _stdin(connection: socket.socket, length: int, scratch: Path) -> int:
+    if not length:
+        return -1
+    path = scratch / "\x01"  # no file of a command can have this name
+    target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    path.unlink()
+    _pass_on(connection, length, target)
+    os.lseek(target, 0, os.SEEK_SET)
+    return target
+
+
+def _words(command: Command, folder: Path) -> list[str]:
+    """The command line, with paths in place of names."""
+    return [
+        f"{folder}{os.sep}{word}" if word in command.files else word.replace(FOLDER, str(folder))
+        for word in command.argv
+    ]
+
+
+def _data(setting: Setting) -> int:
+    """Bytes of private memory that can be written, which this process has and a child of it begins with."""
+    if setting.processes < 0:
+        return 0
+    statm = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=setting.processes)
+    try:
+        return int(os.read(statm, 4096).split()[5]) * resource.getpagesize()
+    finally:
+        os.close(statm)
 
 
 def _tell(scratch: Path, limits: Limits) -> None:
@@ -290,17 +349,6 @@ def _tell(scratch: Path, limits: Limits) -> None:
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
     }
-
-
-def _stdin(text: str, scratch: Path) -> int:
-    """A file without a name, so that nobody has to feed a pipe."""
-    if not text:
-        return -1
-    path = scratch / "\x01"  # no file of a command can have this name
-    path.write_text(text, encoding="utf-8")
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    path.unlink()
-    return descriptor
 
 
 def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack) -> int:
