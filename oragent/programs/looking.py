@@ -31,8 +31,10 @@ class Inspected:
 def look(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``; what is wrong with it is no exception."""
     try:
-        syntax.check(source, wanted)
-        canonical, length = syntax.canonical(source, wanted.function), syntax.length(source)
+        tree = syntax.compiled(source)
+        syntax.hold(tree, wanted)
+        length = syntax.measured(tree)
+        canonical = syntax.reduced(tree, source, wanted.function)
     except CandidateError as complaint:
         return Inspected(str(complaint), source, hashed(source), 0)
     return Inspected("", canonical, hashed(canonical), length)
