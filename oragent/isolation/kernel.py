@@ -32,6 +32,9 @@ __all__ = [
 
 LINUX = sys.platform == "linux"
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
+for _name in CALLS if libc is not None else ():
+    getattr(libc, _name, None)  # looked up once: every process that is forked later would do it again
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -212,11 +215,14 @@ class _CapabilityData(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
 
 
+_Capabilities = _CapabilityData * 2
+
+
 def has_capability(number: int) -> bool:
     """Whether this process may use a capability."""
     if not LINUX:
         return False
-    data = (_CapabilityData * 2)()
+    data = _Capabilities()
     _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
     return bool(data[number // 32].effective >> number % 32 & 1)
 
@@ -228,7 +234,7 @@ def keep_capabilities(*numbers: int) -> None:
         OSError: as the kernel says.
     """
     if LINUX:
-        data = (_CapabilityData * 2)()
+        data = _Capabilities()
         for number in numbers:
             for kind in ("effective", "permitted", "inheritable"):
                 word = data[number // 32]
