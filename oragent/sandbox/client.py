@@ -20,7 +20,6 @@ from oragent.errors import SandboxError
 from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import Command, Ended, Limits
-from oragent.sandbox.script import hashed
 from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send, send_raw
 
@@ -54,12 +53,12 @@ class Worker:
             Closed: if the worker dies under it, or does not answer any more.
             SandboxError: if it cannot be confined, or one of its texts is none.
         """
-        texts, digest = command.texts, hashed(command.files[command.script]) if command.script else ""
+        texts = command.texts
         self.connection.settimeout(SILENT_S)
         self.spent = bool(command.folder or command.bring)
         try:
             lengths = [len(text) for text in texts]
-            send(self.connection, command.outline.to_plain() | {"lengths": lengths, "digest": digest})
+            send(self.connection, command.outline.to_plain() | {"lengths": lengths})
             for text in texts:
                 send_raw(self.connection, memoryview(text))
             answer: dict[str, Any] = {"watched": True}

@@ -1,7 +1,6 @@
 """Run a Python script in a process that has been forked for it, as if Python had been started with it."""
 
 import atexit
-import hashlib
 import os
 import sys
 import threading
@@ -13,28 +12,22 @@ from contextlib import suppress
 from types import CodeType
 from typing import NoReturn
 
-__all__ = ["hashed", "keep", "kept", "run"]
+__all__ = ["keep", "kept", "run"]
 
 
-_COMPILED: dict[str, tuple[str, CodeType]] = {}  # the one script that is run again and again: its hash, and its code
+_COMPILED: dict[str, tuple[bytes, CodeType]] = {}  # by its path, the one script that is run again and again
 
 
-def keep(script: str, text: str) -> None:
+def keep(script: str, text: bytes) -> None:
     """Compile a script once for many commands, unless its own process has to say what is wrong with it."""
     with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("error")
-        _COMPILED[script] = hashed(text), compile(text, script, "exec", dont_inherit=True)
+        _COMPILED[script] = text, compile(text.decode(), script, "exec", dont_inherit=True)
 
 
-def kept(script: str, digest: str) -> CodeType | None:
-    """The code of a script, where the text with this hash has been compiled for this path."""
-    known, code = _COMPILED.get(script, ("", None))
-    return code if known == digest else None
-
-
-def hashed(text: str) -> str:
-    """SHA-256 of a script, hex digits."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+def kept(script: str) -> tuple[bytes, CodeType | None]:
+    """A script that has been compiled for this path: its text, and its code; None for no code where there is none."""
+    return _COMPILED.get(script, (b"", None))
 
 
 def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:

@@ -159,8 +159,8 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                keep(str(setting.scratch / script.name), script.read_text(encoding="utf-8"))
+            with contextlib.suppress(OSError):
+                keep(str(setting.scratch / script.name), script.read_bytes())
         with contextlib.suppress(Closed, Abandoned, Unplaced):
             while True:
                 _serve(engine, setting)
@@ -177,7 +177,7 @@ def _serve(engine: socket.socket, setting: Setting) -> None:
     """
     plain, _ = receive(engine)
     try:
-        watch(Outline(Command.from_plain(plain), plain["lengths"], plain["digest"], engine), setting)
+        watch(Outline(Command.from_plain(plain), plain["lengths"], engine), setting)
     except Unplaced as problem:
         send(engine, {"trouble": str(problem)})
         raise

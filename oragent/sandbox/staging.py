@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import CodeType
 
@@ -84,13 +84,11 @@ class Outline:
     Attributes:
         command: The command without them.
         lengths: Numbers of bytes of its files, in their order, and of its standard input.
-        digest: Hash of its script's text; empty where none of its files is one.
         connection: Connection on which they come.
     """
 
     command: Command
     lengths: Sequence[int]
-    digest: str
     connection: socket.socket
 
 
@@ -101,7 +99,6 @@ class Launch:
     Attributes:
         argv: Words of the command, program first.
         environment: Variables of its own.
-        program: Its script, compiled; None where it is to say itself what is wrong with it.
         folder: Where it works.
         forked: Whether it is a Python script that this interpreter runs.
         limits: Bounds that it keeps.
@@ -113,12 +110,12 @@ class Launch:
         rules: Descriptor of its Landlock rules; -1 for none.
         place: Descriptor of its folder, which stays open where anything is to be brought from there.
         held: Bytes of memory with which it begins, that do not count against its limit.
+        program: Its script, compiled; None where it is to say itself what is wrong with it.
         stdin: Descriptor of its standard input; -1 for an empty one.
     """
 
     argv: list[str]
     environment: Mapping[str, str]
-    program: CodeType | None
     folder: Path
     forked: bool
     limits: Limits
@@ -129,7 +126,8 @@ class Launch:
     parent: int
     rules: int
     place: int
-    held: int = 0
+    held: int
+    program: CodeType | None = None
     stdin: int = -1
 
 
@@ -262,7 +260,6 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
     launch = Launch(
         argv=words,
         environment=command.environment,
-        program=kept(words[1], outline.digest) if forked else None,
         folder=folder,
         forked=forked,
         limits=limits,
@@ -275,40 +272,62 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         place=place,
         held=_data(setting),
     )
-    stdin = _furnish(outline, place, launch, setting)
-    if stdin >= 0:
-        stack.callback(os.close, stdin)
-    return replace(launch, stdin=stdin)
+    launch = _furnish(outline, launch, setting)
+    if launch.stdin >= 0:
+        stack.callback(os.close, launch.stdin)
+    return launch
 
 
-def _furnish(outline: Outline, place: int, launch: Launch, setting: Setting) -> int:
+def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
     The engine takes it back when the command has ended, whatever became of it.
 
     Returns:
-        Descriptor of a file without a name, in which its standard input stands; -1 for an empty one.
+        The launch with what came of it: its script, and a file without a name in which its standard input stands.
 
     Raises:
         OSError: as ``folders.write`` does.
         Closed: if the engine has gone.
     """
-    for name, length in zip(outline.command.files, outline.lengths, strict=False):
-        mode = 0o755 if launch.lasts else 0o777
-        folders.write(place, name, mode, partial(_pass_on, outline.connection, length))
+    command, program = outline.command, None
+    for name, length in zip(command.files, outline.lengths, strict=False):
+        expected, code = kept(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
+        passed = _Passed(outline.connection, length, expected)
+        folders.write(launch.place, name, 0o755 if launch.lasts else 0o777, passed.on)
+        program = code if passed.is_expected else program
     stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
-            folders.hand_over(place, NOBODY, NOBODY)
-    return stdin
+            folders.hand_over(launch.place, NOBODY, NOBODY)
+    return replace(launch, program=program, stdin=stdin)
 
 
-def _pass_on(connection: socket.socket, length: int, target: int) -> None:
-    def take(part: memoryview) -> None:
-        while part:
-            part = part[os.write(target, part) :]
+class _Passed:
+    """A text that is passed on from the engine to a file, and held against another.
 
-    receive_through(connection, length, take)
+    Args:
+        connection: Connection on which it comes.
+        length: Number of its bytes.
+        expected: Text that it may be.
+    """
+
+    def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
+        self._connection, self._length, self._expected = connection, length, memoryview(expected)
+        self.is_expected = length == len(expected)
+
+    def on(self, target: int) -> None:
+        """Write it to a descriptor."""
+        at = 0
+
+        def take(part: memoryview) -> None:
+            nonlocal at
+            self.is_expected = self.is_expected and part == self._expected[at : at + len(part)]
+            at += len(part)
+            while part:
+                part = part[os.write(target, part) :]
+
+        receive_through(self._connection, self._length, take)
 
 
 def _stdin(connection: socket.socket, length: int, scratch: Path) -> int:
@@ -317,7 +336,7 @@ def _stdin(connection: socket.socket, length: int, scratch: Path) -> int:
     path = scratch / "\x01"  # no file of a command can have this name
     target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     path.unlink()
-    _pass_on(connection, length, target)
+    _Passed(connection, length).on(target)
     os.lseek(target, 0, os.SEEK_SET)
     return target
 
