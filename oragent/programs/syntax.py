@@ -4,13 +4,13 @@ import ast
 import copy
 import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from oragent.errors import CandidateError, ProblemError
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
-from oragent.programs.walking import nodes
 
 __all__ = [
     "Signature",
@@ -20,7 +20,6 @@ __all__ = [
     "fingerprint",
     "hold",
     "length",
-    "measured",
     "outline",
     "parse",
     "reduced",
@@ -134,9 +133,16 @@ def _canonical(source: str, function: str) -> str:
     return reduced(parse(source), source, function)
 
 
-def reduced(tree: ast.Module, source: str, function: str) -> str:
-    """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that."""
-    kept = normalise(tree, function)
+def reduced(tree: ast.Module, source: str, function: str, found: Sequence[ast.AST] = ()) -> str:
+    """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
+
+    Args:
+        tree: The program.
+        source: Its text.
+        function: Name of the function that evolves.
+        found: Its nodes without docstrings, where these have been dropped.
+    """
+    kept = normalise(tree, function, found)
     if kept is None:
         return source
     try:
@@ -153,13 +159,7 @@ def fingerprint(source: str, function: str) -> str:
 @lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
 def length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
-    return measured(parse(source))
-
-
-def measured(tree: ast.Module) -> int:
-    """Do what ``length`` does, with a program that has been parsed; its docstrings are gone then."""
-    drop_docstrings(tree)
-    return len(nodes(tree))
+    return len(drop_docstrings(parse(source)))
 
 
 def parse(source: str) -> ast.Module:
