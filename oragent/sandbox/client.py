@@ -21,7 +21,7 @@ from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import Command, Ended, Limits
 from oragent.sandbox.tape import text as shown
-from oragent.sandbox.wire import Closed, receive, receive_raw, send, send_raw
+from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
 __all__ = ["Client", "Worker"]
 
@@ -58,9 +58,7 @@ class Worker:
         self.spent = bool(command.folder or command.bring)
         try:
             lengths = [len(text) for text in texts]
-            send(self.connection, command.outline.to_plain() | {"lengths": lengths})
-            for text in texts:
-                send_raw(self.connection, memoryview(text))
+            send(self.connection, command.outline.to_plain() | {"lengths": lengths}, after=texts)
             answer: dict[str, Any] = {"watched": True}
             while "watched" in answer:
                 answer, _ = receive(self.connection)

@@ -270,7 +270,7 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
         rules=_rules(command, setting, own, stack),
         place=place,
-        held=_data(setting),
+        held=_data(setting.processes),
     )
     launch = _furnish(outline, launch, setting)
     if launch.stdin >= 0:
@@ -349,11 +349,12 @@ def _words(command: Command, folder: Path) -> list[str]:
     ]
 
 
-def _data(setting: Setting) -> int:
+@cache  # a worker hardly grows
+def _data(processes: int) -> int:
     """Bytes of private memory that can be written, which this process has and a child of it begins with."""
-    if setting.processes < 0:
+    if processes < 0:
         return 0
-    statm = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=setting.processes)
+    statm = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=processes)
     try:
         return int(os.read(statm, 4096).split()[5]) * resource.getpagesize()
     finally:
@@ -382,7 +383,7 @@ def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack
         read = None
     elif not command.trusted and Means.NAMESPACES not in setting.means:
         read = setting.shown
-    rules = landlock.ruleset(read, [*own, *_devices()], network=False)
+    rules = landlock.ruleset(read, [*own, *_doors()], network=False)
     stack.callback(os.close, rules)
     return rules
 
@@ -392,6 +393,12 @@ def _readable(command: Command, setting: Setting) -> tuple[Path, ...]:
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
     paths = (*setting.needed, *SYSTEM, *EVERYTHING, *CONFIGURATION, *interpreter_places())
     return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
+
+
+@cache  # by a worker, for all its commands
+def _doors() -> tuple[int, ...]:
+    """Descriptors of the devices that a command can use."""
+    return tuple(place for place in map(landlock.door, _devices()) if place >= 0)
 
 
 @cache

@@ -18,7 +18,7 @@ from oragent.sandbox.messages import SHARE, Ended
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
 from oragent.sandbox.tape import Tape
-from oragent.sandbox.wire import Closed, send, send_raw
+from oragent.sandbox.wire import Closed, send
 
 __all__ = ["Abandoned", "watch"]
 
@@ -91,7 +91,7 @@ class _Child:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
         for descriptor in (*self._streams, self._handle, connection.fileno()):
-            if descriptor >= 0:
+            if descriptor >= 0 and descriptor != self._trouble:  # which holds little, and is read in the end
                 poll.register(descriptor, select.POLLIN)
         told = self.begun
         while not self._dead():
@@ -177,11 +177,9 @@ class _Child:
         if any(trouble.lengths):
             raise Unplaced(b"".join(trouble.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
-        send(connection, self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)})
-        for stream in streams:
-            for part in stream.parts():
-                with part:
-                    send_raw(connection, part)
+        told = self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
+        with ExitStack() as stack:
+            send(connection, told, after=[stack.enter_context(part) for stream in streams for part in stream.parts()])
 
     def forget(self) -> None:
         """Give back the memory of what it printed."""

@@ -4,12 +4,14 @@ import json
 import mmap
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Closed", "receive", "receive_raw", "receive_through", "send", "send_raw"]
+__all__ = ["Closed", "receive", "receive_raw", "receive_through", "send"]
 
 HEAD = struct.Struct("<Q")
+MOST_PARTS = 64  # in one call of the kernel, which takes a thousand
+Buffer = bytes | memoryview
 _PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # wiped after each use
 
 
@@ -17,28 +19,28 @@ class Closed(Exception):
     """The other side is gone."""
 
 
-def send(connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = ()) -> None:
-    """Send a message, and descriptors with it.
+def send(
+    connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
+) -> None:
+    """Send a message: as a whole, so that who waits for it is woken once.
+
+    Args:
+        connection: Connection to send on.
+        message: What JSON can hold.
+        files: Descriptors that go with it.
+        after: Bytes that follow, as they are; the message says how many.
 
     Raises:
         Closed: if nobody is there to take it.
     """
     body = json.dumps(message).encode()
+    parts = [memoryview(HEAD.pack(len(body)) + body), *(memoryview(part) for part in after if len(part))]
     try:
-        socket.send_fds(connection, [HEAD.pack(len(body))], files)
-        connection.sendall(body)
-    except OSError as problem:
-        raise Closed(str(problem)) from None
-
-
-def send_raw(connection: socket.socket, part: memoryview) -> None:
-    """Send bytes as they are; a message before them said how many.
-
-    Raises:
-        Closed: if nobody is there to take them.
-    """
-    try:
-        connection.sendall(part)
+        sent = socket.send_fds(connection, parts[:MOST_PARTS], files)
+        for part in parts:
+            if sent < len(part):
+                connection.sendall(part[sent:])
+            sent = max(sent - len(part), 0)
     except OSError as problem:
         raise Closed(str(problem)) from None
 
