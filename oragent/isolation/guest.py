@@ -34,6 +34,7 @@ class Cage:
         prepared: Folder that becomes a guest's root; None where it has to make one.
         born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
         home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
+        settled: Whether who forks them has done all that each would do first.
     """
 
     memory_mb: int
@@ -41,6 +42,7 @@ class Cage:
     prepared: Path | None = None
     born_with: int = 0
     home: int = -1
+    settled: bool = False
 
     @classmethod
     def make(cls, memory_mb: int, born_with: int = 0) -> Self:
