@@ -215,7 +215,7 @@ def test_without_pandas_a_frame_is_one_clear_line(toy: Path, tmp_path: Path, mon
     run = search(tmp_path, evaluations=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(
-        oragent.OragentError, match="to_frame needs pandas, which is not installed: .*pip install pandas"
+        oragent.OragentError, match=r"to_frame needs pandas, which is not installed: .*pip install pandas"
     ):
         run.to_frame()
 

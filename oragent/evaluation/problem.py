@@ -159,8 +159,14 @@ def load(folder: Path) -> Problem:
 
 
 def project(given: Path | None = None) -> Path:
-    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here."""
+    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here.
+
+    Raises:
+        ProblemError: if what is given is no folder.
+    """
     if given:
+        if not given.is_dir():
+            raise ProblemError(f"{given} is no folder: --root names a project's, and without it that is looked for")
         return given.resolve()
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)

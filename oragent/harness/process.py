@@ -16,6 +16,8 @@ from oragent.harness import frames
 from oragent.errors import CandidateError, OragentError, SandboxError
 from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
 from oragent.harness.parents import Parent
+from oragent.isolation import ps
+from oragent.isolation.means import LINUX
 from oragent.output import Capped
 from oragent.protocol import Status
 
@@ -198,5 +200,7 @@ def _resident_kb(process: str) -> int:
     Raises:
         OSError: if nothing can be known of it.
     """
+    if not LINUX:
+        return ps.resident_kb(os.getpid() if process == "self" else int(process))
     status = Path(f"/proc/{process}/status").read_text()
     return sum(int(number) for number in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))

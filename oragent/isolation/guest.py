@@ -2,7 +2,6 @@
 
 import os
 import resource
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ __all__ = ["DEVICES", "GUEST_ROOT", "Cage", "apart", "becomes_nobody", "confine"
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
-MEMORY = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS
 
 # Names a folder that shows Python's files alone: who starts many evaluations prepares it once, and a change of root
 # costs a guest a tenth of what a root of its own does.
@@ -197,7 +196,7 @@ def _hide_files(cage: Cage) -> None:
 
 def _private() -> int:
     """Bytes of private memory of this process that can be written, as the kernel counts them for a limit."""
-    if sys.platform != "linux":
+    if not kernel.LINUX:
         return 0
     try:
         return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")

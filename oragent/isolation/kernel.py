@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from oragent.isolation.means import LINUX
+
 __all__ = [
+    "LINUX",
     "adopt_orphans",
     "bind",
     "detach",
@@ -30,7 +33,6 @@ __all__ = [
     "unshare",
 ]
 
-LINUX = sys.platform == "linux"
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
@@ -107,7 +109,11 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (OSError, ValueError):
+            if LINUX:
+                raise  # other systems refuse a bound below what is mapped, and some have none on memory at all
 
 
 def no_new_privileges() -> None:
