@@ -38,7 +38,7 @@ dist: $(CORE)
 	rm -rf build dist
 	$(BIN)/pip install --quiet --disable-pip-version-check build 'setuptools>=77'
 	$(BIN)/python -m build --no-isolation --outdir dist .
-	$(BIN)/python -m tests.dist.try_dist
+	$(BIN)/python -m tests.wheel.try_dist
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

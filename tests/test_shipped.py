@@ -9,7 +9,7 @@ from oragent.authoring import scaffold
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation.problem import load
 from oragent.llm.prices import Prices
-from tests.dist.contents import SHIPPED, tracked
+from tests.wheel.contents import SHIPPED, tracked
 
 ROOT = Path(__file__).parents[1]
 

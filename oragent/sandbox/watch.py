@@ -221,8 +221,8 @@ class _Child:
         if hasattr(os, "waitid"):
             return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         if self._reaped is None:  # macOS before Python 3.13 cannot ask without taking the answer away
-            ended, *found = os.wait4(self._pid, os.WNOHANG)
-            self._reaped = (found[0], found[1]) if ended else None
+            ended, status, usage = os.wait4(self._pid, os.WNOHANG)
+            self._reaped = (status, usage) if ended else None
         return self._reaped is not None
 
     def _read(self, descriptor: int) -> bool:

@@ -50,9 +50,9 @@ def refuses(*args: Any, **kwargs: Any) -> Any:
 
 def audit(event: str, args: tuple[Any, ...]) -> None:
     """See what opens files, whoever wraps it."""
-    if event in ("open", "os.listdir", "os.scandir") and args and isinstance(args[0], str):
-        if args[0].startswith(HIDDEN) and is_ours():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args[0])
+    opens = event in ("open", "os.listdir", "os.scandir") and args and isinstance(args[0], str)
+    if opens and args[0].startswith(HIDDEN) and is_ours():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args[0])
 
 
 def set_limit(limit: int, values: tuple[int, int]) -> None:
