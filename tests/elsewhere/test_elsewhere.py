@@ -11,11 +11,32 @@ from pathlib import Path
 import pytest
 
 HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
-MATRIX = """
-def heuristics(distances):
-    {body}
-    return 1 / (distances + 1e-9)
+GUESTS = """
+import os, sys, tempfile
+from pathlib import Path
+from oragent.errors import CandidateError
+from oragent.harness import Guest
+os.environ["ORAGENT_MEMORY_MB"] = "256"
+for number, body in enumerate(sys.stdin.read().split(";;")):
+    path = Path(tempfile.mkdtemp()) / "heuristic.py"
+    path.write_text("def f(x):\\n    " + body + "\\n    return 2 * x")
+    with Guest(path, "f", spare=bool(number % 2)) as guest:
+        guest.limit_s = 20.0 if "held" in body else 2.0
+        try:
+            answers = [guest(x) for x in (1, 2)]
+            guest.renew() if number % 2 else None
+            print("ok", [*answers, guest(3)])
+        except CandidateError as problem:
+            print(problem.status, problem)
 """
+MISBEHAVIOUR = {
+    "pass": "ok [2, 4, 6]",
+    "x = x": "ok [2, 4, 6]",
+    "while True: pass": "timeout took too long for one call",
+    "held = [b'x' * (64 << 20) for _ in range(40)]; import time; time.sleep(60)": "memory ran out of memory",
+    "open('/tmp/elsewhere', 'wb', 0).write(b'x' * 100)": "error OSError: [Errno 27] File too large",
+    "import os, signal; os.kill(os.getpid(), signal.SIGKILL)": "crashed ended its own process by SIGKILL",
+}
 PLAIN = """
 {body}
 print("__SANDBOX_RESULT__\\n__METRICS_START__\\n{{}}\\n__METRICS_END__\\n__FEATURES_START__\\nNone\\n__FEATURES_END__")
@@ -23,12 +44,12 @@ print("__SCORE_START__\\n1.0\\n__SCORE_END__\\n__SANDBOX_SUCCESS__")
 """
 
 
-def elsewhere(*words: object, cwd: Path, code: bool = False) -> subprocess.CompletedProcess[str]:
+def elsewhere(*words: object, cwd: Path, code: bool = False, given: str = "") -> subprocess.CompletedProcess[str]:
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", "NUMBA_CACHE_DIR") if name in os.environ}
     paths = os.pathsep.join([str(HERE), str(ROOT)])
     environment = {**kept, "PYTHONPATH": paths, "ORAGENT_ISOLATION": "portable", "COLUMNS": "200"}
     command = [sys.executable, "-c" if code else "-m", *([] if code else ["oragent"]), *map(str, words)]
-    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=200)
+    return subprocess.run(command, cwd=cwd, env=environment, input=given, capture_output=True, text=True, timeout=200)
 
 
 def test_what_linux_alone_has_is_gone(tmp_path: Path) -> None:
@@ -61,22 +82,23 @@ def test_a_search_begins_by_saying_what_is_not_held_and_ends_with_a_report(toy: 
     assert elsewhere("resume", run, "budget.evaluations=10", cwd=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ("pass", "score"),
-        ("while True: pass", "timeout"),
-        ("held = [b'x' * (64 << 20) for _ in range(80)]; import time; time.sleep(20)", "memory"),
-        ("import os; os.fork()", "error"),
-        ("open('/tmp/elsewhere', 'w').write('x' * 100)", "error"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "crashed"),
-    ],
-)
-def test_a_guest_is_held_by_limits_alone(tmp_path: Path, body: str, said: str) -> None:
-    (tmp_path / "mine.py").write_text(MATRIX.format(body=body))
-    done = elsewhere("eval", "tsp_aco", "--candidate", "mine.py", "--mode", "train", "--problem_size", 20, cwd=tmp_path)
-    assert said in done.stdout, done.stdout + done.stderr
-    assert done.returncode == (0 if said == "score" else 1)
+def test_a_guest_is_held_by_limits_alone(tmp_path: Path) -> None:
+    done = elsewhere(GUESTS, cwd=tmp_path, code=True, given=";;".join(MISBEHAVIOUR))
+    assert done.stdout.splitlines() == list(MISBEHAVIOUR.values()), done.stderr
+
+
+def test_an_evaluator_with_guests_scores_and_ends_in_time(tmp_path: Path) -> None:
+    assert elsewhere("new", "mine", cwd=tmp_path).returncode == 0
+    done = elsewhere("eval", "mine", "--mode", "train", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "score" in done.stdout
+    about = (tmp_path / "mine" / "problem.yaml").read_text()
+    (tmp_path / "mine" / "problem.yaml").write_text(about.replace("timeout_s: 30", "timeout_s: 3"))
+    endless = (tmp_path / "mine" / "heuristic.py").read_text().replace("return value", "while True:\n        pass")
+    (tmp_path / "mine.py").write_text(endless)
+    done = elsewhere("eval", "mine", "--mode", "train", "--candidate", "mine.py", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "timeout" in done.stdout
 
 
 @pytest.mark.parametrize(
