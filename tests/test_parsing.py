@@ -30,6 +30,7 @@ SITES = {
     "programs/examiner.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/inspection.py": ({"ast.parse": 1}, "a problem's expression, passed by the child before"),
+    "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "protocol.py": ({"json.loads": 1}, BOUNDED),
     "search/genetics/variation.py": ({"ast.parse": 3, "ast.unparse": 3}, PASSED),

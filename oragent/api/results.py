@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oragent import report as reports
 from oragent.api.table import rows
 from oragent.budget import Budget, Spent
+from oragent.distribution import with_package
 from oragent.errors import ConfigError
 from oragent.ledger import RecordedReply
 from oragent.report.held_out import held_out
@@ -74,7 +75,7 @@ class SearchRun:
         try:
             import pandas  # heavy, and many do without it
         except ImportError:
-            raise ConfigError("to_frame needs pandas, which is not installed: pip install pandas") from None
+            raise ConfigError(f"to_frame needs pandas, which is not installed: {with_package('pandas')}") from None
         columns, table = rows(self._data)
         return pandas.DataFrame(table, columns=columns)
 

@@ -12,7 +12,7 @@ from oragent import report as reports
 from oragent.cli import formulate
 from oragent.cli.display import Bar, summary
 from oragent.cli.doctor import unguarded, warning
-from oragent.cli.options import Root, RunPath, Settings, console
+from oragent.cli.options import Root, RunPath, Settings, SettingsFile, console, problem_names
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project
 from oragent.pages.format import count
@@ -26,9 +26,12 @@ __all__ = ["compare_strategies", "resume", "run"]
 
 
 def run(
-    problem: Annotated[str | None, typer.Argument(help="A problem's name, or the path of its folder.")] = None,
+    problem: Annotated[
+        str | None,
+        typer.Argument(help="A problem's name, or the path of its folder.", autocompletion=problem_names),
+    ] = None,
     settings: Settings = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    config: SettingsFile = None,
     strategy: Annotated[str | None, typer.Option(help=f"{', '.join(STRATEGIES)} (default: by --model).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget: candidates scored.")] = None,
@@ -83,7 +86,7 @@ def compare_strategies(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="PROBLEMS", help="Problems, and settings such as budget.money=2.5.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    config: SettingsFile = None,
     strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
     variants: Annotated[
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from oragent import shipped
+
 __all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
@@ -107,6 +109,10 @@ class Arguments:
         if self.mode != FRESH:
             return None
         return int.from_bytes(os.urandom(SEED_BYTES), "big") if self.given_seed is None else self.given_seed
+
+    def place(self, relative: str | Path) -> Path:
+        """A file or folder of the project, by its path from the root; one that ships where the project has none."""
+        return shipped.place(self.root_dir, relative)
 
 
 def parse_arguments(

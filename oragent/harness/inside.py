@@ -28,6 +28,7 @@ __all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle
 
 TRACEBACK_CHARACTERS = 4000
 OUT_OF_MEMORY = "ran out of memory"
+MOST_FILES = 1 << 20  # of a process that are looked for, where nothing bounds them
 EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
 EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
@@ -98,7 +99,8 @@ def _close_all_but(*kept: int) -> None:
         if descriptor >= 0:
             os.closerange(below + 1, descriptor)
             below = descriptor
-    os.closerange(below + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    os.closerange(below + 1, MOST_FILES if highest == resource.RLIM_INFINITY else min(highest, MOST_FILES))
 
 
 class _Candidate:

@@ -17,13 +17,15 @@ from dataclasses import replace
 from typing import NoReturn, Protocol
 
 from oragent.harness.inside import settle
-from oragent.isolation import kernel
+from oragent.isolation import kernel, ps
 from oragent.isolation.guest import Cage, apart
 
 __all__ = ["Live", "Parent", "Scorer", "Spare"]
 
 Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
+# Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
+MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
@@ -88,7 +90,7 @@ class Spare:
     """
 
     def __init__(self, live: Live, cage: Cage) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
@@ -180,6 +182,8 @@ class _Nursery:
 def _clock(pid: int) -> float:
     """Read the clock of another process's CPU time; 0 where there is none to be had."""
     try:
+        if not kernel.LINUX:
+            return ps.cpu_s(pid)
         return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid of glibc makes it
     except OSError:
         return 0.0

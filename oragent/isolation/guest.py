@@ -2,7 +2,6 @@
 
 import os
 import resource
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ __all__ = ["DEVICES", "GUEST_ROOT", "Cage", "apart", "becomes_nobody", "confine"
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
-MEMORY = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS
 
 # Names a folder that shows Python's files alone: who starts many evaluations prepares it once, and a change of root
 # costs a guest a tenth of what a root of its own does.

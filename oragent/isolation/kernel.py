@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from oragent.isolation.means import LINUX
+
 __all__ = [
+    "LINUX",
     "adopt_orphans",
     "bind",
     "detach",
@@ -30,7 +33,6 @@ __all__ = [
     "unshare",
 ]
 
-LINUX = sys.platform == "linux"
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
 for _name in CALLS if libc is not None else ():
@@ -110,7 +112,11 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (OSError, ValueError):
+            if LINUX:
+                raise  # other systems refuse a bound below what is mapped, and some have none on memory at all
 
 
 def no_new_privileges() -> None:

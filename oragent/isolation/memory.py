@@ -2,8 +2,10 @@
 
 import os
 import resource
-import sys
 from dataclasses import dataclass
+
+from oragent.isolation import ps
+from oragent.isolation.means import LINUX
 
 __all__ = ["Held", "of"]
 
@@ -32,14 +34,14 @@ def of(process: str) -> Held:
     Raises:
         OSError: if nothing can be known of it.
     """
-    if sys.platform != "linux":
-        return Held(0, 0)
     try:
+        if not LINUX:
+            return Held(0, ps.resident_kb(os.getpid() if process == "self" else int(process)) << 10)
         told = os.open(f"/proc/{process}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         if process != "self":
             raise
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
         return Held(most, most)
     try:
         text = os.read(told, 1 << 14)

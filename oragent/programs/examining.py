@@ -138,7 +138,7 @@ def confine() -> None:
     """Give up, for good, what reading a text does not take; what the kernel lacks is left out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides what an interrupt ends
     package = Path(__file__).parents[1]
-    if sys.platform == "linux":
+    if kernel.LINUX:
         kernel.no_new_privileges()
     kernel.lower_limits(
         {

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType
 
+from oragent import shipped
 from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
 from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
@@ -171,6 +172,8 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
     paths |= set(setting.needed)
+    if setting.root_dir:  # what a project does not have itself, it finds here
+        paths |= {path for name in shipped.FOLDERS if (path := shipped.root() / name).is_dir()}
     if Path("/") in paths:  # a project in the root of all files
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))

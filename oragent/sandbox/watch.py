@@ -1,6 +1,7 @@
 """Watch over one command from its start to its end: output, what it uses, verdict of the kernel."""
 
 import os
+import resource
 import select
 import shutil
 import signal
@@ -10,10 +11,12 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from oragent.isolation.means import Means
+from oragent.isolation import ps
+from oragent.isolation.means import LINUX, Means
 from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
+from oragent.sandbox.limits import processors
 from oragent.sandbox.messages import SHARE, Ended
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
@@ -27,7 +30,7 @@ LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this 
 BEAT_S = 2.0  # so often the engine hears that somebody watches
 IDLE_SHARE = 0.05  # of a core: what a program that sleeps may use, as one that wakes up to sleep on does
 MEMORY_LOOK_S = 0.25
-PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PROCESSORS = processors()
 STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
 
 
@@ -65,6 +68,7 @@ class _Child:
         self._command, self._setting, self._limits = outline.command, setting, outline.command.limits
         self._meter = Meter(setting.group, setting.processes)
         self._end, self._reason = End.EXITED, ""
+        self._reaped: tuple[int, resource.struct_rusage] | None = None
         with placed(outline, setting, after) as launch:
             self.begun = time.monotonic()
             pipes = [os.pipe() for _ in range(3)]
@@ -150,13 +154,15 @@ class _Child:
         for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
-        _, status, usage = os.wait4(self._pid, 0)
+        status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
             end_strays()
         used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
-        self._peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform == "linux" else 1 << 20)
+        self._peak_mb = usage.ru_maxrss / (
+            1 << 20 if sys.platform == "darwin" else 1 << 10
+        )  # bytes there, KiB elsewhere
         for reader in self._streams:
             self._read(reader)
             os.close(reader)
@@ -205,7 +211,12 @@ class _Child:
         )
 
     def _dead(self) -> bool:
-        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if hasattr(os, "waitid"):
+            return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if self._reaped is None:  # macOS before Python 3.13 cannot ask without taking the answer away
+            ended, status, usage = os.wait4(self._pid, os.WNOHANG)
+            self._reaped = (status, usage) if ended else None
+        return self._reaped is not None
 
     def _read(self, descriptor: int) -> bool:
         """Take what a pipe holds at this moment; False at its end."""
@@ -241,6 +252,8 @@ def end_strays() -> None:
 
 def _children() -> list[int]:
     own, found = os.getpid(), []
+    if not LINUX:
+        return [row.pid for row in ps.table().values() if row.parent == own]
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from oragent import __version__, files
+from oragent import __version__, files, shipped
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
 from oragent.plain import plain
@@ -175,6 +175,8 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     for override in overrides:
         if override.partition("=")[0].partition(".")[0] not in CHANGEABLE:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
+    if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
+        folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
     if _fingerprint(problem) != fingerprint:
         changed = f"{problem.evaluator.name} or heuristic.py in {folder}"

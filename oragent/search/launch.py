@@ -13,6 +13,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from tqdm import tqdm
 
+from oragent import shipped
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import offered, question
@@ -207,7 +208,7 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=Prices.load(root / "configs" / "prices.yaml"),
+        prices=Prices.load(shipped.place(root, "configs/prices.yaml")),
         key=given.key,
     ) as made:
         yield made.main, made.roles

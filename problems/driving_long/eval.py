@@ -36,7 +36,7 @@ def score(arguments: Arguments, driving_actions: Guest) -> Result:
         fresh_seed=arguments.fresh_seed,
     )
     paint = partial(draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
-    with seed(arguments.root_dir) if "beside" in setup.flags else nobody() as beside:
+    with seed(arguments.place(SEED)) if "beside" in setup.flags else nobody() as beside:
         outcome = evaluate(setup, partial(Driver, driving_actions, limit_s=LONG.run_limit_s), paint, beside)
     found, total = figures("score", outcome.scores)
     seconds = {
@@ -47,9 +47,9 @@ def score(arguments: Arguments, driving_actions: Guest) -> Result:
 
 
 @contextmanager
-def seed(root: Path) -> Iterator[Named]:
+def seed(heuristic: Path) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
-    with Guest(root / SEED, FUNCTION, spare=True) as guest:
+    with Guest(heuristic, FUNCTION, spare=True) as guest:
         guest.limit_s = LONG.call_limit_s
         yield partial(Driver, guest, limit_s=LONG.run_limit_s)
 

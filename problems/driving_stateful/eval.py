@@ -39,7 +39,7 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
         arguments.fresh_seed,
     )
     paint = partial(draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
-    with seed(arguments.root_dir) if "beside" in setup.flags else nobody() as beside:
+    with seed(arguments.place(SEED)) if "beside" in setup.flags else nobody() as beside:
         outcome = evaluate(
             setup, partial(RememberingDriver, driving_actions, limit_s=WEAVING.run_limit_s), paint, beside
         )
@@ -52,9 +52,9 @@ def score(arguments: Arguments, driving_actions: Guest, data: Path | None = None
 
 
 @contextmanager
-def seed(root: Path) -> Iterator[Named]:
+def seed(heuristic: Path) -> Iterator[Named]:
     """Let the problem's own heuristic drive, in a guest of its own."""
-    with Guest(root / SEED, FUNCTION, spare=True) as guest:
+    with Guest(heuristic, FUNCTION, spare=True) as guest:
         guest.limit_s = WEAVING.call_limit_s
         yield partial(RememberingDriver, guest, limit_s=WEAVING.run_limit_s)
 

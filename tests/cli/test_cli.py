@@ -204,7 +204,7 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     [
         (["run"], "name a problem to search ('oragent problems' lists them), or a run to --replay"),
         (["run", "--replay", "nowhere"], "no run at nowhere"),
-        (["run", "tyo"], "unknown problem 'tyo': did you mean toy?"),
+        (["run", "tyo"], "unknown problem 'tyo': did you mean toy"),
         (["run", "toy", "budget.evaluation=3"], "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
         (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
         (["run", "toy", "--strategy", "funsearch"], "name one with --model, or use --strategy gp"),
@@ -217,7 +217,7 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
         (["eval", "toy", "--candidate", "none.py"], "none.py"),
-        (["problems", "--root", "/nonexistent"], "no problems in /nonexistent/problems"),
+        (["problems", "--root", "/nonexistent"], "/nonexistent is no folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -83,14 +83,14 @@ def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None
     assert code == 1
     assert fields["status"] == "crashed"
     assert "SUMO is not installed" in fields["message"]
-    assert "pip install 'oragent[driving]'" in fields["message"]
+    assert f"pip install -e '{ROOT}[driving]'" in fields["message"]
     assert fields["traceback"] == ""
 
 
 @pytest.mark.parametrize("name", ["libsumo", "traci", "sumo"])
 def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)  # importing it fails, as if it were not there
-    with pytest.raises(ProblemError, match=r"SUMO is not installed .*: pip install 'oragent\[driving\]'"):
+    with pytest.raises(ProblemError, match=r"SUMO is not installed .*pip install -e '.*\[driving\]'"):
         installation.binary("netconvert") if name == "sumo" else installation.load(name)
 
 
