@@ -1,8 +1,6 @@
 """What a person sees of a search while it runs, and at its end."""
 
-import shlex
 from collections import Counter
-from dataclasses import fields
 from pathlib import Path
 from typing import Self
 
@@ -10,11 +8,12 @@ from rich.console import Console
 from rich.markup import escape
 from tqdm import tqdm
 
-from oragent.budget import Budget, Spent
+from oragent.budget import Budget
 from oragent.direction import Direction
 from oragent.pages.format import count, duration, gain, money
 from oragent.plain import plain
 from oragent.protocol import Status
+from oragent.search.bounds import way_on
 from oragent.search.engine import Outcome, Progress
 from oragent.search.folder import RunFolder
 
@@ -81,7 +80,7 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.path / "best.py",
         "report": page,
-        "go on": " ".join(["oragent resume", shlex.quote(str(folder.path)), *_more(folder.config.budget, spent)]),
+        "go on": way_on(folder.path, folder.config.budget, spent, outcome.reason, folder.again),
     }
     for name, text in lines.items():
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
@@ -89,10 +88,3 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
 
 def _gained(direction: Direction, progress: Progress) -> str:
     return gain(direction, progress.seed.score, progress.best.score).sentence
-
-
-def _more(budget: Budget, spent: Spent) -> list[str]:
-    """The settings that double whatever bound ended the run."""
-    bounds = {field.name: getattr(budget, field.name) for field in fields(budget)}
-    used_up = {name: bound for name, bound in bounds.items() if bound is not None and getattr(spent, name) >= bound}
-    return [f"budget.{name}={2 * bound:g}" for name, bound in used_up.items()]

@@ -31,8 +31,12 @@ def run(
     config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
     strategy: Annotated[str | None, typer.Option(help=f"{', '.join(STRATEGIES)} (default: by --model).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
-    evaluations: Annotated[int | None, typer.Option(help="Budget: candidates scored.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Budget: seconds by the clock.")] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(help="Budget: candidates scored (default: 200, if no bound is named).")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Budget: seconds by the clock, and a tenth more for what is under way.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,

@@ -6,7 +6,7 @@ import os
 import platform
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -26,7 +26,7 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
-__all__ = ["RunFolder", "begin", "reopen"]
+__all__ = ["RunFolder", "another", "begin", "reopen"]
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -54,6 +54,12 @@ class RunFolder:
     def database(self) -> Path:
         """Path of the database."""
         return self.path / "run.db"
+
+    @property
+    def again(self) -> str:
+        """Problem and options of a search like this one with another seed, as the command line takes them."""
+        name, folder = self.problem.name, self.problem.folder
+        return another(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -124,6 +130,19 @@ class RunFolder:
         for folder in (self.path / "candidates").glob("*"):
             if folder.name not in keep:
                 shutil.rmtree(folder)
+
+
+def another(problem: str, settings: Mapping[str, Any]) -> str:
+    """The words that begin a search like one that is over, with another seed.
+
+    Args:
+        problem: Name or folder of the problem.
+        settings: Settings of the search, as a tree.
+    """
+    strategy, model = (str((settings.get(key) or {}).get("name") or "") for key in ("strategy", "model"))
+    options = {"--strategy": strategy if strategy != "auto" else "", "--model": model}
+    words = [word for name, value in options.items() if value for word in (name, value)]
+    return shlex.join([problem, *words, "--seed", str(int(settings.get("seed") or 0) + 1)])
 
 
 def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:

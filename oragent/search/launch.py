@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, models
 from oragent.llm.model import Model
 from oragent.llm.prices import Prices
+from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
@@ -108,7 +110,7 @@ async def search(
     Raises:
         OragentError, OSError: as for ``launch``.
     """
-    given = given or Given()
+    given, since = given or Given(), time.monotonic()
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
@@ -123,7 +125,7 @@ async def search(
                 strategy = given.strategy or chosen(folder.config)
                 try:
                     offers = await _offers(folder, store, pool)
-                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell)
+                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell, since)
                     with steering(engine):
                         outcome = await engine.run()
                 finally:
@@ -188,11 +190,10 @@ async def _models(
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
     """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
     name = config.strategy_name
-    if not (given.strategy or chosen(config)).asks_model:
-        yield None, {}
-        return
-    if replay:
-        yield None, {}  # its store answers
+    strategy = given.strategy or chosen(config)
+    expect_an_end(config, strategy, root)
+    if replay or not strategy.asks_model:
+        yield None, {}  # where it is a replay, its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")

@@ -1,5 +1,6 @@
 """The one object that a strategy is written against."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ class Desk:
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
         stopped: Whether nothing new may begin.
         asking: Number of model calls under way.
+        cut_short: Number of evaluations and model calls that were ended, as their time was over.
     """
 
     problem: Problem
@@ -57,6 +59,7 @@ class Desk:
     history: list[list[Committed]] = field(default_factory=list)
     stopped: bool = False
     asking: int = 0
+    cut_short: int = 0
 
     @property
     def replies(self) -> Replies:
@@ -91,6 +94,23 @@ class Desk:
         limit = self.settings.budget.seconds
         if limit is not None and self.clock() >= limit:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
+
+    async def in_time(self, work: Awaitable[T]) -> T:
+        """Wait for what has begun, and no longer than the run's time and its grace: nothing may hold up its end.
+
+        Raises:
+            BudgetExhausted: if they are over before it has ended.
+        """
+        budget = self.settings.budget
+        left = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
+        try:
+            async with asyncio.timeout(left) as deadline:
+                return await work
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            self.cut_short += 1
+            raise BudgetExhausted(f"the budget of {budget.seconds:g} seconds is used up, and its grace too") from None
 
 
 @dataclass
@@ -299,7 +319,7 @@ class Run:
         """
         self.desk.asking += 1
         try:
-            return await self.case.ask(role, messages, temperature)
+            return await self.desk.in_time(self.case.ask(role, messages, temperature))
         finally:
             self.desk.asking -= 1
 
@@ -321,7 +341,8 @@ class Run:
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
-        fingerprint, evaluation = await self.desk.scoring.score(source, seen, solution=origin != PROBE)
+        scoring = self.desk.scoring.score(source, seen, solution=origin != PROBE)
+        fingerprint, evaluation = await self.desk.in_time(scoring)
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
         return self._tried(source, fingerprint, parents, origin, call, evaluation)

@@ -83,6 +83,11 @@ class Scoring:
         """The key under which equal programs are scored once."""
         return inspect(source, self._problem.signature).fingerprint
 
+    def give_up(self) -> None:
+        """Wait for no evaluation any more: what has not ended by now is not kept."""
+        for task in self._flying.values():
+            task.cancel()
+
     def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
         """Take down a text that is no usable program.
 

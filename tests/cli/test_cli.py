@@ -213,6 +213,8 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
             ["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"],
             "OPENAI_BASE_URL or model.base_url sets its address; --strategy gp",
         ),
+        (["run", "toy", "budget.money=2"], "budget.money would never end this search, as strategy 'gp' asks no model"),
+        (["compare", "toy", "budget.money=2", "--model", "scripted"], "would never end this search"),
         (["resume", "nowhere"], "no run at nowhere"),
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
