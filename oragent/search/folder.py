@@ -7,7 +7,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -43,12 +43,14 @@ class RunFolder:
         root: Root of the project, for data and checkpoints.
         problem: Problem that is searched.
         config: Configuration of the run.
+        is_new: Whether it was made just now, so that it may go again where nothing comes of the run.
     """
 
     path: Path
     root: Path
     problem: Problem
     config: Config
+    is_new: bool = False
 
     @property
     def database(self) -> Path:
@@ -60,6 +62,13 @@ class RunFolder:
         """Problem and options of a search like this one with another seed, as the command line takes them."""
         name, folder = self.problem.name, self.problem.folder
         return another(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
+
+    def forget(self) -> None:
+        """Remove the folder of a new run in which nothing was ever scored, and that of its problem if it was alone."""
+        if self.is_new and not self.found_elites():
+            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):
+                self.path.parent.rmdir()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -162,7 +171,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
-        run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path))
+        run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path), is_new=True)
         _describe(run)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None

@@ -116,21 +116,25 @@ async def search(
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
-            with folder.locked(), folder.opened() as store:
-                recorded = Replaying(store.replies)
-                if replay:
-                    store.replies.take_over(replay)
-                    model = recorded
-                pool = Pool(config.cores, runner)
-                strategy = given.strategy or chosen(folder.config)
-                try:
-                    offers = await _offers(folder, store, pool)
-                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell, since)
-                    with steering(engine):
-                        outcome = await engine.run()
-                finally:
-                    pool.close()
-                return replace(outcome, remark=_reworded(recorded.reworded))
+            try:
+                with folder.locked(), folder.opened() as store:
+                    recorded = Replaying(store.replies)
+                    if replay:
+                        store.replies.take_over(replay)
+                        model = recorded
+                    pool = Pool(config.cores, runner)
+                    strategy = given.strategy or chosen(folder.config)
+                    try:
+                        offers = await _offers(folder, store, pool)
+                        engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell, since)
+                        with steering(engine):
+                            outcome = await engine.run()
+                    finally:
+                        pool.close()
+                    return replace(outcome, remark=_reworded(recorded.reworded))
+            except BaseException:
+                folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
+                raise
 
 
 async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:

@@ -235,6 +235,16 @@ def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the seed heuristic of toy fails: error: division by zero" in done.stderr
     assert "return 1 / 0" in done.stderr
+    assert list((tmp_path / "outputs").iterdir()) == []
+
+
+def test_a_package_that_is_missing_is_one_line_and_leaves_nothing(toy: Path, tmp_path: Path) -> None:
+    missing = 'import sys\nsys.modules["torch"] = None\nfrom oragent.harness.neural import need_torch\nneed_torch()\n'
+    (toy / "eval.py").write_text(missing)
+    line = complaint(oragent("run", "toy", "--evaluations", 5, cwd=tmp_path))
+    assert "torch is not installed: pip install '" in line
+    assert "{" not in line
+    assert list((tmp_path / "outputs").iterdir()) == []
 
 
 def test_a_size_that_the_problem_has_not_is_one_clear_line(tmp_path: Path) -> None:
