@@ -60,6 +60,21 @@ class Budget:
                 return f"the budget of {limit:g} {unit} is used up"
         return None
 
+    def binding(self, spent: "Spent") -> tuple[str, float] | None:
+        """The bound that will be reached first, at the pace so far.
+
+        Returns:
+            Its name, and seconds until then; None where no bound can be told yet.
+        """
+        left = []
+        for name, used in vars(spent).items():
+            limit = getattr(self, name)
+            if limit is not None and name == "seconds":
+                left.append((max(0.0, limit - used), name))
+            elif limit is not None and used:
+                left.append((max(0.0, limit - used) * spent.seconds / used, name))
+        return (min(left)[1], min(left)[0]) if left else None
+
     def room(self, spent: "Spent") -> "Spent":
         """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
         limits = {field.name: getattr(self, field.name) for field in fields(spent) if field.name != "seconds"}

@@ -18,7 +18,7 @@ import numpy as np
 
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import Pool, Running
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
@@ -148,9 +148,20 @@ class Engine:
         self._aborted = asyncio.Event()
 
     @property
-    def under_way(self) -> tuple[int, int]:
-        """Numbers of evaluations and of model calls that have begun and not ended."""
-        return self._pool.running, self._desk.asking
+    def under_way(self) -> tuple[list[Running], list[Running]]:
+        """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
+        return self._pool.running, list(self._desk.asking.values())
+
+    @property
+    def spent(self) -> Spent:
+        """Spending until now, with what rounds under way have paid; may be read in another thread."""
+        paid = sum(list(self._desk.paid.values()), self._spent)
+        return replace(paid, seconds=self._elapsed())
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing new begins any more."""
+        return self._end is not None
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
@@ -313,6 +324,7 @@ class Engine:
             self._store.commit(number, placed, used, self._elapsed(), run.notes)
         self._notes += run.notes
         del self._granted[number]
+        self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         if self._remembering:
             self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
@@ -327,7 +339,7 @@ class Engine:
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
-        progress = self._progress(run.candidates)
+        progress = self._progress(candidates)
         self._observer(progress)
         return progress
 

@@ -37,6 +37,7 @@ __all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
 Tell = Callable[[str], None]
+Watch = Callable[[Engine], AbstractContextManager[object]]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
@@ -63,6 +64,7 @@ def launch(
     observer: Observer,
     replay: Path | None = None,
     tell: Tell = lambda line: None,
+    watch: Watch = nullcontext,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -74,12 +76,19 @@ def launch(
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
         tell: gets a line for a person, as soon as there is one.
+        watch: entered with the engine for as long as that runs.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell))
+
+    @contextmanager
+    def steering(engine: Engine) -> Iterator[None]:
+        with _ctrl_c(engine), watch(engine):
+            yield
+
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell))
 
 
 async def search(
@@ -90,7 +99,7 @@ async def search(
     observer: Observer,
     replay: Path | None = None,
     *,
-    steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
+    steering: Watch = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
 ) -> Outcome:
@@ -174,7 +183,7 @@ class _Interrupt:
         self._count += 1
         if self._count == 1:
             self._engine.stop(STOPPED)
-            told = f"{_ending(*self._engine.under_way)}, once more to end now"
+            told = f"{_ending(*map(len, self._engine.under_way))}, once more to end now"
             tqdm.write(told, file=sys.stderr)  # above a progress bar, where there is one
         elif self._count == 2:
             self._engine.abort()
