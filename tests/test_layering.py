@@ -46,7 +46,7 @@ ALLOWED = {
     "attention_bias": {"errors", "harness", "domains", "solvers"},
     "training": {"errors", "files", "domains", "solvers"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger"},
-    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
+    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
