@@ -130,7 +130,8 @@ class Scene:
             return "ending"
         found = self.budget.binding(self.spent)
         if found is None:
-            return "no bound in sight"
+            bounded = any(getattr(self.budget, name) for name in BOUNDS)
+            return "no telling yet how long" if bounded else "no bound: until Ctrl-C"
         name, seconds = found
         if seconds:
             return f"{'' if name == 'seconds' else 'about '}{clock(seconds)} left, by {BOUNDS[name]}"

@@ -97,7 +97,8 @@ def test_of_much_that_runs_the_oldest_are_shown() -> None:
         (Budget(seconds=60.0, evaluations=9), Spent(evaluations=8, seconds=16.0), "about 2 s left, by evaluations"),
         (Budget(seconds=60.0, evaluations=900), Spent(evaluations=8, seconds=16.0), "44 s left, by time"),
         (Budget(money=2.0), Spent(money=1.0, seconds=30.0), "about 30 s left, by money"),
-        (Budget(), Spent(seconds=30.0), "no bound in sight"),
+        (Budget(), Spent(seconds=30.0), "no telling yet how long"),
+        (Budget(evaluations=None), Spent(seconds=30.0), "no bound: until Ctrl-C"),
         (Budget(seconds=60.0), Spent(seconds=61.0), "its time used up, up to 6 s for what is under way"),
     ],
 )
@@ -152,7 +153,7 @@ def test_where_there_is_no_terminal_there_are_plain_lines() -> None:
         while "10, 1 candidate" not in out.getvalue():
             time.sleep(0.01)
     assert "\x1b" not in out.getvalue()
-    assert "0 s: best 10, 1 candidate, none failed; nothing under way; no bound in sight" in out.getvalue()
+    assert "0 s: best 10, 1 candidate, none failed; nothing under way; no telling yet how long" in out.getvalue()
 
 
 def test_a_colour_that_is_forced_into_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
