@@ -44,6 +44,7 @@ ALLOWED = {
     "domains": {"errors"},
     "solvers": {"errors"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},
+    "traffic": {"errors", "harness", "domains"},
     "training": {"errors", "files", "domains", "solvers"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger"},
     "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
@@ -54,7 +55,7 @@ ALLOWED = {
     "workspace": SYSTEM,
 }
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
-EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias"}
+EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "openai",
