@@ -61,6 +61,8 @@ def formulate(
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
     replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
     resume: Annotated[Path | None, typer.Option(help="A formulation's folder: go on with it.")] = None,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
@@ -85,6 +87,7 @@ def formulate(
         replay,
         None if edit is None else (module, edit),
         Budget(evaluations=None, model_calls=calls),
+        {"max_tokens": reply_tokens, "timeout_s": timeout_s},
     )  # fmt: skip
     raise typer.Exit(command.formulate_file(wanted, console))
 
@@ -117,6 +120,8 @@ def bench_formulate(
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     labels_readable: Annotated[
         bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
     ] = None,
@@ -133,7 +138,7 @@ def bench_formulate(
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
         "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
-        "labels_readable": labels_readable,
+        "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
     }  # fmt: skip
     asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
     names = [one.strip() for one in methods.split(",") if one.strip()]

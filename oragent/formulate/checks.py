@@ -116,15 +116,16 @@ def judge(ran: Ran, report: Report, options: Options) -> Checked:
 
 
 def _entries(ran: Ran, report: Report, options: Options) -> Iterator[Finding]:
+    whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
+    value = ran.objective if options.published and whole else None
+    if value is not None and not math.isclose(value, round(value)):
+        yield Finding(Reason.INTEGRALITY, "objective", _not_whole("objective", "", value), value, float(round(value)))
     for name, left, relation, right, sentence in report.entries:
         why = f" ({plain(sentence, 300)})" if sentence else ""
         if relation == "integer":
             if not _is_whole(left, options):
-                text = (
-                    f"{quoted(name)}{why}: {number(left)} is no whole number. This solution would be right only if the "
-                    "integer constraint were removed: is it missing in the program?"
-                )
-                yield Finding(Reason.INTEGRALITY, name, text, left, float(round(left)) if math.isfinite(left) else None)
+                nearest = float(round(left)) if math.isfinite(left) else None
+                yield Finding(Reason.INTEGRALITY, name, _not_whole(name, why, left), left, nearest)
         elif relation in SENSES:
             yield from _objective(ran, name, left, SENSES[relation], why, options)
         elif relation in RELATIONS and not _holds(left, RELATIONS[relation], right, options):
@@ -139,7 +140,16 @@ def _broken(name: str, why: str, left: float, relation: str, right: float) -> st
     )
 
 
+def _not_whole(name: str, why: str, value: float) -> str:
+    return (
+        f"{quoted(name)}{why}: {number(value)} is no whole number. This solution would be right only if the integer "
+        "constraint were removed: is it missing in the program?"
+    )
+
+
 def _is_whole(value: float, options: Options) -> bool:
+    if options.published:
+        return math.isfinite(value) and math.isclose(value, round(value))
     return math.isfinite(value) and abs(value - round(value)) <= max(WHOLE, options.absolute)
 
 

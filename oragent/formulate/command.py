@@ -48,6 +48,7 @@ class Wanted:
         replay: Folder whose replies are given again.
         edit: Module and file with what a person says in its place.
         budget: What may be spent.
+        asking: Further fields of ``ModelSettings``; those that are None are left as they are.
     """
 
     problem: Path | None
@@ -61,6 +62,7 @@ class Wanted:
     replay: Path | None = None
     edit: tuple[str, Path] | None = None
     budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
+    asking: Mapping[str, Any] = field(default_factory=dict)
 
 
 def formulate_file(wanted: Wanted, console: Console, model: Model | None = None) -> int:
@@ -125,7 +127,8 @@ def _request(wanted: Wanted) -> Request:
     name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
     options = _with(chosen(wanted.preset, **wanted.options), wanted, edits)
     known(options.method, METHODS, "method")
-    model = {"name": wanted.model} if wanted.model else {}
+    asking = {name: value for name, value in wanted.asking.items() if value is not None}
+    model = {"name": wanted.model, **asking} if wanted.model else {}
     return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, model,
                    wanted.tolerance or "strict")  # fmt: skip
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent.errors import MilpError
-from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done
+from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.witness import Entry, counterexample, wire
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
@@ -29,7 +29,6 @@ REQUEST, PROGRAM, RESULT = Path("request.json"), Path("program.py"), Path("resul
 def main() -> None:
     """Answer the request."""
     request = json.loads(REQUEST.read_text(encoding="utf-8"))
-    beside.bring_solver()
     try:
         with Guest(PROGRAM, request["function"]) as guest:
             guest.limit_s = request["limit_s"]
