@@ -48,7 +48,7 @@ def formulate(
     interface: Annotated[Path | None, typer.Option(help="Python file with the head of the wanted function.")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     method: Annotated[str | None, typer.Option(help="ormind, or one of its rivals (default: ormind).")] = None,
-    preset: Annotated[str, typer.Option(help="default or paper.")] = "default",
+    preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
     extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
     tolerance: Annotated[str, typer.Option(help="By which checks compare: strict, ormind, orspace.")] = "",
@@ -56,7 +56,9 @@ def formulate(
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
-    battery: Annotated[bool, typer.Option(help="Try properties that a right program has whatever the answer.")] = True,
+    battery: Annotated[
+        bool | None, typer.Option("--battery/--no-battery", help="Try properties of right programs (default: yes).")
+    ] = None,
     module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
     replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
@@ -119,6 +121,12 @@ def bench_formulate(
     accept_infeasible: Annotated[
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
     ] = None,
+    witness: Annotated[
+        bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
+    ] = None,
+    battery: Annotated[
+        bool | None, typer.Option("--battery", help="Put every answer to the properties that need no label.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
@@ -138,6 +146,7 @@ def bench_formulate(
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
         "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
+        "witness": witness, "battery": battery,
         "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
     }  # fmt: skip
     asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]

@@ -17,6 +17,7 @@ from oragent.files import replace
 from oragent.formulate.bench_page import page
 from oragent.formulate.bench_tables import (
     Measured,
+    battery_table,
     difference_table,
     problem_table,
     published_table,
@@ -92,6 +93,9 @@ def run_bench(request: BenchRequest, console: Console) -> int:
         console.print(rich_table(rate_table(rows).without(*ON_THE_PAGE)))
         if 1 < len(rows) <= MOST_PAIRED:
             console.print(rich_table(difference_table(rows)))
+        if (alarms := battery_table(rows)) is not None:
+            console.print(Text("properties that need no label", style="bold"))
+            console.print(rich_table(alarms))
         for line in bench.problems(subject).left_out:
             console.print(Text(f"left out: {line}", style="dim"), soft_wrap=True)
     for subject in readable:
@@ -127,7 +131,7 @@ def write_bench_page(
             "name": subject, "title": bench.problems(subject).title, "left_out": bench.problems(subject).left_out,
             "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
-            "published": published_table(subject),
+            "published": published_table(subject), "battery": battery_table(rows),
         }
         for subject, rows in found.items()
     ]  # fmt: skip

@@ -17,7 +17,15 @@ from oragent.ledger.study import Finished
 from oragent.milp.verdict import Verdict
 from oragent.pages.format import money
 
-__all__ = ["Measured", "difference_table", "problem_table", "published_table", "rate_table", "reference_names"]
+__all__ = [
+    "Measured",
+    "battery_table",
+    "difference_table",
+    "problem_table",
+    "published_table",
+    "rate_table",
+    "reference_names",
+]
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,20 @@ def difference_table(measured: Sequence[Measured]) -> Table:
     heads = ("pair", "problems", "difference", "95 %", "p", "p, all pairs")
     pairs = combinations([one.group for one in measured], 2)
     return Table(heads, tuple(_difference(one) for one in differences(pairs, "SR", Direction.MAXIMIZE)))
+
+
+def battery_table(measured: Sequence[Measured]) -> Table | None:
+    """What the battery that needs no label says of the answers; None where it was not asked."""
+    rows = []
+    for row in measured:
+        tried = [one for one in row.cases if any(held["holds"] is not None for held in one.result["battery"])]
+        alarms = [one for one in tried if any(held["holds"] is False for held in one.result["battery"])]
+        right = sum(one.result["verdict"] == Verdict.ACCEPT for one in alarms)
+        passed = sum((one.result["checks"] or {}).get("state") == "passed" for one in alarms)
+        if tried:
+            rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
+    heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
+    return Table(heads, tuple(rows)) if rows else None
 
 
 def problem_table(measured: Sequence[Measured]) -> Table:

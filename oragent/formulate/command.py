@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.formulate.texts import read_text
 from oragent.ledger import Study
 from oragent.llm.model import Model
 from oragent.milp.command import show as show_solution
@@ -43,7 +44,7 @@ class Wanted:
         outputs: Where folders go.
         model: Name of the model; empty where nobody is asked.
         options: By name, those that are set.
-        preset: Of options.
+        preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.
         replay: Folder whose replies are given again.
         edit: Module and file with what a person says in its place.
@@ -57,7 +58,7 @@ class Wanted:
     interface: Path | None = None
     model: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    preset: str = "default"
+    preset: str = ""
     tolerance: str = ""
     replay: Path | None = None
     edit: tuple[str, Path] | None = None
@@ -75,6 +76,8 @@ def formulate_file(wanted: Wanted, console: Console, model: Model | None = None)
         OragentError: One of the files or settings is wrong, or the model cannot be asked.
     """
     request = _request(wanted)
+    if model is None and wanted.replay is None and not request.model:
+        raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
     folder = begin(wanted.outputs, request)
     console.print(f"formulation: {folder}", highlight=False, soft_wrap=True, markup=False)
     if len(request.problem.text) > MOST_CHARACTERS:
@@ -117,15 +120,21 @@ def _request(wanted: Wanted) -> Request:
     edits = {}
     if wanted.edit is not None:
         module, path = wanted.edit
-        edits = {known(module, EDITABLE, "module"): path.read_text(encoding="utf-8")}
+        edits = {known(module, EDITABLE, "module"): read_text(path, "what a person says")}
     if wanted.replay is not None and wanted.problem is None:
         before = read_request(wanted.replay)
-        return Request(before.problem, _with(before.options, wanted, edits), before.model, before.tolerance)
+        changes = {name: value for name, value in wanted.options.items() if value is not None}
+        options = chosen(wanted.preset, **changes) if wanted.preset else replace(before.options, **changes)
+        known(options.method, METHODS, "method")
+        return Request(
+            before.problem, _with(options, wanted, edits), before.model, wanted.tolerance or before.tolerance
+        )
     if wanted.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
     name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
-    options = _with(chosen(wanted.preset, **wanted.options), wanted, edits)
+    given = {"battery": True} | {name: value for name, value in wanted.options.items() if value is not None}
+    options = _with(chosen(wanted.preset or "default", **given), wanted, edits)
     known(options.method, METHODS, "method")
     asking = {name: value for name, value in wanted.asking.items() if value is not None}
     model = {"name": wanted.model, **asking} if wanted.model else {}

@@ -106,15 +106,16 @@ def _headline(milp: Milp, solution: Solution, console: Console) -> None:
 
 
 def _variables(milp: Milp, solution: Solution) -> Table:
-    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", "may be")
+    may_be = () if milp.has_integers else ("may be",)
+    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
     for variable in order[:MOST]:
         name = variable.name
         figures = [rounded(solution.values[name]), plain(variable.unit, 20)]
         figures += [signed(source.reduced_costs[name]) for source in _sources(solution)]
-        ranged = prices.cost_ranges[name] if prices and not milp.has_integers else None
-        figures += [number(milp.objective.terms.get(name, 0.0)), _interval(ranged)]
+        figures.append(number(milp.objective.terms.get(name, 0.0)))
+        figures += [_interval(prices.cost_ranges[name] if prices else None) for _ in may_be]
         table.add_row(Text(plain(name)), *(Text(figure) for figure in figures))
     return _captioned(table, "variable", len(milp.variables))
 
