@@ -16,14 +16,18 @@ bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of probl
 
 
 def shown(folder: Path) -> bool:
-    """Show a formulation; False where the folder is none."""
+    """Show a formulation, or a benchmark of it; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").show(folder, console))
 
 
 def page(folder: Path) -> bool:
-    """Write the page of a formulation anew; False where the folder is none."""
+    """Write the page of a formulation, or of a benchmark of it, anew; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     written = import_module("oragent.formulate.command").rewrite(folder)
@@ -32,7 +36,10 @@ def page(folder: Path) -> bool:
 
 
 def go_on(folder: Path) -> bool:
-    """Go on with a formulation; False where the folder is none."""
+    """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
+    if _is_bench(folder):
+        command = import_module("oragent.formulate.bench_command")
+        raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console))
@@ -40,6 +47,10 @@ def go_on(folder: Path) -> bool:
 
 def _is_one(folder: Path) -> bool:
     return (folder / "formulate.json").is_file()  # as formulate.folder writes it
+
+
+def _is_bench(folder: Path) -> bool:
+    return (folder / "formulate-bench.yaml").is_file()  # as formulate.bench_command writes it
 
 
 def formulate(

@@ -90,6 +90,8 @@ def formulate_file(wanted: Wanted, console: Console, model: Model | None = None)
 def resume(folder: Path, console: Console, model: Model | None = None) -> int:
     """Go on with a formulation that was stopped or killed: what was answered is not asked again."""
     request = read_request(folder)
+    if model is None and (done := _done(folder)) is not None:
+        return _end(folder, request, settle(folder, done), console)
     return _end(folder, request, launch(folder, request, model=model), console)
 
 
@@ -109,11 +111,19 @@ def rewrite(folder: Path) -> Path:
 def _finished(folder: Path) -> Formulated:
     if not is_formulation(folder):
         raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
+    done = _done(folder)
+    if done is None:
+        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
+    return done
+
+
+def _done(folder: Path) -> Formulated | None:
+    """What came of a formulation; None where it is not finished."""
+    if not (folder / "run.db").is_file():
+        return None
     with Study(folder, {}, Budget(evaluations=None)) as study:
         done = {one.name: one.result for one in study.finished()}
-    if CASE not in done:
-        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
-    return Formulated.from_plain(done[CASE])
+    return Formulated.from_plain(done[CASE]) if CASE in done else None
 
 
 def _request(wanted: Wanted) -> Request:

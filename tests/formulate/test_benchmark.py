@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from oragent.bench.execute import execute
 from oragent.bench.plan import Cell, Plan
+from oragent.cli.app import app
 from oragent.errors import ConfigError, ModelError, OragentError
 from oragent.formulate import bench_command
 from oragent.formulate.bench_command import BenchRequest, run_bench
@@ -131,6 +133,13 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
     assert "<svg" in page
     assert "SR" in page
     assert "<script" not in page
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "b")])
+    assert shown.exit_code == 0
+    assert "standard, temperature 1" in shown.output
+    (tmp_path / "b" / "report.html").unlink()
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "b")]).exit_code == 0
+    assert (tmp_path / "b" / "report.html").read_text() == page
+    assert CliRunner().invoke(app, ["resume", str(tmp_path / "b")]).exit_code == 0
     again = Console(file=io.StringIO(), width=200)
     assert run_bench(BenchRequest(tmp_path / "b"), again) == 0  # goes on by its folder alone: nothing to do
     assert "100.0" in again.file.getvalue()
