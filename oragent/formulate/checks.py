@@ -1,8 +1,8 @@
 """What a checker, which was written without the program, holds against a program's solution."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent.formulate.options import Options
@@ -73,6 +73,7 @@ class Checked:
         confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
             both infeasible, or both unbounded.
         note: Why something could not be checked; may be empty.
+        sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
     state: State
@@ -81,6 +82,7 @@ class Checked:
     met: int = 0
     confirmed: bool = False
     note: str = ""
+    sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def feedback(self) -> str:
@@ -112,7 +114,7 @@ def judge(ran: Ran, report: Report, options: Options) -> Checked:
         return Checked(State.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
     state = State.FAILED if found else State.PASSED
     count = len(report.entries)
-    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note)
+    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note, dict(report.sentences))
 
 
 def _entries(ran: Ran, report: Report, options: Options) -> Iterator[Finding]:

@@ -195,6 +195,8 @@ def _tell(outcome: Outcome, console: Console) -> None:
             console.print(Text(f"  {one_line(finding['text'], 600)}", style="yellow"), soft_wrap=True)
     spent = found.spent
     console.print(Text(f"checks    {_checks(found)}"), soft_wrap=True)
+    if found.battery and all(one["holds"] is None for one in found.battery):
+        console.print(Text(f"battery   not tried: {one_line(found.battery[0]['note'], 200)}"), soft_wrap=True)
     for one in found.battery:
         if one["holds"] is not None:
             told = f"{'holds' if one['holds'] else 'FAILS'}     {one['property']} ({one['datum']}) {one['note']}"
