@@ -12,7 +12,7 @@ from oragent.bench.statistics import bootstrap
 from oragent.bench.tables import Table
 from oragent.direction import Direction
 from oragent.formulate.benchmark import rates
-from oragent.formulate.published import PUBLISHED, published
+from oragent.formulate.published import GPT_4, PROMPT_TOKENS, PUBLISHED, published
 from oragent.ledger.study import Finished
 from oragent.milp.verdict import Verdict
 from oragent.pages.format import money
@@ -112,11 +112,20 @@ def reference_names(measured: Sequence[Measured]) -> str:
 
 def published_table(subject: str) -> Table | None:
     """All that was published of a set; None where nothing was."""
-    rows = next((rows for name, rows in PUBLISHED.items() if subject.startswith(name)), None)
-    if rows is None:
+    form = next((name for name in PUBLISHED if subject.startswith(name)), None)
+    if form is None:
         return None
-    told = [(name, *("–" if rate is None else f"{rate:.1f}" for rate in rates)) for name, rates in rows.items()]
-    return Table(("published", "SR", "MFFR", "IEFR"), tuple(told))
+    rows, tokens = PUBLISHED[form], PROMPT_TOKENS[form]
+    told = [
+        (
+            name,
+            *("–" if rate is None else f"{rate:.1f}" for rate in rows.get(name, (None, None, None))),
+            f"{GPT_4[form][name]:.1f}" if name in GPT_4[form] else "–",
+            "{} ± {}".format(*tokens[name]) if name in tokens else "–",
+        )
+        for name in dict.fromkeys((*rows, *tokens))
+    ]
+    return Table(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(told))
 
 
 def _rates(one: Measured) -> tuple[str, ...]:
