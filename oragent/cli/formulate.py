@@ -67,12 +67,19 @@ def formulate(
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
+    repairs: Annotated[int | None, typer.Option(min=0, help="Most revisions after errors (default: 2).")] = None,
+    checks: Annotated[int | None, typer.Option(min=0, help="Most revisions after checks (default: 2).")] = None,
     battery: Annotated[
         bool | None, typer.Option("--battery/--no-battery", help="Try properties of right programs (default: yes).")
     ] = None,
     module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            help="A formulation's folder: again with its replies; with --model, what reads otherwise is asked."
+        ),
+    ] = None,
     resume: Annotated[Path | None, typer.Option(help="A formulation's folder: go on with it.")] = None,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
@@ -94,6 +101,7 @@ def formulate(
         {
             "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
             "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
+            "repairs": repairs, "checks": checks,
         },
         preset,
         tolerance,

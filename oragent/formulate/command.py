@@ -19,6 +19,7 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.formulate.standins import ALL, STAND_INS
 from oragent.formulate.texts import read_text
 from oragent.ledger import Study
 from oragent.llm.model import Model
@@ -83,8 +84,11 @@ def formulate_file(wanted: Wanted, console: Console, model: Model | None = None)
     if len(request.problem.text) > MOST_CHARACTERS:
         told = f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         console.print(Text(told, style="yellow"), soft_wrap=True)
-    return _end(folder, request, launch(folder, request, model=model, budget=wanted.budget, replay=wanted.replay),
-                console)  # fmt: skip
+    outcome = launch(
+        folder, request, model=model, budget=wanted.budget, replay=wanted.replay,
+        fresh=bool(wanted.model) or model is not None,
+    )  # fmt: skip
+    return _end(folder, request, outcome, console)
 
 
 def resume(folder: Path, console: Console, model: Model | None = None) -> int:
@@ -136,9 +140,8 @@ def _request(wanted: Wanted) -> Request:
         changes = {name: value for name, value in wanted.options.items() if value is not None}
         options = chosen(wanted.preset, **changes) if wanted.preset else replace(before.options, **changes)
         known(options.method, METHODS, "method")
-        return Request(
-            before.problem, _with(options, wanted, edits), before.model, wanted.tolerance or before.tolerance
-        )
+        asked, tolerance = _asking(wanted) or before.model, wanted.tolerance or before.tolerance
+        return Request(before.problem, _with(options, wanted, edits), asked, tolerance)
     if wanted.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
@@ -146,10 +149,16 @@ def _request(wanted: Wanted) -> Request:
     given = {"battery": True} | {name: value for name, value in wanted.options.items() if value is not None}
     options = _with(chosen(wanted.preset or "default", **given), wanted, edits)
     known(options.method, METHODS, "method")
-    asking = {name: value for name, value in wanted.asking.items() if value is not None}
-    model = {"name": wanted.model, **asking} if wanted.model else {}
-    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, model,
+    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, _asking(wanted),
                    wanted.tolerance or "strict")  # fmt: skip
+
+
+def _asking(wanted: Wanted) -> dict[str, Any]:
+    """Settings of the model that the command line names; empty where it names none."""
+    if wanted.model in (*STAND_INS, ALL):
+        raise ConfigError(f"{wanted.model!r} knows the right models of sets alone: use it in 'oragent bench formulate'")
+    given = {name: value for name, value in wanted.asking.items() if value is not None}
+    return {"name": wanted.model, **given} if wanted.model else {}
 
 
 EDITABLE = (

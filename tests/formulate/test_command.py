@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.errors import ConfigError, ModelError, StoreError
+from oragent.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request
 from oragent.formulate.pages import marked
@@ -148,6 +148,19 @@ def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_p
     assert "program 2" not in replayed("--without", "counterfactual")
 
 
+def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(wanted: Wanted, tmp_path: Path) -> None:
+    edit = tmp_path / "edit.json"
+    edit.write_text(pharmacy.MODEL.replace("share:", "a share:"))
+    model = Scripted(pharmacy.reply)
+    own = Wanted(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
+    code, text = said(lambda console: formulate_file(own, console, model))
+    assert (code, model.calls) == (0, 4)  # not the encoder, which stands before it
+    assert "735" in text
+    code, text = said(lambda console: formulate_file(own, console))
+    assert code == 3
+    assert "the recorded run has no reply to this prompt" in text
+
+
 def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
     edit = tmp_path / "edit.md"
     edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")
@@ -168,6 +181,8 @@ def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
         (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),
         (["p.md", "--model", "m", "--method", "ormint"], "did you mean 'ormind'"),
         (["p.md", "--model", "m", "--from", "compiler"], "give both"),
+        (["p.md", "--model", "m", "--from", "compiler", "--edit", "none.txt"], "expected a file with what a person"),
+        (["p.md", "--model", "oracle"], "use it in 'oragent bench formulate'"),
         (["--resume", "none"], "no formulation at none"),
     ],
 )
@@ -175,7 +190,7 @@ def test_wrong_command_lines_are_told_in_one_line(tmp_path, monkeypatch, argumen
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.md").write_text("What?")
     result = CliRunner().invoke(app, ["formulate", *arguments])
-    assert isinstance(result.exception, ConfigError | StoreError)
+    assert isinstance(result.exception, ConfigError | StoreError | ProblemError)
     assert told in str(result.exception)
 
 
