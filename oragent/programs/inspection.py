@@ -7,6 +7,7 @@ of the trees of such programs (``vouch``). Who needs a tree asks ``tree`` for it
 
 import ast
 import hashlib
+import os
 import threading
 from collections import OrderedDict
 from functools import lru_cache
@@ -193,8 +194,12 @@ def read(path: Path, wanted: Signature) -> str:
     """
     try:
         with path.open("rb") as file:
-            source = file.read(caps.MAX_BYTES + 1).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-        problem = f"{path}: {found}" if (found := inspect(source, wanted).problem) else ""
+            content = file.read(caps.MAX_BYTES + 1)
+            size = max(len(content), os.fstat(file.fileno()).st_size)
+        source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
+        found = caps.size_problem(size) or inspect(source, wanted).problem
+        problem = f"{path}: {found}" if found else ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
