@@ -96,6 +96,7 @@ OTHERS = {
     "cli/display.py": "asks whether there is a terminal",
     "bench/board.py": "a progress bar, and lines made plain",
     "training/trainer.py": "a progress bar of ours",
+    "traffic/scoring.py": "names the files that it wrote, by a prefix of the caller",
     "training/labels.py": "a progress bar of ours",
     "sandbox/script.py": "a command's own, which ends in a log",
     "programs/examining.py": "a child's own, which its parent reads",
