@@ -49,7 +49,8 @@ def rich_table(table: Table) -> RichTable:
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, head in enumerate(table.heads):
         wraps = " pairs" in head or head == VERDICT
-        rich.add_column(Text(plain(head)), justify="right" if place else "left", overflow="fold", no_wrap=not wraps)
+        fixed = bool(place) and not wraps  # figures stay whole where room is scarce, names go on below
+        rich.add_column(Text(plain(head)), justify="right" if place else "left", overflow="fold", no_wrap=fixed)
     for row in table.rows:
         rich.add_row(*(Text(plain(value)) for value in row))
     return rich

@@ -18,6 +18,10 @@ SOLVED: dict[str, float] = {}  # values of the variables of the last one, by nam
 MOST_MODELS = 5  # the last ones are kept
 MOST_ENTRIES = 20_000  # of a checker
 DEPTH = 8
+BELOW = (
+    "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
+    "x >= 0.5 * y in the place of x / y >= 0.5"
+)
 
 
 class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
@@ -42,7 +46,7 @@ class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no type
 
 
 def bring_solver() -> None:
-    """Put this solver in the place of every other one; once, before the process is forked."""
+    """Put this solver in the place of every other one, and a clear word for divisions; once, before the fork."""
     classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
     pulp.apis._all_solvers[:] = list(classes.values())
     for module in (pulp, pulp.apis, pulp.pulp):
@@ -50,6 +54,15 @@ def bring_solver() -> None:
             if isinstance(value, type) and value in classes:
                 setattr(module, name, classes[value])
         module.LpSolverDefault = Captured()
+    divide = pulp.LpAffineExpression.__truediv__
+
+    def divided(self: Any, other: Any) -> Any:
+        """Divide; PuLP's own complaint of a variable below the line helps nobody who is to mend it."""
+        if isinstance(other, pulp.LpVariable) or (isinstance(other, pulp.LpAffineExpression) and len(other)):
+            raise TypeError(BELOW)
+        return divide(self, other)
+
+    pulp.LpAffineExpression.__truediv__ = divided
 
 
 def solve(function: Callable[..., Any], arguments: list[Any]) -> str:

@@ -80,7 +80,7 @@ def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: Runne
 
 
 def test_a_scaffold_unpacks_names_alone_and_says_where_a_sense_is_not_told() -> None:
-    data = {"n": 3, "class": 1, "two words": 2, "x; import os": 3}
+    data = {"n": 3, "pulp": 1, "class": 1, "two words": 2, "x; import os": 3}
     source = scaffold(data, [{"symbol": "n", "shape": ["a\nimport os"]}], ["Minimise this, maximize that", ""]).source
     assert "    n = data['n']  # shape (a import os)\n    problem" in source
     assert "# or pulp.LpMaximize" in source

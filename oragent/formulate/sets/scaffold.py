@@ -33,6 +33,7 @@ def solve(data):
     }}
 """
 SENSES = {"min": "pulp.LpMinimize)", "max": "pulp.LpMaximize)"}
+TAKEN = {"data", "problem", "pulp", "solve", "variables"}  # names that the scaffold itself needs
 SENSE = re.compile(r"\b(min|max)imi[sz]")
 UNKNOWN = "pulp.LpMinimize)  # or pulp.LpMaximize"
 
@@ -50,7 +51,7 @@ def scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> 
     unpacked = "\n".join(
         f"    {name} = data[{name!r}]{shape_of(shapes.get(name)).replace(',', '  #', 1)}"
         for name in data
-        if name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+        if name.isidentifier() and name.isascii() and not keyword.iskeyword(name) and name not in TAKEN
     )
     named = [set(SENSE.findall(text.lower())) for text in texts]
     sense = next((SENSES[words.pop()] for words in named if len(words) == 1), UNKNOWN)
