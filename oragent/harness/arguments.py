@@ -12,11 +12,12 @@ from pathlib import Path
 
 import yaml
 
-__all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
+__all__ = ["FINAL", "FRESH", "MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
+FINAL = "final"  # a mode that evaluators may have: instances for the last round of a run's best elites alone
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 ALL = -1  # decisions of an audit
 SEED_BYTES = 8
@@ -57,6 +58,16 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"a score, which is a finite number, and not {text!r}")
+    return value
+
+
 COMMON, WITH_FRESH = (
     _common(fresh=False),
     _common(fresh=True),
@@ -79,6 +90,7 @@ class Arguments:
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
         given_seed: Seed of the fresh set, where it is to be drawn again.
+        floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
     """
 
     root_dir: Path
@@ -91,6 +103,7 @@ class Arguments:
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
     given_seed: int | None = None
+    floor: float | None = None
 
     @cached_property
     def fresh_seed(self) -> int | None:
@@ -109,6 +122,7 @@ def parse_arguments(
     *,
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
+    floor: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and an evaluator's own.
 
@@ -117,18 +131,25 @@ def parse_arguments(
         argv: Command line without the program's name; default: the process's own.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
+        floor: Whether it takes ``--floor``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own = flags or {}
     common = WITH_FRESH if FRESH in sizes else COMMON
-    parser = argparse.ArgumentParser(parents=[common], add_help=False) if own or choices else common
+    plain = not (own or choices or floor or FINAL in sizes)
+    parser = common if plain else argparse.ArgumentParser(parents=[common], add_help=False)
     parser.prog, parser.description = Path(sys.argv[0]).name, DESCRIPTION
     for name, text in own.items():
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
     for name, values in (choices or {}).items():
         parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
+    if FINAL in sizes:
+        told = "score on the set of the last round of a run's best elites"
+        parser.add_argument("--final", dest="mode", action="store_const", const=FINAL, help=told)
+    if floor:
+        parser.add_argument("--floor", type=_score, metavar="X", help="end early where this score is out of reach")
     given = parser.parse_args(argv)
     if given.mode not in sizes:
         parser.error(f"unknown mode {given.mode!r}: choose one of {', '.join(sizes)}")
@@ -156,6 +177,7 @@ def parse_arguments(
         raised,
         picked,
         seed,
+        getattr(given, "floor", None),
     )
 
 

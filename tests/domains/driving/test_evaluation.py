@@ -159,7 +159,7 @@ def test_every_scenario_of_the_problem_has_a_kept_throughput() -> None:
         for scenario in of_case
     }
     assert {(one["trials"], one["seed"], one["horizon"]) for one in figures} == wanted
-    assert len(wanted) == 2 * (2 + 16 + 30)
+    assert len(wanted) == 2 * (2 + 16 + 30 + 20)
 
 
 @pytest.mark.parametrize("course", [WEAVING, LONG], ids=["weaving", "long"])
