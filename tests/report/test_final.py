@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from oragent.cli.app import app
 from oragent.direction import Direction
 from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import load as load_problem
 from oragent.protocol import Result, Status, format_result
 from oragent.report.chance import Measured
 from oragent.report.files import write
@@ -20,7 +23,8 @@ from oragent.report.pictured import FOLDER, pictured
 from oragent.report.pictured import read as read_pictures
 from oragent.report.run import load
 from oragent.sandbox import Command, End, Ended
-from oragent.search.folder import RunFolder
+from oragent.search.config import build
+from oragent.search.folder import RunFolder, begin
 from tests.search.test_engine import search
 
 PNG, GIF = b"\x89PNG\r\n\x1a\n picture", b"GIF89a picture"
@@ -173,3 +177,37 @@ def test_a_program_that_fails_while_it_is_drawn_is_one_line(folder: RunFolder) -
     with pytest.raises(ProblemError, match="toy with --beside: ") as caught:
         pictured(folder.path, Scorer(folder, Other()), fail)
     assert "\n" not in str(caught.value)
+
+
+DRAWS = """
+if "--help" in sys.argv:
+    print("--final --beside --mode")
+    sys.exit(0)
+prefix = next(word for word in sys.argv if word.startswith("--file_output_prefix=")).partition("=")[2]
+if "--beside" in sys.argv:
+    open(f"{prefix}worst.png", "wb").write(bytes([137, 80, 78, 71, 13, 10, 26, 10]) + b"a picture")
+"""
+
+
+def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Path) -> None:
+    evaluator = (toy / "eval.py").read_text().replace('sys.path.insert(0, ".")\n', f'sys.path.insert(0, ".")\n{DRAWS}')
+    (toy / "eval.py").write_text(evaluator)
+    folder = begin(tmp_path, tmp_path / "outputs", load_problem(toy), build({}, ["budget.evaluations=4"], "test"))
+    search(folder)
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    assert done.exit_code == 0, done.output
+    assert "won the final round of" in done.output
+    text = (folder.path / "report.html").read_text()
+    assert "data:image/png;base64," in text
+    assert '<section id="final">' in text
+    assert (folder.path / WINNER).is_file()
+
+
+def test_the_command_line_says_where_an_evaluator_has_neither(begun) -> None:
+    folder = begun("budget.evaluations=3")
+    search(folder)
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "this evaluator has no --final: there are no instances for a final round" in said
+    assert "this evaluator has no --beside: there is nothing that draws" in said
