@@ -85,6 +85,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 # Who writes to a terminal but through ours, and why that may be.
 OTHERS = {
     "terminal.py": "it is ours",
+    "traffic/scoring.py": "an evaluator's own, which says where its pictures are",
     "harness/main.py": "prints figures and the guest's log, both plain",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
@@ -96,7 +97,6 @@ OTHERS = {
     "cli/display.py": "asks whether there is a terminal",
     "bench/board.py": "a progress bar, and lines made plain",
     "training/trainer.py": "a progress bar of ours",
-    "traffic/scoring.py": "names the files that it wrote, by a prefix of the caller",
     "training/labels.py": "a progress bar of ours",
     "sandbox/script.py": "a command's own, which ends in a log",
     "programs/examining.py": "a child's own, which its parent reads",

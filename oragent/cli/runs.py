@@ -10,14 +10,16 @@ from rich.table import Table
 from oragent import report as reports
 from oragent.cli import formulate
 from oragent.cli.options import RunPath, console
-from oragent.evaluation.offers import FRESH_SEED, missing
+from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
 from oragent.pages.format import score
 from oragent.pages.text import one_line
 from oragent.plain import plain
 from oragent.report import load, show, view
 from oragent.report.audit import audit_best
+from oragent.report.final import final_round
 from oragent.report.fresh import fresh
 from oragent.report.held_out import Scorer, held_out
+from oragent.report.pictured import pictured
 from oragent.search.folder import reopen
 
 __all__ = ["report", "show_run"]
@@ -34,13 +36,24 @@ def report(
     test: Annotated[
         bool, typer.Option("--test", help="Score seed and best on the held-out test set and on a fresh one too.")
     ] = False,
+    final: Annotated[
+        bool, typer.Option("--final", help="Have the ten best elites meet again, on instances of their own.")
+    ] = False,
+    pictures: Annotated[
+        bool, typer.Option("--pictures", help="Have drawn what the best program does, and the seed beside it.")
+    ] = False,
     audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
     if formulate.page(run):
         return
-    if test:
+    if test or final or pictures:
         scorer = Scorer(reopen(run))
+    if final and final_round(run, scorer, load(run).elites) is None:
+        console.print(escape(missing(FINAL)), soft_wrap=True)
+    if pictures and not pictured(run, scorer):
+        console.print(escape(missing(BESIDE)), soft_wrap=True)
+    if test:
         held_out(run, scorer)
         if fresh(run, scorer) is None:
             console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
@@ -53,6 +66,8 @@ def report(
         for name, (seed, best) in found.sets.scores.items():
             table.add_row(name, str(seed), str(best))
         console.print(table)
+    if found.final:
+        console.print(escape(found.final.sentence), highlight=False, soft_wrap=True)
     for sentence in view.trust(found):
         console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)

@@ -11,9 +11,33 @@ from oragent.direction import Direction
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 
-__all__ = ["TRAIN", "name_on_train", "name_screened", "passes", "screened", "with_train"]
+__all__ = [
+    "BELOW_FLOOR",
+    "TRAIN",
+    "floor",
+    "name_on_train",
+    "name_screened",
+    "name_with_floor",
+    "passes",
+    "screened",
+    "with_train",
+]
 
 TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there
+
+BELOW_FLOOR = "below_floor"  # the metric by which an evaluator says that it ended early, as its floor is out of reach
+
+
+def floor(scores: Iterable[float], direction: Direction, quantile: float) -> float | None:
+    """The score that a candidate must be able to reach on ``val``: a quantile of the elites'; None without any.
+
+    Args:
+        scores: Scores of the elites.
+        direction: Direction of the scores.
+        quantile: Quantile of the elites, in [0, 1]; 1 is the best of them.
+    """
+    reached = [direction.fitness(score) for score in scores]
+    return direction.sign * float(np.quantile(reached, quantile)) if reached else None
 
 
 def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Direction, quantile: float) -> bool:
@@ -32,7 +56,7 @@ def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Di
 
 def screened(quick: Evaluation) -> Evaluation:
     """What is kept of a candidate that does not pass; the same whatever it was measured against."""
-    why = f"{quick.score:.6g} on train is not good enough to be scored on val"
+    why = f"not good enough to be scored on all of val: {quick.score:.6g} on train"
     return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
 
 
@@ -49,6 +73,11 @@ def name_on_train(fingerprint: str) -> str:
 def name_screened(fingerprint: str) -> str:
     """The fingerprint of a candidate that did not pass: its program may pass in another round, and is scored then."""
     return _named("screened", fingerprint)
+
+
+def name_with_floor(fingerprint: str, floor: float) -> str:
+    """Key under which the evaluation of a program on ``val`` is kept that may have ended early."""
+    return _named(f"floor {floor!r}", fingerprint)
 
 
 def _named(kind: str, fingerprint: str) -> str:

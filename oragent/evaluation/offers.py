@@ -7,15 +7,33 @@ from pathlib import Path
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 
-__all__ = ["AUDIT", "FRESH_SEED", "HEURISTIC_S", "ask", "missing", "offered", "options", "question"]
+__all__ = [
+    "AUDIT",
+    "BESIDE",
+    "FINAL",
+    "FLOOR",
+    "FRESH_SEED",
+    "HEURISTIC_S",
+    "ask",
+    "missing",
+    "offered",
+    "options",
+    "question",
+]
 
 AUDIT = "--audit"  # =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
 FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
+FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
+FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
+BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
     FRESH_SEED: "there is no set that no candidate can have foreseen",
+    FLOOR: "every evaluation goes on to its end",
+    FINAL: "there are no instances for a final round",
+    BESIDE: "there is nothing that draws",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
 }
 

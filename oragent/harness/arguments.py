@@ -15,11 +15,12 @@ import yaml
 
 from oragent import shipped
 
-__all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
+__all__ = ["FINAL", "FRESH", "MODES", "Arguments", "parse_arguments"]
 
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
+FINAL = "final"  # a mode that evaluators may have: instances for the last round of a run's best elites alone
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 ALL = -1  # decisions of an audit
 SEED_BYTES = 8
@@ -40,6 +41,16 @@ def _seconds(text: str) -> float:
         value = math.nan
     if not value > 0:
         raise argparse.ArgumentTypeError(f"a positive number of seconds, or none, and not {text!r}")
+    return value
+
+
+def _score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"a score, which is a finite number, and not {text!r}")
     return value
 
 
@@ -69,6 +80,7 @@ OPTIONS: Mapping[str, Option] = {
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py beside this script)"),
 }
 OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
+OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
 
 
 @dataclass(frozen=True)
@@ -87,6 +99,7 @@ class Arguments:
         flags: Names of the evaluator's own options without a value that were given.
         choices: Values of its other options, by name.
         given_seed: Seed of the fresh set, where it is to be drawn again.
+        floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
     """
 
     root_dir: Path
@@ -99,6 +112,7 @@ class Arguments:
     flags: frozenset[str] = frozenset()
     choices: Mapping[str, str] = field(default_factory=dict)
     given_seed: int | None = None
+    floor: float | None = None
 
     @cached_property
     def fresh_seed(self) -> int | None:
@@ -121,6 +135,7 @@ def parse_arguments(
     *,
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
+    floor: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and an evaluator's own.
 
@@ -129,13 +144,14 @@ def parse_arguments(
         argv: Command line without the program's name; default: the process's own.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
+        floor: Whether it takes ``--floor``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own, picks = flags or {}, choices or {}
-    options = {**OPTIONS, **OF_FRESH} if FRESH in sizes else OPTIONS
-    parser = partial(_parser, options, own, picks)
+    options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
+    parser = partial(_parser, options, own, picks, FINAL in sizes)
     given = _plainly_given(sys.argv[1:] if argv is None else argv, options)
     if given is None:
         given = vars(parser().parse_args(argv))
@@ -155,6 +171,7 @@ def parse_arguments(
         flags=frozenset(name for name in own if given.get(name)),
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
         given_seed=given.get("fresh_seed"),
+        floor=given.get("floor"),
     )
 
 
@@ -176,7 +193,7 @@ def _plainly_given(words: Sequence[str], options: Mapping[str, Option]) -> dict[
 
 
 def _parser(
-    options: Mapping[str, Option], flags: Mapping[str, str], choices: Mapping[str, Sequence[str]]
+    options: Mapping[str, Option], flags: Mapping[str, str], choices: Mapping[str, Sequence[str]], final: bool
 ) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=DESCRIPTION)
     for name, option in options.items():
@@ -186,6 +203,9 @@ def _parser(
         parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
     for name, values in choices.items():
         parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
+    if final:
+        told = "score on the set of the last round of a run's best elites"
+        parser.add_argument("--final", dest="mode", action="store_const", const=FINAL, help=told)
     return parser
 
 

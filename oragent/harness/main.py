@@ -23,7 +23,7 @@ from oragent.protocol import Failure, Result, Status, format_failure, format_res
 
 __all__ = ["run"]
 
-SETS = ("test", "fresh")  # modes that reports read, and no search
+SETS = ("test", "fresh", "final")  # modes that reports read, and no search
 
 
 def run(
@@ -34,6 +34,7 @@ def run(
     spare: bool = False,
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
+    floor: bool = False,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
 
@@ -44,12 +45,14 @@ def run(
         spare: Whether ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
+        floor: Whether ``evaluate`` ends early where ``arguments.floor`` is out of reach, and says so by a metric
+            ``below_floor``.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
     restart_without_secrets()
-    arguments = parse_arguments(sizes, flags=flags, choices=choices)
+    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor)
     kernel.hide_memory()
     prepare()
     _ask_processor()

@@ -10,17 +10,19 @@ from oragent.errors import StoreError
 from oragent.ledger import RecordedReply
 from oragent.pages.format import Gain, gain
 from oragent.protocol import Status
-from oragent.report import about, audit, fresh, held_out
+from oragent.report import about, audit, final, fresh, held_out, pictured
 from oragent.report.about import About
 from oragent.report.audit import BestAudit
+from oragent.report.final import Final
 from oragent.report.fresh import Sets
+from oragent.report.pictured import Picture
 from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
 from oragent.search.auditing import Audits
 from oragent.search.bounds import way_on
-from oragent.search.candidate import Committed
+from oragent.search.candidate import Committed, Elite
 from oragent.search.folder import another
 from oragent.search.store import Store
 
@@ -51,6 +53,8 @@ class RunData:
         sets: Scores on the held-out and fresh sets beside those on ``val``; None where nobody asked for them.
         remarks: Lines that a person was told while it ran.
         spent: Spending against its budget.
+        pictures: Pictures of what the best program does; none where nobody asked for them.
+        final: Final round of its best elites; None where nobody asked for it.
     """
 
     folder: Path
@@ -72,6 +76,8 @@ class RunData:
     sets: Sets | None = None
     remarks: tuple[str, ...] = ()
     spent: Spent = field(default_factory=Spent)
+    pictures: tuple[Picture, ...] = ()
+    final: Final | None = None
 
     @property
     def name(self) -> str:
@@ -88,6 +94,12 @@ class RunData:
     def gain(self) -> Gain:
         """Gain of the search on the seed."""
         return self.gain_of(self.best.candidate.evaluation.score)
+
+    @property
+    def elites(self) -> list[Elite]:
+        """The elites of all islands, each once, best first."""
+        found = {record.id: Elite.of(record) for island in self.islands for record in island}
+        return sorted(found.values(), key=lambda elite: -self.about.direction.fitness(elite.score))
 
     def gain_of(self, score: float | None) -> Gain:
         """How a score compares with the seed's."""
@@ -139,6 +151,8 @@ def load(folder: Path) -> RunData:
         audit=audit.read(folder),
         sets=_sets(folder, described.direction, seed, best),
         remarks=remarks,
+        pictures=pictured.read(folder),
+        final=final.read(folder, described.direction),
         spent=replace(sum(rounds.values(), Spent()), seconds=seconds),
     )
 

@@ -10,9 +10,9 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
-from oragent.search.auditing import Audits
 from oragent.search.bounds import IDLE
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
+from oragent.search.desk import Desk
 from oragent.search.folder import RunFolder
 from oragent.search.history import credit
-from oragent.search.run import Desk, Run
+from oragent.search.progress import Observer, Outcome, Progress
+from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 from oragent.search.strategy import Round, Strategy
@@ -38,54 +39,6 @@ __all__ = ["REBUILT", "Engine", "Observer", "Outcome", "Progress"]
 
 REBUILT = "rebuilt"  # the origin of what a lost run had found
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands.
-
-    Attributes:
-        spent: Spending so far, against the run's budget.
-        seed: Elite of the seed heuristic.
-        best: Best elite so far.
-        candidates: Candidates that the latest round tried, without its probes.
-    """
-
-    spent: Spent
-    seed: Elite
-    best: Elite
-    candidates: Sequence[Candidate]
-
-    def __str__(self) -> str:
-        failed = sum(candidate.evaluation.status.failed for candidate in self.candidates)
-        failures = f", {failed} of the latest {len(self.candidates)} failed" if failed else ""
-        return f"{self.spent.evaluations} evaluations, best {self.best.score:.6g}, seed {self.seed.score:.6g}{failures}"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a run ended.
-
-    Attributes:
-        reason: Reason for the end, one line.
-        complete: Whether the budget was used up, as opposed to a stop, a dead model or nothing new to try.
-        progress: Progress of the run when it ended.
-        remark: Remark that a person should read beside the reason; empty if there is none.
-        audits: Audits of programs that would have led.
-    """
-
-    reason: str
-    complete: bool
-    progress: Progress
-    remark: str = ""
-    audits: Audits = field(default_factory=Audits)
-
-
-class Observer(Protocol):
-    """Watches a run."""
-
-    def __call__(self, progress: Progress, /) -> None:
-        """Take note of a committed round."""
 
 
 class Engine:
@@ -390,7 +343,7 @@ class Engine:
 
     def _outcome(self, progress: Progress) -> Outcome:
         reason, complete = self._end or ("ended", False)
-        reason += self._cut_short()
+        reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         return Outcome(reason, complete, progress, audits=self._store.audits())

@@ -1,120 +1,30 @@
 """The one object that a strategy is written against."""
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from oragent.budget import Spent
-from oragent.errors import BudgetExhausted, OragentError
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
-from oragent.ledger import Case, Interrupted, RecordedReply, Replies
+from oragent.ledger import Case, RecordedReply
 from oragent.ledger.case import side_by_side
-from oragent.llm.context import room
-from oragent.llm.model import Message, Model
+from oragent.llm.model import Message
 from oragent.search.archive import Archive
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
-from oragent.search.scoring import Scoring, Seen
-from oragent.search.store import Note, Store
+from oragent.search.desk import Desk
+from oragent.search.scoring import Seen
+from oragent.search.store import Note
 
-__all__ = ["Desk", "Run"]
+__all__ = ["Run"]
 
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
-
-
-@dataclass
-class Desk:
-    """What all rounds of a run share.
-
-    Attributes:
-        problem: Problem that is searched.
-        settings: Configuration of the run, with all that depends on the strategy filled in.
-        own: Settings of the strategy's own; None where it has none.
-        store: Database of the run.
-        scoring: Scorer of programs.
-        asked: Model that answers prompts; None where the strategy needs none.
-        clock: Clock of the run's own time, in seconds.
-        cast: Models that are asked in certain roles instead of ``asked``.
-        committed: Number of the round in which each program was first committed, by its fingerprint.
-        history: Candidates of every committed round, by its number; empty if the strategy does not look back.
-        stopped: Whether nothing new may begin.
-        asking: Model calls under way, the oldest first.
-        paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
-        cut_short: Number of evaluations and model calls that were ended, as their time was over.
-    """
-
-    problem: Problem
-    settings: Config
-    own: Any
-    store: Store
-    scoring: Scoring
-    asked: Model | None
-    clock: Callable[[], float]
-    cast: Mapping[str, Model] = field(default_factory=dict)
-    committed: dict[str, int] = field(default_factory=dict)
-    history: list[list[Committed]] = field(default_factory=list)
-    stopped: bool = False
-    asking: dict[object, Running] = field(default_factory=dict)
-    paid: dict[int, Spent] = field(default_factory=dict)
-    cut_short: int = 0
-
-    @property
-    def replies(self) -> Replies:
-        """Table of the replies."""
-        return self.store.replies
-
-    def model(self, role: str) -> Model:
-        """Who is asked in a role.
-
-        Raises:
-            OragentError: if nobody is.
-        """
-        model = self.cast.get(role, self.asked)
-        if model is None:
-            raise OragentError("this strategy asks a model, and none is configured: use --model, or --strategy gp")
-        return model
-
-    def room(self) -> int | None:
-        """Tokens that a prompt may have; None where no model's context length is known."""
-        config = self.settings
-        return room([*filter(None, [config.model]), *config.ensemble, *config.models.values()])
-
-    def admit(self) -> None:
-        """See that something new may begin; asked again when a worker is free, as many evaluations may have ended.
-
-        Raises:
-            Interrupted: if the run is being stopped.
-            BudgetExhausted: if its time is used up.
-        """
-        if self.stopped:
-            raise Interrupted("the run is being stopped")
-        limit = self.settings.budget.seconds
-        if limit is not None and self.clock() >= limit:
-            raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
-
-    async def in_time(self, work: Awaitable[T]) -> T:
-        """Wait for what has begun, and no longer than the run's time and its grace: nothing may hold up its end.
-
-        Raises:
-            BudgetExhausted: if they are over before it has ended.
-        """
-        budget = self.settings.budget
-        left = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
-        try:
-            async with asyncio.timeout(left) as deadline:
-                return await work
-        except TimeoutError:
-            if not deadline.expired():
-                raise
-            self.cut_short += 1
-            raise BudgetExhausted(f"the budget of {budget.seconds:g} seconds is used up, and its grace too") from None
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, HEURISTIC_S, missing, options
+from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import inspect, vouched
@@ -74,6 +74,7 @@ class Scoring:
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
         self._options = options(problem, config.limits, offers)
+        self._floors = FLOOR in offers and config.cascade is not None
         self._audits = AUDIT in offers and config.audit is not None
         if config.audit is not None and AUDIT not in offers:
             tell(missing(AUDIT))
@@ -165,11 +166,28 @@ class Scoring:
         if not cascade.passes(quick, elites, seen.archive.direction, quantile):
             name = cascade.name_screened(fingerprint)
             return name, self._kept(name, cascade.screened(quick))
-        full = await self._evaluated(fingerprint, source, seen)
+        full = await self._full(fingerprint, source, quantile, seen)
+        if full.metrics.get(cascade.BELOW_FLOOR):
+            name = cascade.name_screened(fingerprint)
+            return name, self._kept(name, cascade.screened(quick))
         return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
 
+    async def _full(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> Evaluation:
+        """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites."""
+        elites = [elite.score for elite in seen.archive.elites()]
+        floor = cascade.floor(elites, seen.archive.direction, quantile) if self._floors else None
+        if floor is None or self._store.evaluation(fingerprint):
+            return await self._evaluated(fingerprint, source, seen)
+        return await self._evaluated(cascade.name_with_floor(fingerprint, floor), source, seen, floor=floor)
+
     async def _evaluated(
-        self, name: str, source: str, seen: Seen, mode: str | None = None, audit: int | None = None
+        self,
+        name: str,
+        source: str,
+        seen: Seen,
+        mode: str | None = None,
+        audit: int | None = None,
+        floor: float | None = None,
     ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
         known = self._store.evaluation(name)
@@ -177,15 +195,17 @@ class Scoring:
             return known
         if name not in self._flying:
             what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
-            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit), seen, what))
+            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit, floor), seen, what))
         return await asyncio.shield(self._flying[name])
 
-    def _job(self, source: str, mode: str | None, audit: int | None) -> Job:
+    def _job(self, source: str, mode: str | None, audit: int | None, floor: float | None) -> Job:
         limits, size, arguments = self._limits, self._config.problem_size, self._options
         if audit is not None:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
+        if floor is not None:
+            arguments = (*arguments, f"{FLOOR}={floor!r}")
         return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
 
     async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:

@@ -56,6 +56,7 @@ def score(
         arguments.flags,
         data,
         arguments.fresh_seed,
+        arguments.floor,
     )
     paint = partial(_draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)

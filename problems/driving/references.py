@@ -1,6 +1,6 @@
 """Print what reference controllers get, or keep the throughput of SUMO's own drivers (``--write``).
 
-Modes are those of the evaluator, ``spare`` for demands that none of them reads, and ``protocol`` for the published one,
+Modes are those of the evaluator, and ``protocol`` for the published one,
 with ``--data FOLDER`` also on the two published demands.
 """
 
@@ -50,7 +50,7 @@ def row(mode: str, name: str, bench: Bench, known: Baseline) -> str:
     seen = trials.run(
         WEAVING.demands(mode, WEAVING.sizes["val"]),
         lambda scenario: Trial(bench.drive(scenario, lambda _: reference()), known.throughput(scenario)),
-        early=False,
+        floor=None,
     )
     _, score = figures("score", {case: [trial.selected for trial in seen[case]] for case in seen})
     found = trials.summary(seen, WEAVING.names, planned=0)

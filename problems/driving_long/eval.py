@@ -12,4 +12,4 @@ from oragent.traffic.scoring import FLAGS, FUNCTION, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")
-    run(evaluate, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True)
+    run(evaluate, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True, floor=True)

@@ -13,4 +13,4 @@ from oragent.traffic.scoring import FLAGS, FUNCTION, data_folder, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving_stateful", driver=RememberingDriver, data=data_folder())
-    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True)
+    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True)

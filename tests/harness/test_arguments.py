@@ -62,3 +62,35 @@ def test_a_heuristics_time_is_what_was_asked_for_or_what_the_problem_says(
     assert parse_arguments(SIZES, [candidate, "--heuristic_s=7"]).heuristic_s == 7
     assert parse_arguments(SIZES, [candidate, "--heuristic_s=none"]).heuristic_s is None
     assert parse_arguments({**SIZES, "test": (1,)}, [candidate, "--mode=test"]).heuristic_s is None
+
+
+def test_the_final_round_is_a_mode_that_an_evaluator_may_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    candidate = tmp_path / "heuristic.py"
+    candidate.write_text("")
+    sizes = {"train": (1,), "val": (1,), "final": (1, 2)}
+    found = parse_arguments(sizes, [f"--candidate={candidate}", "--final"])
+    assert (found.mode, found.sizes, found.floor) == ("final", (1, 2), None)
+    assert parse_arguments(sizes, [f"--candidate={candidate}"]).mode == "val"
+    with pytest.raises(SystemExit):
+        parse_arguments({"val": (1,)}, [f"--candidate={candidate}", "--final"])
+    assert "--final" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("given", "floor"), [([], None), (["--floor=-3.5"], -3.5), (["--floor", "80"], 80.0)])
+def test_a_floor_is_taken_by_evaluators_that_can_end_early(
+    tmp_path: Path, given: list[str], floor: float | None
+) -> None:
+    candidate = tmp_path / "heuristic.py"
+    candidate.write_text("")
+    assert parse_arguments({"val": (1,)}, [f"--candidate={candidate}", *given], floor=True).floor == floor
+
+
+@pytest.mark.parametrize("word", ["x", "nan", "inf"])
+def test_a_floor_that_is_no_score_is_refused(tmp_path: Path, word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    candidate = tmp_path / "heuristic.py"
+    candidate.write_text("")
+    with pytest.raises(SystemExit):
+        parse_arguments({"val": (1,)}, [f"--candidate={candidate}", f"--floor={word}"], floor=True)
+    assert "a score, which is a finite number, and not" in capsys.readouterr().err

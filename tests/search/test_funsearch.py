@@ -9,7 +9,8 @@ from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.run import Desk, Run
+from oragent.search.desk import Desk
+from oragent.search.run import Run
 from oragent.search.strategies.funsearch import draw, islands
 
 

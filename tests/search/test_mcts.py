@@ -11,7 +11,8 @@ from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.run import Desk, Run
+from oragent.search.desk import Desk
+from oragent.search.run import Run
 from oragent.search.store import Note
 from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, Node, backpropagate, exploration, take_turn, tree
 from tests.search.test_rivals import records, search, settings

@@ -13,8 +13,9 @@ from oragent.evaluation.pool import Pool
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
+from oragent.search.desk import Desk
 from oragent.search.folder import RunFolder
-from oragent.search.run import Desk, Run
+from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 from oragent.search.strategies import STRATEGIES

@@ -37,8 +37,8 @@ class Course:
     Attributes:
         cases: by size.
         sizes: of each mode.
-        seeds: of the demands of each mode; those of ``spare`` are no mode's, for a last look. A fresh set has none: its
-            seeds are drawn.
+        seeds: of the demands of each mode; those of ``final`` are for the last round of a run's best elites. A fresh
+            set has none: its seeds are drawn.
         protocol: seeds of the published protocol's demands in each mode; a mode that is not there leaves it out.
         baseline: file of the throughputs of SUMO's own drivers, from the project root.
         call_limit_s: wall seconds that a candidate may take for one call.
@@ -59,7 +59,7 @@ class Course:
         return {size: case.name for size, case in self.cases.items()}
 
     def demands(self, mode: str, sizes: Sequence[int], fresh_seed: int | None = None) -> dict[int, list[Scenario]]:
-        """What is simulated in a mode, on ``spare`` demands, or on a fresh set of as many as ``test`` has, by size."""
+        """What is simulated in a mode, or on a fresh set of as many demands as ``test`` has, by size."""
         horizon = HORIZON // 2 if mode == "train" else HORIZON
         return {
             size: [
@@ -77,8 +77,8 @@ class Course:
 
 WEAVING = Course(
     cases={trials: Case(name, trials, rules.OURS) for trials, name in CASES.items()},
-    sizes=dict.fromkeys(("train", "val", "test", "fresh"), tuple(CASES)),
-    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "spare": range(1001, 1021)},
+    sizes=dict.fromkeys(("train", "val", "test", "fresh", "final"), tuple(CASES)),
+    seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "final": range(1001, 1021)},
     protocol={"val": range(42, 43), "test": range(101, 109)},
     baseline=Path("problems/driving/sumo_throughput.json"),
 )

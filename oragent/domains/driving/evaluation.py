@@ -30,6 +30,7 @@ FLAGS = {
     "traci": "drive a SUMO process over TraCI instead of libsumo",
 }
 
+BELOW_FLOOR = "below_floor"  # the metric that says that an evaluation ended early, as its floor is out of reach
 Named = Callable[[str], Controller]  # makes a controller for the simulation of that name
 Paint = Callable[[Mapping[str, Drive], Road], None]  # of drives by label
 
@@ -47,6 +48,8 @@ class Setup:
         flags: of `FLAGS`.
         data: folder with the published demands; None: they are left out.
         fresh_seed: of a fresh set of demands; None in other modes.
+        floor: score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what
+            nobody who can win stays below.
     """
 
     course: Course
@@ -57,6 +60,12 @@ class Setup:
     flags: frozenset[str] = frozenset()
     data: Path | None = None
     fresh_seed: int | None = None
+    floor: float | None = None
+
+    @property
+    def least(self) -> float | None:
+        """What a candidate must be able to reach in this mode; None: all is simulated whatever it reaches."""
+        return max(trials.HOPELESS, self.floor or trials.HOPELESS) if self.mode == "val" else None
 
 
 @dataclass(frozen=True)
@@ -96,10 +105,13 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller), baseline.throughput(scenario)),
-            early=setup.mode == "val",
+            floor=setup.least,
         )
         every = [trial for of_case in seen.values() for trial in of_case]
-        found = trials.summary(seen, setup.course.names, planned=sum(map(len, planned.values())))
+        count = sum(map(len, planned.values()))
+        found = trials.summary(seen, setup.course.names, planned=count)
+        if setup.floor is not None and len(every) < count and trials.is_below(seen, setup.floor):
+            found[BELOW_FLOOR] = True
         for title, of_title in filter(itemgetter(1), pairs.items()):
             found[title] = protocol.summary(of_title, lambda scenario: bench.drive(scenario, controller))
         if paint is not None:

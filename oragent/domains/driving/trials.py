@@ -10,7 +10,7 @@ from oragent.domains.driving import metrics
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import Scenario
 
-__all__ = ["BLOCK", "HOPELESS", "Trial", "blocks", "cell", "run", "summary"]
+__all__ = ["BLOCK", "HOPELESS", "Trial", "blocks", "cell", "is_below", "run", "summary"]
 
 BLOCK = 4  # demands a case that are simulated before one looks whether the rest is worth its time
 HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors below that cannot win any more
@@ -55,14 +55,14 @@ def blocks(demands: Mapping[int, Sequence[Scenario]], size: int = BLOCK) -> Iter
 
 
 def run(
-    demands: Mapping[int, Sequence[Scenario]], simulate: Callable[[Scenario], Trial], *, early: bool
+    demands: Mapping[int, Sequence[Scenario]], simulate: Callable[[Scenario], Trial], *, floor: float | None
 ) -> dict[int, list[Trial]]:
     """Simulate demands block by block.
 
     Args:
         demands: for each case equally many.
         simulate: does one.
-        early: end after a block if the mean so far is two standard errors below `HOPELESS`.
+        floor: end after a block if the mean so far is two standard errors below it; None: never.
 
     Returns:
         For each case its trials, equally many.
@@ -71,13 +71,15 @@ def run(
     for block in blocks(demands):
         for case, scenario in block:
             seen[case].append(simulate(scenario))
-        if early and _is_hopeless([trial.selected for of_case in seen.values() for trial in of_case]):
+        if floor is not None and is_below(seen, floor):
             break
     return seen
 
 
-def _is_hopeless(scores: Sequence[float]) -> bool:
-    return len(scores) > 1 and fmean(scores) + 2.0 * stdev(scores) / math.sqrt(len(scores)) < HOPELESS
+def is_below(seen: Mapping[int, Sequence[Trial]], floor: float) -> bool:
+    """Whether the mean of what was simulated so far is two standard errors below a floor."""
+    scores = [trial.selected for of_case in seen.values() for trial in of_case]
+    return len(scores) > 1 and fmean(scores) + 2.0 * stdev(scores) / math.sqrt(len(scores)) < floor
 
 
 def summary(seen: Mapping[int, Sequence[Trial]], names: Mapping[int, str], planned: int) -> dict[str, Any]:

@@ -149,17 +149,18 @@ def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road
     assert kept.throughput(scenario) == none.throughput(scenario) > 0
 
 
-def test_every_scenario_of_the_problem_has_a_kept_throughput() -> None:
-    figures = json.loads((FOLDER / "sumo_throughput.json").read_text())["figures"]
+@pytest.mark.parametrize(("course", "count"), [(WEAVING, 2 * (2 + 16 + 30 + 20)), (LONG, 1 + 3 * (2 + 4))])
+def test_every_scenario_of_a_problem_has_a_kept_throughput(course: Course, count: int) -> None:
+    figures = json.loads((ROOT / course.baseline).read_text())["figures"]
     wanted = {
-        (scenario.trials, scenario.seed, scenario.horizon)
-        for mode, sizes in WEAVING.sizes.items()
+        scenario.digest
+        for mode, sizes in course.sizes.items()
         if mode != "fresh"  # which is timed when it is drawn
-        for of_case in WEAVING.demands(mode, sizes).values()
+        for of_case in course.demands(mode, sizes).values()
         for scenario in of_case
     }
-    assert {(one["trials"], one["seed"], one["horizon"]) for one in figures} == wanted
-    assert len(wanted) == 2 * (2 + 16 + 30)
+    assert {one["digest"] for one in figures} == wanted
+    assert len(wanted) == count
 
 
 @pytest.mark.parametrize("course", [WEAVING, LONG], ids=["weaving", "long"])

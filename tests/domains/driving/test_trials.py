@@ -43,16 +43,16 @@ def test_who_cannot_win_ends_after_a_block(collisions: int, done: int) -> None:
     def simulate(scenario: Scenario) -> Trial:
         return trial(scenario, crashed(collisions))
 
-    seen = trials.run(DEMANDS, simulate, early=True)
+    seen = trials.run(DEMANDS, simulate, floor=trials.HOPELESS)
     assert sum(map(len, seen.values())) == done
     assert {len(of_case) for of_case in seen.values()} == {done // 2}
     assert trials.summary(seen, CASES, planned=20)["simulations"] == {"done": done, "planned": 20}
-    assert sum(map(len, trials.run(DEMANDS, simulate, early=False).values())) == 20
+    assert sum(map(len, trials.run(DEMANDS, simulate, floor=None).values())) == 20
 
 
 def test_a_single_pile_up_among_good_simulations_ends_nobody() -> None:
     seen = trials.run(
-        DEMANDS, lambda scenario: trial(scenario, crashed(9 if scenario == DEMANDS[2][0] else 0)), early=True
+        DEMANDS, lambda scenario: trial(scenario, crashed(9 if scenario == DEMANDS[2][0] else 0)), floor=trials.HOPELESS
     )
     assert sum(map(len, seen.values())) == 20
 
@@ -65,7 +65,9 @@ def test_no_simulation_counts_less_than_minus_a_hundred(collisions: int, through
 
 def test_metrics_keep_the_truth_beside_the_score_that_selects() -> None:
     figures = iter([crashed(9), CALM, CALM, CALM])
-    seen = trials.run({2: DEMANDS[2][:2], 3: DEMANDS[3][:2]}, lambda one: trial(one, next(figures)), early=True)
+    seen = trials.run(
+        {2: DEMANDS[2][:2], 3: DEMANDS[3][:2]}, lambda one: trial(one, next(figures)), floor=trials.HOPELESS
+    )
     found = trials.summary(seen, CASES, planned=4)
     assert found["true_score"] == pytest.approx(fmean([fmean([-125, 100]), 100]))
     assert found["worst"] == {"demand": "light, demand seed 0", "score": -125.0, "paper_score": -125.0}

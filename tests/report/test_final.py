@@ -1,0 +1,213 @@
+"""The final round and the pictures of a run: asked for by name, done once for what the programs are, bounded."""
+
+import base64
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from oragent.cli.app import app
+from oragent.direction import Direction
+from oragent.errors import ProblemError
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import load as load_problem
+from oragent.protocol import Result, Status, format_result
+from oragent.report.chance import Measured
+from oragent.report.files import write
+from oragent.report.final import ELITES, FILE, WINNER, Final, Place, final_round, read
+from oragent.report.held_out import Scorer
+from oragent.report.pictured import FOLDER, pictured
+from oragent.report.pictured import read as read_pictures
+from oragent.report.run import load
+from oragent.sandbox import Command, End, Ended
+from oragent.search.config import build
+from oragent.search.folder import RunFolder, begin
+from tests.search.test_engine import search
+
+PNG, GIF = b"\x89PNG\r\n\x1a\n picture", b"GIF89a picture"
+
+
+class Other:
+    """An evaluator whose final round ranks the other way round, and how often it was asked for what."""
+
+    def __init__(self, offers: str = "--final --beside", broken: str = "") -> None:
+        self.sources: list[str] = []
+        self.offers, self.broken = offers, broken
+
+    def __call__(self, job: Job) -> Evaluation:
+        if job.arguments == ("--help",):
+            return Evaluation(Status.ERROR, output=self.offers)
+        assert job.arguments == ("--final",)
+        assert job.mode is None
+        self.sources.append(job.source)
+        if job.source == self.broken:
+            return Evaluation(Status.TIMEOUT, message="too slow")
+        names: dict[str, Any] = {}
+        exec(job.source, names)
+        score = float(names["guess"](3))
+        return Evaluation(Status.OK, score, metrics={"ci95": (score - 1, score + 1)})
+
+
+@pytest.fixture
+def folder(begun) -> RunFolder:
+    made = begun("budget.evaluations=25")
+    (made.problem.evaluator).write_text(made.problem.evaluator.read_text() + "# --final --beside\n")
+    search(made)
+    return made
+
+
+def test_the_best_elites_meet_again_and_who_wins_there_is_said(folder: RunFolder) -> None:
+    run, elites = Other(), load(folder.path).elites
+    found = final_round(folder.path, Scorer(folder, run), elites)
+    assert len(found.ranked) == len(run.sources) == min(ELITES, len(elites))
+    scores = [one.measured.score for one in found.ranked]
+    assert scores == sorted(scores)  # lower is better there
+    assert found.favourite.id == load(folder.path).best.id
+    assert found.sentence.startswith(
+        f"candidate {found.ranked[0].id} won the final round of {len(found.ranked)} elites"
+    )
+    winner = (folder.path / WINNER).read_text()
+    assert winner.startswith("# toy: ")
+    assert next(one.source for one in elites if one.id == found.ranked[0].id).rstrip() in winner
+    text = write(folder.path).read_text()
+    assert '<section id="final">' in text
+    assert found.ranked[0].id in text[text.index('<section id="final">') :]
+
+
+def test_nobody_is_evaluated_twice_for_it(folder: RunFolder) -> None:
+    run, elites = Other(), load(folder.path).elites
+    first = final_round(folder.path, Scorer(folder, run), elites[:3])
+    again = final_round(folder.path, Scorer(folder, run), elites[:3])
+    assert (len(run.sources), again) == (3, first)
+    final_round(folder.path, Scorer(folder, run), elites[:4])
+    assert len(run.sources) == 4
+    folder.problem.evaluator.write_text(folder.problem.evaluator.read_text() + "# another\n")
+    final_round(folder.path, Scorer(folder, run), elites[:4])
+    assert len(run.sources) == 8
+
+
+def test_who_fails_there_has_no_place_and_where_all_fail_it_is_one_line(folder: RunFolder) -> None:
+    elites = load(folder.path).elites
+    run = Other(broken=elites[0].source)
+    found = final_round(folder.path, Scorer(folder, run), elites[:3])
+    assert found.failed == (elites[0].id,)
+    assert found.sentence.endswith(f"without a score there: {elites[0].id}")
+    (folder.path / FILE).unlink()
+    with pytest.raises(ProblemError, match=r"no elite of .* has a score in the final round: timeout"):
+        final_round(folder.path, Scorer(folder, run), elites[:1])
+
+
+def test_where_an_evaluator_offers_none_there_is_none(folder: RunFolder) -> None:
+    scorer = Scorer(folder, Other("--mode"))
+    assert final_round(folder.path, scorer, load(folder.path).elites) is None
+    assert pictured(folder.path, scorer) == ()
+    assert not (folder.path / FILE).exists()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "elites: 3", "elites: {a: {id: 1, val: x, score: 1}}", "\x00"])
+def test_a_broken_file_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / FILE).write_text(text)
+    assert read(tmp_path, Direction.MINIMIZE) is None
+
+
+def test_whether_the_winner_is_better_by_more_than_chance_is_said() -> None:
+    def place(name: str, val: float, score: float, error: float) -> Place:
+        return Place(name, val, Measured(score, error, (score - 2 * error, score + 2 * error)))
+
+    near = Final(Direction.MAXIMIZE, (place("2.0", 9.0, 8.1, 0.5), place("1.0", 10.0, 8.0, 0.5)))
+    assert near.sentence.endswith("the best on val, 1.0, came in at place 2 with 8, which is within chance (p = 0.44)")
+    far = Final(Direction.MAXIMIZE, (place("2.0", 9.0, 12.0, 0.5), place("1.0", 10.0, 8.0, 0.5)))
+    assert "which is no chance (p = " in far.sentence
+    same = Final(Direction.MAXIMIZE, (place("1.0", 10.0, 8.0, 0.5),))
+    assert same.sentence.endswith("it was the best on val, too")
+
+
+class Drawing:
+    """A sandbox in which an evaluator draws, and how often it was asked."""
+
+    def __init__(self, **files: bytes) -> None:
+        self.files, self.commands = (
+            {name.replace("_png", ".png").replace("_gif", ".gif"): data for name, data in files.items()},
+            [],
+        )
+
+    def __call__(self, command: Command, root: Path) -> Ended:
+        self.commands.append(command)
+        block = format_result(Result({"value": 1}, (1,), 1.0))
+        return Ended(End.EXITED, 0, stdout=block, files=self.files)
+
+
+def test_pictures_are_drawn_once_and_stand_in_the_page(folder: RunFolder) -> None:
+    draw, scorer = Drawing(worst_png=PNG, worst_drive_gif=GIF), Scorer(folder, Other())
+    first = pictured(folder.path, scorer, draw)
+    assert [picture.name for picture in first] == ["worst.png", "worst_drive.gif"]
+    (command,) = draw.commands
+    assert command.argv[-1] == "--beside"
+    assert command.bring == ("*.png", "*.gif")
+    assert pictured(folder.path, scorer, draw) == first == read_pictures(folder.path)
+    assert len(draw.commands) == 1
+    text = write(folder.path).read_text()
+    assert f"data:image/gif;base64,{base64.b64encode(GIF).decode()}" in text
+    assert '<figcaption class="caption">worst drive</figcaption>' in text
+    (folder.path / "best.py").write_text("def guess(x):\n    return 1\n")
+    assert read_pictures(folder.path) == ()
+    pictured(folder.path, scorer, draw)
+    assert len(draw.commands) == 2
+
+
+def test_what_is_no_picture_is_left_out(folder: RunFolder) -> None:
+    script = b"<svg onload=alert(1)>"
+    draw = Drawing(evil_png=script, fine_png=PNG, large_gif=GIF + bytes(17 << 20))
+    assert [one.name for one in pictured(folder.path, Scorer(folder, Other()), draw)] == ["fine.png"]
+    assert sorted(path.name for path in (folder.path / FOLDER).iterdir()) == ["fine.png", "pictures.yaml"]
+    (folder.path / FOLDER / "fine.png").write_bytes(script)
+    assert read_pictures(folder.path) == ()
+    told = yaml.safe_load((folder.path / FOLDER / "pictures.yaml").read_text())
+    (folder.path / FOLDER / "pictures.yaml").write_text(yaml.safe_dump({**told, "pictures": ["../best.py"]}))
+    assert read_pictures(folder.path) == ()
+
+
+def test_a_program_that_fails_while_it_is_drawn_is_one_line(folder: RunFolder) -> None:
+    def fail(command: Command, root: Path) -> Ended:
+        return replace(Drawing()(command, root), code=1, stdout="")
+
+    with pytest.raises(ProblemError, match="toy with --beside: ") as caught:
+        pictured(folder.path, Scorer(folder, Other()), fail)
+    assert "\n" not in str(caught.value)
+
+
+DRAWS = """
+if "--help" in sys.argv:
+    print("--final --beside --mode")
+    sys.exit(0)
+prefix = next(word for word in sys.argv if word.startswith("--file_output_prefix=")).partition("=")[2]
+if "--beside" in sys.argv:
+    open(f"{prefix}worst.png", "wb").write(bytes([137, 80, 78, 71, 13, 10, 26, 10]) + b"a picture")
+"""
+
+
+def test_the_command_line_asks_a_real_evaluator_for_both(toy: Path, tmp_path: Path) -> None:
+    evaluator = (toy / "eval.py").read_text().replace('sys.path.insert(0, ".")\n', f'sys.path.insert(0, ".")\n{DRAWS}')
+    (toy / "eval.py").write_text(evaluator)
+    folder = begin(tmp_path, tmp_path / "outputs", load_problem(toy), build({}, ["budget.evaluations=4"], "test"))
+    search(folder)
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    assert done.exit_code == 0, done.output
+    assert "won the final round of" in done.output
+    text = (folder.path / "report.html").read_text()
+    assert "data:image/png;base64," in text
+    assert '<section id="final">' in text
+    assert (folder.path / WINNER).is_file()
+
+
+def test_the_command_line_says_where_an_evaluator_has_neither(begun) -> None:
+    folder = begun("budget.evaluations=3")
+    search(folder)
+    done = CliRunner().invoke(app, ["report", str(folder.path), "--final", "--pictures", "--no-audit"])
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.output.split())
+    assert "this evaluator has no --final: there are no instances for a final round" in said
+    assert "this evaluator has no --beside: there is nothing that draws" in said
