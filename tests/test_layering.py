@@ -48,9 +48,10 @@ ALLOWED = {
     "domains": {"errors", "distribution", "shipped"},
     "solvers": {"errors", "shipped"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},
+    "traffic": {"errors", "harness", "domains"},
     "training": {"errors", "files", "domains", "solvers", "distribution"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger"},
-    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
+    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
@@ -58,7 +59,7 @@ ALLOWED = {
     "workspace": SYSTEM,
 }
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
-EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias"}
+EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "openai",

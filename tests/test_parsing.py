@@ -63,7 +63,7 @@ SITES = {
     "settings.py": ({"yaml.safe_load": 2}, USER),
     "ledger/replies.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 5}, OURS),
-    "sandbox/wire.py": ({"json.loads": 2}, OURS),
+    "sandbox/wire.py": ({"json.loads": 1}, OURS),
     "sandbox/script.py": ({"exec": 1, "compile": 2}, SANDBOX),
     "sandbox/server.py": ({"ast.parse": 1}, SANDBOX),
     "formulate/beside.py": ({"json.loads": 1}, "in a guest, what it wrote itself"),

@@ -91,11 +91,12 @@ class SearchRun:
         page: Path = reports.write(self.folder)
         return page
 
-    def test(self) -> dict[str, dict[str, Any]]:
+    def test(self) -> dict[str, Any]:
         """Score seed and best on the held-out test set, which no search reads, and keep that as ``test.yaml``.
 
         Returns:
-            For ``seed`` and ``best``: their metrics, and the score.
+            For ``seed`` and ``best``: their metrics, and the score; for ``paired``: the test of one against the other,
+            instance by instance, or None.
 
         Raises:
             ProblemError: if the problem changed since, or has no test mode.

@@ -18,6 +18,7 @@ from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
+from oragent.pages.text import one_line
 from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
@@ -91,7 +92,7 @@ def evaluate_candidate(
     figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]
     table = Table(box=None, show_header=False)
     for name, value in figures:
-        table.add_row(name, escape(repr(value)))
+        table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
     if audit:
         put = "every decision" if audit == "all" else f"{audit} decisions"

@@ -13,8 +13,10 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import NoReturn, Protocol
 
+from oragent.harness.inside import settle
 from oragent.isolation import kernel, ps
 from oragent.isolation.guest import Cage, apart
 
@@ -141,13 +143,14 @@ class _Nursery:
     def serve(self, scorer: int) -> NoReturn:
         """Wait for requests until the scorer is gone."""
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
             gc.freeze()  # a collection would touch, and so copy, every page of a child
             kernel.die_with_parent(scorer)
             # Only now: most evaluations need none of it before they end.
             request = socket.recv_fds(self._control, REQUEST.size, 2)
             with apart(self._cage) as cage:
-                self._cage = cage
+                settle()
+                self._cage = replace(cage, settled=True)
                 while request[0]:
                     what, pid = REQUEST.unpack(request[0])
                     self._answer(what, pid, request[1])

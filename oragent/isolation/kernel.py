@@ -34,6 +34,9 @@ __all__ = [
 ]
 
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
+for _name in CALLS if libc is not None else ():
+    getattr(libc, _name, None)  # looked up once: every process that is forked later would do it again
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -218,11 +221,14 @@ class _CapabilityData(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
 
 
+_Capabilities = _CapabilityData * 2
+
+
 def has_capability(number: int) -> bool:
     """Whether this process may use a capability."""
     if not LINUX:
         return False
-    data = (_CapabilityData * 2)()
+    data = _Capabilities()
     _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
     return bool(data[number // 32].effective >> number % 32 & 1)
 
@@ -234,7 +240,7 @@ def keep_capabilities(*numbers: int) -> None:
         OSError: as the kernel says.
     """
     if LINUX:
-        data = (_CapabilityData * 2)()
+        data = _Capabilities()
         for number in numbers:
             for kind in ("effective", "permitted", "inheritable"):
                 word = data[number // 32]

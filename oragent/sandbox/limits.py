@@ -50,7 +50,7 @@ def _kernel_cache() -> dict[str, str]:
     return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
 
-def restrict(limits: Limits, others: int) -> None:
+def restrict(limits: Limits, others: int, held: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
     Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
@@ -59,27 +59,17 @@ def restrict(limits: Limits, others: int) -> None:
     Args:
         limits: Limits of the command.
         others: Number of tasks that its user has already, as the kernel counts those too; -1 where nobody knows.
+        held: Bytes of private memory, which can be written, that it has already.
     """
     lower_limits(
         {
-            **_memory(limits.memory_mb << 20),
+            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: held + (limits.memory_mb << 20),
             **({} if others < 0 else {resource.RLIMIT_NPROC: others + limits.processes}),
             resource.RLIMIT_CPU: int(limits.cpu_s) + 1,
             resource.RLIMIT_FSIZE: limits.file_mb << 20,
             resource.RLIMIT_CORE: 0,
         }
     )
-
-
-def _memory(size: int) -> dict[int, int]:
-    """Bound what is private and can be written (Linux), beyond what is there; elsewhere all that is mapped."""
-    if not LINUX:
-        return {resource.RLIMIT_AS: size}
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
-    except OSError:
-        return {resource.RLIMIT_DATA: size}
-    return {resource.RLIMIT_DATA: pages * resource.getpagesize() + size}
 
 
 def processors() -> int:

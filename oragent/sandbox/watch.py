@@ -17,11 +17,11 @@ from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.limits import processors
-from oragent.sandbox.messages import SHARE, Command, Ended
+from oragent.sandbox.messages import SHARE, Ended
 from oragent.sandbox.meter import Meter
-from oragent.sandbox.staging import Setting, Unplaced, placed
+from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
 from oragent.sandbox.tape import Tape
-from oragent.sandbox.wire import Closed, send, send_raw
+from oragent.sandbox.wire import Closed, send
 
 __all__ = ["Abandoned", "watch"]
 
@@ -38,21 +38,20 @@ class Abandoned(Exception):
     """Nobody waits for this command any more."""
 
 
-def watch(command: Command, script: str | None, setting: Setting, connection: socket.socket) -> None:
+def watch(outline: Outline, setting: Setting) -> None:
     """Run a command, leave no process of it, and tell the engine how it ended.
 
     Args:
-        command: Outline of the command; the rest is read by its own process.
-        script: The Python program among its files that it runs.
+        outline: Outline of the command; its texts go to its folder, and stay in no memory that a command inherits.
         setting: Setting of the server.
-        connection: Connection to the engine, with the whole command on it.
 
     Raises:
         Abandoned, Closed: if the engine has gone; the command is ended then too.
         Unplaced: if it cannot be confined as the server found that it can.
     """
+    connection = outline.connection
     try:
-        with ExitStack() as after, _Child(command, script, setting, connection, after) as child:
+        with ExitStack() as after, _Child(outline, setting, after) as child:
             child.wait(connection)
             after.callback(child.look_back)  # once it is dead, while its folder is open
     finally:
@@ -65,25 +64,23 @@ def watch(command: Command, script: str | None, setting: Setting, connection: so
 
 
 class _Child:
-    def __init__(
-        self, command: Command, script: str | None, setting: Setting, connection: socket.socket, after: ExitStack
-    ) -> None:
-        self._command, self._setting, self._limits = command, setting, command.limits
+    def __init__(self, outline: Outline, setting: Setting, after: ExitStack) -> None:
+        self._command, self._setting, self._limits = outline.command, setting, outline.command.limits
         self._meter = Meter(setting.group, setting.processes)
         self._end, self._reason = End.EXITED, ""
         self._reaped: tuple[int, resource.struct_rusage] | None = None
-        self.begun = time.monotonic()
-        with placed(command, script, setting, after) as launch:
+        with placed(outline, setting, after) as launch:
+            self.begun = time.monotonic()
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(launch, setting, connection, (pipes[0][1], pipes[1][1]), pipes[2][1])
+                live(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
         self._place = launch.place
         self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
         # Made after the fork, so that it is in no command's memory.
-        self._streams = {reader: Tape(command.limits.output_kb << 10) for reader, _ in pipes[:2]}
+        self._streams = {reader: Tape(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
         self._streams[self._trouble] = Tape(TROUBLE_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
@@ -97,8 +94,8 @@ class _Child:
     def wait(self, connection: socket.socket) -> None:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
-        for descriptor in (*self._streams, self._handle):
-            if descriptor >= 0:
+        for descriptor in (*self._streams, self._handle, connection.fileno()):
+            if descriptor >= 0 and descriptor != self._trouble:  # which holds little, and is read in the end
                 poll.register(descriptor, select.POLLIN)
         told = self.begun
         while not self._dead():
@@ -114,8 +111,6 @@ class _Child:
                     raise Abandoned
                 if descriptor in self._streams and not self._read(descriptor):
                     poll.unregister(descriptor)
-                    if descriptor == self._trouble:  # the command has been read: what comes now is an end
-                        poll.register(connection.fileno(), select.POLLIN)
 
     def _is_over(self, now: float) -> bool:
         """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""
@@ -188,11 +183,9 @@ class _Child:
         if any(trouble.lengths):
             raise Unplaced(b"".join(trouble.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
-        send(connection, self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)})
-        for stream in streams:
-            for part in stream.parts():
-                with part:
-                    send_raw(connection, part)
+        told = self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
+        with ExitStack() as stack:
+            send(connection, told, after=[stack.enter_context(part) for stream in streams for part in stream.parts()])
 
     def forget(self) -> None:
         """Give back the memory of what it printed."""
