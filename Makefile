@@ -9,7 +9,7 @@ TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
 comma := ,
 TEST := .venv/.$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: run test test-slow lint format bench dist clean
+.PHONY: run test test-slow lint format bench dist docs clean
 
 run: $(CORE)
 	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
@@ -40,8 +40,16 @@ dist: $(CORE)
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m tests.wheel.try_dist
 
+# The site, in docs/_build/html. Notebooks run (those of PyTorch and SUMO where these are installed); NOTEBOOKS=off leaves
+# that out.
+docs: $(CORE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python docs/tools/make_reference_pages.py
+	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python docs/tools/check_site.py docs/_build/html
+
 clean:
-	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv build docs/_build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "oragent needs Python 3.11 or later: make PYTHON=python3.12 ...")'

@@ -11,7 +11,7 @@ pytest.importorskip("ipykernel")
 pytest.importorskip("pandas")
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOK = ROOT / "docs" / "python.ipynb"
+NOTEBOOK = ROOT / "docs" / "tutorials" / "python_api.ipynb"
 
 
 @pytest.mark.filterwarnings("default")  # of the clients of notebooks, which are not ours

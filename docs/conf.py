@@ -1,0 +1,43 @@
+"""The site: ``make docs`` builds it, with every warning an error, and looks at every link of what came out."""
+
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from oragent import __version__  # noqa: E402 - of this checkout, whichever copy is installed
+
+project = "oragent"
+author = "The oragent developers"
+project_copyright = "the oragent developers, MIT licence"
+version = release = __version__
+
+extensions = ["myst_nb"]
+exclude_patterns = ["_build", "tools", "**/__pycache__"]
+suppress_warnings = ["toc.empty_glob"]  # a folder of pages may be empty
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence", "deflist"]
+
+# Notebooks run when the site is built: what they print is what this copy prints. NOTEBOOKS=off leaves that out.
+nb_execution_mode = os.environ.get("NOTEBOOKS", "force")
+nb_execution_timeout = 600
+nb_execution_raise_on_error = True
+nb_execution_excludepatterns = [
+    *([] if find_spec("torch") and find_spec("safetensors") else ["tutorials/neural*"]),
+    *([] if find_spec("libsumo") else ["tutorials/driving*"]),
+]
+nb_merge_streams = True
+os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+html_theme = "furo"
+html_title = f"oragent {__version__}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options: dict[str, Any] = {"navigation_with_keys": True}
+templates_path: list[str] = []

@@ -1,0 +1,292 @@
+"""The text of ``docs/reference/``: commands, settings, Python, the contract and the database, out of the code."""
+
+import inspect
+import re
+import sqlite3
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import typer
+from reference_words import COLUMNS, CONTRACT, TABLES
+
+import oragent
+from oragent import harness, protocol
+from oragent.cli.app import app
+from oragent.harness.arguments import COMMON, WITH_FRESH
+from oragent.search.config import Config
+from oragent.search.store import SCHEMA, VERSION
+
+__all__ = ["REFERENCE", "pages"]
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "docs" / "reference"
+HEAD = "<!-- Made by docs/tools/make_reference_pages.py; not to be edited. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """Every page by its file's name."""
+    made = {
+        "cli.md": _commands(), "settings.md": _settings(), "api.md": _python(),
+        "contract.md": _contract(), "run_db.md": _database(),
+    }  # fmt: skip
+    return {name: f"{HEAD}{text.strip()}\n" for name, text in made.items()}
+
+
+def _commands() -> str:
+    root = typer.main.get_command(app)
+    parts = ["# Commands", f"`oragent` {_sentence(root.help)} Every command has `--help`; every mistake is one line."]
+    parts.append(_table(("command", ""), ((f"[`{name}`](#oragent-{name.replace(' ', '-')})", _sentence(one.help).split(";")[0])
+                                          for name, one in _leaves(root))))  # fmt: skip
+    parts.append("## oragent\n\n" + _table(("option", ""), _options(root)))
+    for name, command in _leaves(root):
+        words = " ".join(f"[{_shown(p)}]" if not p.required else _shown(p)
+                         for p in command.params if p.param_type_name == "argument")  # fmt: skip
+        parts.append(
+            f"## oragent {name}\n\n```\n{' '.join(filter(None, ('oragent', name, words, '[OPTIONS]')))}\n```\n\n{_sentence(command.help)}"
+        )
+        arguments = [(f"`{_shown(p)}`", _cell(getattr(p, "help", "") or "")) for p in command.params
+                     if p.param_type_name == "argument"]  # fmt: skip
+        if arguments:
+            parts.append(_table(("argument", ""), arguments))
+        if options := list(_options(command)):
+            parts.append(_table(("option", ""), options))
+    return "\n\n".join(parts)
+
+
+def _shown(argument: Any) -> str:
+    return argument.metavar or argument.name.upper()
+
+
+def _leaves(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _leaves(command, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", command
+
+
+def _options(command: Any) -> Iterator[tuple[str, str]]:
+    for option in command.params:
+        if option.param_type_name == "option" and not option.hidden:
+            names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
+            told = _cell(option.help or "")
+            default = option.default
+            shown = default not in (None, "", False) and not callable(default) and "default" not in told
+            yield names, told + (f" Default: `{default}`." if shown and not option.is_flag else "")
+
+
+def _settings() -> str:
+    parts = [
+        "# Settings",
+        "Every key of a search's configuration: in a file for `--config` (`oragent settings` prints one with all defaults), on "
+        "the command line as `section.key=value`, or from Python as keywords. An unknown key is an error that names the nearest.",
+    ]
+    for title, keys in _sections(Config, ""):
+        parts.append(f"## {title}\n\n" + _table(("key", "kind", "default", "meaning"), keys))
+    return "\n\n".join(parts)
+
+
+def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+    """The keys of a section, then those of the sections in it."""
+    told, hints, rows, inner = _attributes(kind), typing.get_type_hints(kind), [], []
+    for item in fields(kind):
+        section = next((one for one in (hints[item.name], *typing.get_args(hints[item.name]), *_inside(hints[item.name]))
+                        if is_dataclass(one)), None)  # fmt: skip
+        default = item.default_factory() if item.default_factory is not MISSING else item.default
+        if section is not None and not any(section is seen for _, seen in inner):
+            inner.append((f"{prefix}{item.name}", section))
+        shown = "" if section is not None and default is not None else _value(default)
+        about = told.get(item.name, "") or ("see below" if section else "")
+        rows.append((f"`{prefix}{item.name}`", _kind(hints[item.name]), shown, _cell(about)))
+    yield prefix.removesuffix(".") or "The run", rows
+    seen: set[type] = set()
+    for name, section in inner:
+        if section not in seen:
+            seen.add(section)
+            yield from _sections(section, f"{name}.")
+
+
+def _inside(hint: Any) -> tuple[Any, ...]:
+    return tuple(part for one in typing.get_args(hint) for part in typing.get_args(one))
+
+
+def _kind(hint: Any) -> str:
+    """A type in words, without its bounds, which an error names."""
+    if typing.get_origin(hint) is typing.Literal:
+        return "one of " + ", ".join(f"`{value}`" for value in typing.get_args(hint))
+    if isinstance(hint, type) and hasattr(hint, "__members__"):
+        return "one of " + ", ".join(f"`{value}`" for value in hint)
+    parts = [one for one in typing.get_args(hint) if one is not type(None)]
+    optional = " or null" if type(None) in typing.get_args(hint) else ""
+    origin = typing.get_origin(hint)
+    if origin in (dict, tuple, list):
+        return {dict: "keys and values", tuple: "a list", list: "a list"}[origin] + optional
+    if parts and origin is not None:
+        return (
+            " or ".join(dict.fromkeys(_kind(one) for one in parts if isinstance(one, type) or typing.get_args(one)))
+            + optional
+        )
+    names = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+    return names.get(hint, "section" if is_dataclass(hint) else getattr(hint, "__name__", str(hint))) + optional
+
+
+def _value(value: Any) -> str:
+    if value is MISSING:
+        return "required"
+    plain = (
+        {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
+    )
+    if is_dataclass(value):
+        return ""
+    return f"`{plain or (str(value) if not isinstance(value, dict | tuple | list) else repr(value))}`"
+
+
+def _python() -> str:
+    parts = [
+        "# From Python",
+        "What `import oragent` offers, and what an `eval.py` imports from `oragent.harness`. "
+        "[oragent from Python](../python.md) tells how they go together.",
+        "## oragent",
+    ]
+    parts += [_documented(f"oragent.{name}", getattr(oragent, name)) for name in oragent.__all__]
+    parts.append("## oragent.harness")
+    parts += [_documented(f"harness.{name}", getattr(harness, name)) for name in harness.__all__]
+    return "\n\n".join(parts)
+
+
+def _documented(name: str, thing: Any) -> str:
+    parts = [f"### {name}"]
+    if not (isinstance(thing, type) and issubclass(thing, Exception)):
+        parts.append(f"```python\n{_signature(name, thing)}\n```")
+    parts.append(_text(inspect.getdoc(thing) or ""))
+    if isinstance(thing, type) and not issubclass(thing, Exception):
+        members = []
+        for member, value in vars(thing).items():
+            if not member.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)
+                                               or hasattr(value, "func")):  # fmt: skip
+                function = value.fget if isinstance(value, property) else getattr(value, "func", value)
+                call = (
+                    ""
+                    if function is not value
+                    else str(inspect.signature(value)).replace("(self, ", "(").replace("(self)", "()")
+                )
+                told = (inspect.getdoc(function) or "").split("\n\n")[0]
+                members.append(f"- `.{member}{_short(call)}`: {_cell(' '.join(told.split()))}")
+        parts.append("\n".join(members))
+    return "\n\n".join(parts)
+
+
+def _short(call: str) -> str:
+    """A signature without the names of modules."""
+    plain = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call)
+    return re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
+
+
+def _signature(name: str, thing: Callable[..., Any]) -> str:
+    found = inspect.signature(thing)
+    shown = [_short(str(parameter)) for parameter in found.parameters.values() if not parameter.name.startswith("_")]
+    keyword = [
+        p.kind is inspect.Parameter.KEYWORD_ONLY for p in found.parameters.values() if not p.name.startswith("_")
+    ]
+    if True in keyword:
+        shown.insert(keyword.index(True), "*")
+    back = "" if found.return_annotation is inspect.Signature.empty or isinstance(thing, type) else (
+        f" -> {_short(inspect.formatannotation(found.return_annotation))}")  # fmt: skip
+    line = f"{name}({', '.join(shown)}){back}"
+    return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(shown) + f",\n){back}"
+
+
+def _text(told: str) -> str:
+    """A docstring in Google style as Markdown: its sections become lists."""
+    out: list[str] = []
+    section = ""
+    for line in told.splitlines():
+        if heading := re.fullmatch(r"(Args|Attributes|Returns|Raises|Yields):", line):
+            section = heading[1]
+            out += ["", f"**{section}**", ""]
+        elif section and line.startswith("    ") and not line.startswith("     "):
+            entry = re.fullmatch(r"    (\w[\w, .*]*): (.*)", line)
+            out.append(
+                f"- `{entry[1]}`: {entry[2]}"
+                if entry
+                else f"- {line.strip()}"
+                if out[-1] == ""
+                else f"  {line.strip()}"
+            )
+        elif section and line.strip():
+            out.append(f"  {line.strip()}")
+        else:
+            section = section if line == "" else ""
+            out.append(line)
+    return re.sub(r"``([^`]+)``", r"`\1`", "\n".join(out))
+
+
+def _contract() -> str:
+    options = _table(("option", "meaning"), (
+        (f"`{action.option_strings[0]}`", _cell((action.help or "").replace("%%", "%")))
+        for action in (*COMMON._actions, *(one for one in WITH_FRESH._actions if one.dest == "fresh_seed"))
+        if action.option_strings and action.dest != "help"
+    ))  # fmt: skip
+    source = inspect.getsource(protocol.Status)
+    said = re.findall(r'= "(\w+)"  # (.+)', source)
+    assert [word for word, _ in said] == [str(status) for status in protocol.Status]
+    statuses = _table(("status", "an evaluation"), ((f"`{word}`", _cell(meaning)) for word, meaning in said))
+    example = protocol.format_result(protocol.Result({"length_20": 3.85}, (2, 0, 1), 3.85))
+    failure = protocol.format_failure(protocol.Failure(protocol.Status.INVALID, "row 3 holds no node", ""))
+    return CONTRACT.format(options=options, statuses=statuses, example=example, failure=failure)
+
+
+def _database() -> str:
+    database = sqlite3.connect(":memory:")
+    database.executescript(SCHEMA)
+    names = [
+        name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rootpage")
+    ]
+    parts = [
+        "# The database of a run",
+        f"`run.db` is SQLite in WAL mode, and may be read while a run goes on. Its layout has a version, `{VERSION}`, in the table "
+        "`meta`. A run with an older layout that is known is read as it is by reports, and brought to this one, in one "
+        "transaction, when it is resumed; any other version is refused in one line. Columns that end in `_s` are seconds, in "
+        "`_mb` MiB. `sqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'` counts who made what.",
+    ]
+    for name in names:
+        columns = database.execute(f"PRAGMA table_info({name})").fetchall()
+        rows = [
+            (f"`{column}`{' (key)' if key else ''}", kind.lower(), COLUMNS[name][column])
+            for _, column, kind, _, _, key in columns
+        ]
+        assert set(COLUMNS[name]) == {column for _, column, *_ in columns}, f"reference_words.py, table {name}"
+        parts.append(f"## {name}\n\n{TABLES[name]}\n\n" + _table(("column", "kind", "holds"), rows))
+    return "\n\n".join(parts)
+
+
+def _attributes(kind: type) -> dict[str, str]:
+    """What a docstring says of each attribute."""
+    told = inspect.getdoc(kind) or ""
+    found: dict[str, str] = {}
+    name = ""
+    for line in told.partition("Attributes:\n")[2].splitlines():
+        if entry := re.fullmatch(r"    (\w+): (.*)", line):
+            name, found[entry[1]] = entry[1], entry[2]
+        elif name and line.startswith("        "):
+            found[name] += " " + line.strip()
+    return found
+
+
+def _sentence(text: str | None) -> str:
+    told = " ".join((text or "").split())
+    return _cell(told)
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a table."""
+    told = re.sub(r"``([^`]+)``", r"`\1`", " ".join(text.split()))
+    return told.replace("|", "\\|").replace("<", "&lt;")
+
+
+def _table(head: tuple[str, ...], rows: Any) -> str:
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
