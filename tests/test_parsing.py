@@ -83,6 +83,8 @@ SITES = {
     "converse/session.py": ({"json.loads": 1}, OURS),
     "converse/problems/json_objects.py": ({"raw_decode": 1}, BOUNDED),
     "converse/utility_files.py": ({"json.loads": 1}, USER),
+    "converse/whatif/executing.py": ({"json.loads": 1, "exec": 1, "compile": 1}, SANDBOX),
+    "converse/whatif/gold.py": ({"json.loads": 1}, f"what a file of the user's own left in the sandbox: {BOUNDED}"),
     "converse/whatif/questions.py": ({"json.loads": 1}, USER),
     "milp/as_json.py": ({"json.loads": 1}, BOUNDED),
     "milp/as_text.py": ({"json.loads": 1}, BOUNDED),

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from oragent.cli.formulate import bench
 from oragent.cli.options import console
 from oragent.errors import ConfigError
 
@@ -54,3 +55,53 @@ def converse(
     if web:
         raise typer.Exit(import_module("oragent.converse.web").serve(folder, console, port))
     raise typer.Exit(command.go_on(folder, console))
+
+
+@bench.command(name="converse")
+def bench_converse(
+    problem: Annotated[str, typer.Option(help="District that can be enumerated; empty: that of --outputs.")] = "sfusd",
+    agents: Annotated[str, typer.Option(help="T-P-P,C-P-P,C-P-R,C-N-R,rules; for --whatif also gold.")] = "rules",
+    paradigms: Annotated[str, typer.Option(help="default,one-shot,aware,conversation.")] = "conversation",
+    styles: Annotated[str, typer.Option(help="vague,precise.")] = "vague,precise",
+    feedback: Annotated[str, typer.Option(help="binary,rich.")] = "binary,rich",
+    utilities: Annotated[str, typer.Option(help="all, paper, a number, or a file of them.")] = "all",
+    decider: Annotated[str, typer.Option(help="llm, rational or myopic.")] = "llm",
+    decider_model: Annotated[str, typer.Option(help="Of the decision agents; default: the first of --models.")] = "",
+    model: Annotated[str, typer.Option(help="Model name, or scripted for a stand-in.")] = "",
+    models: Annotated[str, typer.Option(help="Several model names, with commas between.")] = "",
+    tools: Annotated[str, typer.Option(help="paper,extended.")] = "paper",
+    ablate: Annotated[str, typer.Option(help="Parts of the prompt to leave out, such as prompt.dialogue.")] = "",
+    stopping: Annotated[str, typer.Option(help="threshold, behavioural or oracle.")] = "threshold",
+    knowing: Annotated[str, typer.Option(help="By which a decider knows its utility: tool, prompt, words.")] = "tool",
+    preset: Annotated[str, typer.Option(help="paper: words are forbidden as published.")] = "",
+    temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the agents.")] = None,
+    whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of utilities, roles and cases.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 2,
+    calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")] = None,
+    outputs: Annotated[Path, typer.Option(help="Of the evaluation; begun ones are gone on with.")] = Path(
+        "outputs/converse-bench"
+    ),
+) -> None:
+    """Measure agents over whole conversations with simulated stakeholders, or on what-if questions."""
+    asked = [*_names(model), *_names(models)]
+    if whatif is not None:
+        command = import_module("oragent.converse.whatif.command")
+        raise typer.Exit(command.run_whatif(whatif, _names(agents), asked, outputs, workers, console))
+    command = import_module("oragent.converse.bench_command")
+    settings = {
+        "styles": _names(styles), "feedback": _names(feedback), "decider": decider, "stopping": stopping,
+        "knowing": knowing, "decider_model": decider_model or None, "temperature": temperature,
+        "paper_words": True if preset == "paper" else None,
+    }  # fmt: skip
+    if preset not in ("", "paper"):
+        raise ConfigError(f"{preset!r} is no preset; expected paper")
+    request = command.BenchRequest(
+        outputs, problem, _names(agents), _names(paradigms), asked, _names(tools), _names(ablate), utilities, settings,
+        seed, workers, calls,
+    )  # fmt: skip
+    raise typer.Exit(command.run_bench(request, console))
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
+from jinja2 import Template
 from matplotlib.figure import Figure
 
 from oragent.converse.conversation import Outcome, Turn
@@ -54,6 +55,11 @@ def blocks(text: str) -> list[Block]:
     return [*found, *_block(lines, inside)]
 
 
+@cache
+def _template() -> Template:
+    return environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
+
+
 def _block(lines: Sequence[str], table: bool) -> list[Block]:
     text = "\n".join(lines).strip()
     if not table:
@@ -63,7 +69,7 @@ def _block(lines: Sequence[str], table: bool) -> list[Block]:
 
 def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:
     """The page of a person's conversation."""
-    return environment(HERE).get_template("transcript.html").render(
+    return _template().render(
         title=problem.name, agent=agent, turns=[_turn(one) for one in turns], outcome=None, facts={}, knew="",
         figures=_figures(problem, turns, None), findings=(), back="",
     )  # fmt: skip
@@ -84,7 +90,7 @@ def transcript_page(
         knew: What the decision agent knew and the other side did not, as text.
         findings: Findings of the audit.
     """
-    return environment(HERE).get_template("transcript.html").render(
+    return _template().render(
         title=title, agent=agent, turns=[_turn(one) for one in outcome.turns], outcome=outcome, facts=facts, knew=knew,
         figures=(), findings=findings, back="../report.html",
     )  # fmt: skip
@@ -139,8 +145,3 @@ def _pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Fi
 
 def _label(goal: Goal) -> str:
     return f"{goal.word}, {goal.unit}" if goal.unit else goal.word
-
-
-def marked(text: str) -> Markup:
-    """A text of ours as it is."""
-    return Markup(text)

@@ -47,9 +47,8 @@ class Feedback(StrEnum):
 
 
 class Template(StrEnum):
-    """What it is told of the conversation."""
+    """What it is told of the conversation, beside what the default template says."""
 
-    DEFAULT = "default"
     AWARE = "aware"  # one answer only will come
     BLANK = "blank"  # the assistant knows nothing of the problem
 
@@ -73,7 +72,7 @@ class Persona:
         role: Who it is.
         style: How it speaks.
         feedback: What it learns of a schedule.
-        template: What it is told of the conversation.
+        templates: What it is told of the conversation, beside the default.
         knowing: How it knows its utility.
         paper: Whether words are forbidden as published.
     """
@@ -81,7 +80,7 @@ class Persona:
     role: Role
     style: Style
     feedback: Feedback
-    template: Template = Template.DEFAULT
+    templates: tuple[Template, ...] = ()
     knowing: Knowing = Knowing.TOOL
     paper: bool = False
 
@@ -188,8 +187,7 @@ def prompt(problem: DecisionProblem, wishes: Wishes, persona: Persona) -> str:
         wishes=fill("wishes", school=school, way="early" if early else "late"), utility=secret, check=check,
         ending=fill("ending"),
     )  # fmt: skip
-    more = {Template.DEFAULT: "", Template.AWARE: fill("aware"), Template.BLANK: fill("blank")}[persona.template]
-    return f"{text}\n\n{more}".strip()
+    return "\n\n".join([text, *(fill(one) for one in persona.templates)])
 
 
 def _table(wishes: Wishes) -> str:
