@@ -19,7 +19,7 @@ from oragent.pages.figures import Drawing, render
 from oragent.pages.html import environment
 from oragent.pages.text import clip
 
-__all__ = ["Block", "blocks", "session_page", "transcript_page"]
+__all__ = ["Block", "blocks", "pareto_picture", "session_page", "transcript_page"]
 
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
@@ -115,6 +115,12 @@ def _figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: Outcome |
     points = [problem.features(decision)[:2] for decision in walk]
     return [render("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
                    lambda: _pareto(problem, points))]  # fmt: skip
+
+
+def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
+    """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
+    drawn = _figures(problem, turns, None)
+    return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
 def frontier(problem: DecisionProblem) -> list[tuple[float, float]]:
