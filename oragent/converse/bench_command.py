@@ -32,7 +32,7 @@ from oragent.pages.text import plain
 
 __all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench"]
 
-MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers",))
+MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 PAPER = 109  # utilities of the published set
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
@@ -155,6 +155,8 @@ def _chosen(spec: str, seed: int, exact: Exact, schedules: Schedules) -> tuple[S
             raise StoreError(f"no utilities {spec[:80]!r}: expected all, paper, a number or a file of them")
         known = read(Path(spec), schedules)
         return known.targets, known.warnings
+    if spec.isdecimal() and not int(spec):
+        raise ConfigError("0 utilities: expected 1 or more, at most 161 of sfusd")
     rng = np.random.default_rng(seed)
     every = solution_centric(exact, rng)
     count = {"all": len(every), "paper": PAPER}.get(spec) or int(spec or 0)

@@ -200,7 +200,8 @@ class Benchmark:
             if name == SCRIPTED:
                 found[role] = standing_in(self.problem)
             elif name:
-                found[role] = await stack.enter_async_context(models(ModelSettings(name)))
+                patience = {"timeout_s": limit} if (limit := self.plan.settings.get("timeout_s")) else {}
+                found[role] = await stack.enter_async_context(models(ModelSettings(name, **patience)))
         return found
 
     async def _converse(self, cell: Cell, case: Case, guests: Guests | None) -> dict[str, Any]:

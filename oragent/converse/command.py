@@ -15,6 +15,7 @@ from rich.text import Text
 from oragent.converse.conversation import Turn, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.human import LEAVING
+from oragent.converse.decision import DecisionProblem
 from oragent.converse.generating import diversity, function_centric, solution_centric
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
@@ -30,7 +31,7 @@ from oragent.pages.text import plain
 
 __all__ = ["converse", "go_on", "page", "utilities"]
 
-MOST_LINES = 400
+MOST_LINES, MOST_NAMED = 400, 5
 
 
 def converse(outputs: Path, request: Request, console: Console, model: Model | None = None) -> int:
@@ -48,6 +49,8 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
     console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
     show_text(opening(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
+    if session.problem.goals == 1:
+        console.print(Text(plain(one_objective(session.problem)), style="dim"), soft_wrap=True)
     console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
 
     async def listen(view: View) -> str | None:
@@ -64,6 +67,13 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
     console.print(f"report: {written}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
     return 0
+
+
+def one_objective(problem: DecisionProblem) -> str:
+    """What can be traded off where there is one objective only: rows, by bounds on them."""
+    rows = [goal.word for goal in problem.expressions[1:MOST_NAMED]]
+    told = f"; bound a row to trade it off: {', '.join(f'{row} <= ...' for row in rows)}" if rows else ""
+    return f"one objective only, {problem.expressions[0].word}{told}"
 
 
 def page(folder: Path) -> Path:

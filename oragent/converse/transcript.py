@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 
 from oragent.converse.conversation import Outcome, Turn
 from oragent.converse.decision import DecisionProblem, Goal, figure
-from oragent.converse.problems.frontier import pareto
+from oragent.converse.frontiers import frontier
 from oragent.converse.problems.markdown import tables
-from oragent.converse.problems.schools import Schools
 from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
 from oragent.pages.figures import Drawing, render
 from oragent.pages.html import environment
@@ -121,13 +120,6 @@ def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
     """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
     drawn = _figures(problem, turns, None)
     return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
-
-
-def frontier(problem: DecisionProblem) -> list[tuple[float, float]]:
-    """The exact Pareto frontier where all decisions are enumerated; else empty."""
-    if isinstance(problem, Schools) and problem.exact is not None:
-        return [(float(point.features.load), point.features.deviation) for point in pareto(problem.exact)]
-    return []
 
 
 def _pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:

@@ -1,5 +1,6 @@
 """A person's conversation: its folder, its page, and how it goes on."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -113,3 +114,47 @@ def test_utilities_are_written_by_the_command(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "50 utilities" in done.output
     assert len(json.loads((tmp_path / "u.json").read_text())["utilities"]) == 50
+
+
+def test_a_model_with_one_objective_offers_its_rows(tmp_path: Path) -> None:
+    files.write(KNAPSACK, tmp_path / "milp.json")
+    said = talked(tmp_path / "out", str(tmp_path), "quit")
+    assert "one objective only, objective; bound a row to trade it off: weight <= ..." in said
+
+
+def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path: Path) -> None:
+    from oragent.converse.scripted import standing_in
+
+    asked = []
+
+    def model():
+        script = standing_in(Session(folder).problem)
+
+        async def listening(request):
+            asked.append(request.digest)
+            return await script(request)
+
+        return listening
+
+    folder = begin(tmp_path, Request("sfusd", "T-P-P", model={"name": "m"}))
+    said = ["Please let Ortega (Jose) PK start at 7:50 AM.", "/undo", "Please let Balboa HS start at 9:30 AM."]
+
+    def sitting(lines: list[str]) -> Session:
+        session, left = Session(folder), iter(lines)
+
+        async def listen(view):
+            return next(left, None)
+
+        asyncio.run(session.hold(listen, lambda turn, known: None, model()))
+        return session
+
+    first = sitting(said[:2])
+    assert [turn.presented for turn in first.turns] == [("CACAABABBC",), ("CCCABAABBC",)]
+    assert first.turns[1].state == {"weights": [1.0, 1.0], "restrictions": []}
+    count = len(asked)
+    second = sitting(said[2:])
+    assert [turn.said for turn in second.turns] == said
+    assert len(asked) == count + 3  # fix, solve, answer: of the new message alone
+    assert "(The person changed the model directly: /undo" in "".join(
+        one.content for one in second.agent.agent.messages
+    )

@@ -20,6 +20,7 @@ __all__ = ["ROLES", "Feedback", "Knowing", "Persona", "Role", "Style", "Talking"
 
 DECIDER = "decider"  # role in which its model is asked
 MOST_ROUNDS = 6  # of checks before a message
+SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
 FIRST = "Write your first message to the assistant."
 
 
@@ -174,7 +175,7 @@ def prompt(problem: DecisionProblem, wishes: Wishes, persona: Persona) -> str:
     """The prompt of a decision agent."""
     school = quiet(wishes.district.schools[wishes.utility.school].name)
     early = wishes.utility.direction is Direction.EARLY
-    words = [word.split("\\")[0].replace("[sz]", "z") for word in persona.forbidden]
+    words = [SAID.get(word, word) for word in persona.forbidden]
     checking = f"\n{fill('checking')}"
     check = {
         Knowing.TOOL: "\n" + fill(f"check_{persona.feedback}", checking=fill("checking")) + "\n",

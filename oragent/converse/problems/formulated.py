@@ -5,6 +5,7 @@ It is also the base of a problem of one's own: give it a model and its objective
 
 import json
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import cached_property
 
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
@@ -53,6 +54,12 @@ class Formulated:
         self.protected = tuple(row.name for row in milp.rows)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
+
+    def hurried(self, limit_s: float) -> "Formulated":
+        """The same problem with less time for a solve."""
+        same = copy(self)
+        same.limit_s = limit_s
+        return same
 
     @cached_property
     def default(self) -> str:
