@@ -70,6 +70,8 @@ HEAVY = {
     "traci",
     "sumolib",
     "dask",
+    "starlette",
+    "uvicorn",
 }  # may be imported inside a function
 
 SOURCES = sorted((ROOT / "oragent").rglob("*.py"))

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
-from oragent.cli import formulate
+from oragent.cli import converse, formulate
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
 from oragent.pages.format import score
@@ -45,7 +45,7 @@ def report(
     audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
-    if formulate.page(run):
+    if formulate.page(run) or converse.page(run):
         return
     if test or final or pictures:
         scorer = Scorer(reopen(run))

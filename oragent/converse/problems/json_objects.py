@@ -4,9 +4,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["proposals"]
+__all__ = ["objects", "proposals"]
 
 MOST_ATTEMPTS = 200  # opening brackets that are tried
+MOST_NUMBER = 1e15
 NAME_KEYS = ("school", "school_name", "name")
 TIME_KEYS = ("proposed", "proposed_time", "new", "new_time", "start_time", "proposed_start_time", "start", "time")
 
@@ -56,3 +57,21 @@ def _of_list(found: list[Any]) -> list[tuple[str, str]]:
 def _time(pairs: Any) -> Any:
     known = dict(pairs)
     return next((known[key] for key in TIME_KEYS if key in known), None)
+
+
+def objects(text: str) -> Iterator[list[tuple[str, float]]]:
+    """Every JSON object of finite numbers that stands in a text, as pairs in order."""
+    for value in _values(text):
+        stack = [value]
+        while stack:
+            found = stack.pop()
+            inner = [one for _, one in found] if isinstance(found, _Object) else found
+            if isinstance(found, _Object):
+                numbers = [(key, float(one)) for key, one in found if _is_number(one)]
+                if numbers:
+                    yield numbers
+            stack += [one for one in reversed(inner) if isinstance(one, list)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST_NUMBER

@@ -1,0 +1,69 @@
+"""What an optimisation agent is to a conversation: a message in, an answer out, with all that it did meanwhile."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from oragent.converse.state import State
+from oragent.ledger.replies import RecordedReply
+from oragent.llm.model import Message, Tool
+
+__all__ = ["Agent", "Answer", "Asker", "Event"]
+
+
+class Asker(Protocol):
+    """Who puts prompts to models; a case of a study is one."""
+
+    async def ask(
+        self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
+    ) -> RecordedReply:
+        """Put a prompt to the model that plays a role."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that an agent did before it answered.
+
+    Attributes:
+        tool: Name of the tool, or what it ran.
+        arguments: Arguments of the call.
+        result: Text that came back.
+        failed: Whether the call was refused, or the program failed.
+        note: Facts for the audit, told to nobody in the conversation.
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    result: str
+    failed: bool = False
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an agent answers.
+
+    Attributes:
+        text: Text for the other side.
+        events: Events before it, in order.
+        solved: Decisions that a solver returned since the last answer, in order.
+        calls: Number of calls of a solver.
+        state: Model in force; None where the agent keeps none.
+    """
+
+    text: str
+    events: tuple[Event, ...] = ()
+    solved: tuple[str, ...] = ()
+    calls: int = 0
+    state: State | None = None
+
+
+class Agent(Protocol):
+    """An optimisation agent in one conversation."""
+
+    @property
+    def name(self) -> str:
+        """Name of the design, such as ``T-P-P``."""
+
+    async def answer(self, message: str) -> Answer:
+        """Answer a message of the other side."""

@@ -1,0 +1,180 @@
+"""C-P-P, C-P-R and C-N-R: agents that write programs (Drossman et al. 2026, arXiv:2604.02666)."""
+
+import asyncio
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from oragent.converse.agents import prompts
+from oragent.converse.agents.agent import Answer, Asker, Event
+from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.silent import renamed_values, silent_errors
+from oragent.converse.agents.tools_agent import MOST_ROUNDS, OUT_OF_ROUNDS, ROLE
+from oragent.converse.decision import DecisionProblem
+from oragent.llm.model import Message, Tool, ToolCall
+from oragent.milp.solution import Solution, Status
+from oragent.milp.solving import solve
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
+
+__all__ = ["Blank", "Formulating", "ProgramAgent"]
+
+SOLVE_S = 20.0
+PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
+MOST_RAW = 400  # lines of raw values
+PROGRAM = {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]}
+SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).", PROGRAM)
+RUN = Tool("run_python", "Run a whole Python program; returns what it prints.", PROGRAM)
+
+
+@dataclass
+class ProgramAgent:
+    """What the three have in common: a program a round, until the reply has none.
+
+    A reply that calls no tool but has a fenced Python block is taken as a call: some models know no tools.
+    """
+
+    asker: Asker
+    guests: Guests
+    temperature: float | None = None
+    without: frozenset[str] = frozenset()
+    messages: list[Message] = field(default_factory=list)
+    name: str = ""
+    tool: Tool = RUN
+
+    def __post_init__(self) -> None:
+        self.messages = [Message("system", self.prompt())]
+
+    def prompt(self) -> str:
+        """The system message."""
+        raise NotImplementedError
+
+    def ran(self, source: str) -> tuple[Event, str, bool]:
+        """Run a program: the event, the decision that a solver returned, and whether one was called."""
+        raise NotImplementedError
+
+    async def answer(self, message: str) -> Answer:
+        """Answer after as many programs as it takes, 15 at most."""
+        self.messages.append(Message("user", message))
+        events: list[Event] = []
+        solved: list[str] = []
+        calls = 0
+        for _ in range(MOST_ROUNDS):
+            reply = await self.asker.ask(ROLE, self.messages, self.temperature, (self.tool,))
+            wanted = [(call, *_source(call, self.tool)) for call in reply.tool_calls[:1]]
+            fenced = "" if wanted else _fenced(reply.text)
+            self.messages.append(Message("assistant", reply.text, reply.tool_calls[:1]))
+            if not wanted and not fenced:
+                return Answer(reply.text, tuple(events), tuple(solved), calls)
+            source, problem = (wanted[0][1], wanted[0][2]) if wanted else (fenced, "")
+            if problem:
+                event, decision, called = Event(self.tool.name, {}, f"error: {problem}", failed=True), "", False
+            else:
+                event, decision, called = await asyncio.to_thread(self.ran, source)
+            events.append(event)
+            solved += [decision] if decision else []
+            calls += called
+            told = Message("tool", event.result, tool_call_id=wanted[0][0].id) if wanted else (
+                Message("user", f"Result of the program:\n{event.result}"))  # fmt: skip
+            self.messages.append(told)
+        self.messages.append(Message("user", OUT_OF_ROUNDS))
+        reply = await self.asker.ask(ROLE, self.messages, self.temperature)
+        self.messages.append(Message("assistant", reply.text))
+        return Answer(reply.text, tuple(events), tuple(solved), calls)
+
+
+@dataclass
+class Formulating(ProgramAgent):
+    """C-P-P and C-P-R: it writes the formulation; data, solver and extraction are ours.
+
+    Attributes:
+        problem: Problem that is formulated.
+        readable: Whether solutions come back as people read them (C-P-P), or as raw values (C-P-R).
+    """
+
+    problem: DecisionProblem = None  # type: ignore[assignment]  # a dataclass wants a default here
+    readable: bool = True
+    tool: Tool = SUBMIT
+
+    def __post_init__(self) -> None:
+        self.name = "C-P-P" if self.readable else "C-P-R"
+        super().__post_init__()
+
+    def prompt(self) -> str:
+        """The problem, and how to submit."""
+        return prompts.programs(self.problem, self.readable, self.without)
+
+    def ran(self, source: str) -> tuple[Event, str, bool]:
+        """Build the model in the guest, solve it here, and look for silent errors in it."""
+        built = self.guests.built(source, self.problem.program)
+        arguments: Mapping[str, Any] = {"program": source}
+        if built.milp is None:
+            return Event(self.tool.name, arguments, f"error: {built.problem}", failed=True), "", False
+        found = solve(built.milp, SOLVE_S, duals=False)
+        silent = silent_errors(self.problem, built.milp, found.values)
+        event = Event(self.tool.name, arguments, "", note={"silent": silent})
+        if not found.status.has_point:
+            return replace(event, result=f"status: {found.status}"), "", True
+        values = renamed_values(self.problem.program.naming, found.values)
+        whole = _whole(self.problem, values)
+        decision = self.problem.decision(values) if whole else ""
+        return replace(event, result=self._told(found, values, decision)), decision, True
+
+    def _told(self, found: Solution, values: Mapping[str, float], decision: str) -> str:
+        status = "optimal" if found.status is Status.OPTIMAL else f"feasible, gap {100 * (found.gap or 0):.2g} %"
+        if self.readable and decision:
+            return f"status: {status}\n{self.problem.render(decision)}"
+        lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
+        return "\n".join([f"status: {status}", *lines])
+
+
+@dataclass
+class Blank(ProgramAgent):
+    """C-N-R: whole programs, and no knowledge of the problem."""
+
+    name: str = "C-N-R"
+    tool: Tool = RUN
+
+    def prompt(self) -> str:
+        """How to run Python."""
+        return prompts.blank(self.guests.seconds)
+
+    def ran(self, source: str) -> tuple[Event, str, bool]:
+        """Run the program; whether it called a solver is told from its text."""
+        printed = self.guests.printed(source)
+        solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
+        note = {
+            "solver": solver,
+            "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
+        }
+        return Event(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
+
+
+def _whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
+    """Whether values make a decision: every row of the base model over whole numbers alone holds."""
+    integers = {one.name for one in problem.base.variables if one.is_integer}
+    for row in problem.base.rows:
+        if row.terms and row.terms.keys() <= integers:
+            low, high = row.limits
+            left = sum(value * values.get(name, 0.0) for name, value in row.terms.items())
+            if not low - 1e-6 <= left <= high + 1e-6:
+                return False
+    return True
+
+
+def _source(call: ToolCall, tool: Tool) -> tuple[str, str]:
+    source = call.arguments.get("program")
+    if call.problem:
+        return "", f"{call.problem}; call {tool.name} again with a JSON object"
+    if call.name != tool.name:
+        return "", f"there is no tool {call.name[:60]!r}; expected {tool.name}"
+    if not isinstance(source, str) or not source.strip():
+        return "", f"{tool.name} lacks 'program': expected the text of a program"
+    return source, ""
+
+
+def _fenced(text: str) -> str:
+    """The last Python block of a reply; empty where it has none."""
+    blocks, _ = fenced_blocks(drop_thoughts(text))
+    python = [block.text for block in blocks if PYTHON.search(block.text)]
+    return python[-1] if python else ""

@@ -1,0 +1,50 @@
+"""The prompt of an optimisation agent in four parts, of which a design takes what it may have."""
+
+import json
+
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.prompting import fill, quiet
+from oragent.errors import ConfigError
+
+__all__ = ["PARTS", "blank", "programs", "tools"]
+
+PARTS = ("task", "setting", "dialogue", "tools")
+MOST_DATA = 4000  # characters of data that a prompt shows
+
+
+def tools(problem: DecisionProblem, extended: bool, without: frozenset[str] = frozenset()) -> str:
+    """The prompt of T-P-P."""
+    tips = fill("tools_tpp", decision=problem.vocabulary.decision)
+    more = "\n" + fill("tools_extended") if extended else ""
+    return _joined(problem, " through tools", tips + more, without)
+
+
+def programs(problem: DecisionProblem, readable: bool, without: frozenset[str] = frozenset()) -> str:
+    """The prompt of C-P-P and C-P-R."""
+    form, word = problem.program, problem.vocabulary.decision
+    data = json.dumps(form.data, ensure_ascii=False)
+    shown = data if len(data) <= MOST_DATA else f"{data[:MOST_DATA]} ..."
+    comes = f"the {word} as a table, with both objectives" if readable else "raw values of variables, x[3,2] = 1"
+    part = fill("tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}",
+                comes=comes)  # fmt: skip
+    return _joined(problem, " by writing its formulation anew", part, without)
+
+
+def blank(seconds: float) -> str:
+    """The prompt of C-N-R: how to run Python, and nothing of the problem."""
+    return fill("cnr", seconds=f"{seconds:g}")
+
+
+def _joined(problem: DecisionProblem, means: str, tools_part: str, without: frozenset[str]) -> str:
+    strange = without - {*PARTS}
+    if strange:
+        raise ConfigError(f"{min(strange)!r} is no part of the prompt; expected some of {', '.join(PARTS)}")
+    words = problem.vocabulary
+    units = ", ".join(quiet(goal.unit or goal.word) for goal in problem.expressions[: problem.goals])
+    parts = {
+        "task": fill("task", decision=words.decision, means=means),
+        "setting": problem.setting(),
+        "dialogue": fill("dialogue", decision=words.decision, item=words.item, units=units),
+        "tools": tools_part,
+    }
+    return "\n\n".join(text for name, text in parts.items() if name not in without)

@@ -1,0 +1,66 @@
+"""Agents by name."""
+
+from dataclasses import dataclass, field
+
+from oragent.converse.agents.agent import Agent, Asker
+from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.program_agents import Blank, Formulating
+from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.tools_agent import ToolsAgent
+from oragent.converse.decision import unknown
+from oragent.converse.solving import Solver
+from oragent.converse.tools import EXTENDED, PAPER, Toolbox
+
+__all__ = ["AGENTS", "ASKING", "PROGRAMMING", "Design", "agent"]
+
+AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
+ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]  # those that ask models, and those that write programs
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which agent.
+
+    Attributes:
+        name: Name of the design, one of ``AGENTS``.
+        tools: Set of tools, ``paper`` or ``extended``.
+        temperature: Sampling temperature; None: the model's own.
+        without: Parts of the prompt that are left out.
+
+    Raises:
+        ConfigError: A name is unknown.
+    """
+
+    name: str
+    tools: str = PAPER
+    temperature: float | None = None
+    without: frozenset[str] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        if self.name not in AGENTS:
+            raise unknown(self.name, AGENTS, "agent")
+        if self.tools not in (PAPER, EXTENDED):
+            raise unknown(self.tools, (PAPER, EXTENDED), "set of tools")
+
+
+def agent(design: Design, solver: Solver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
+    """An agent for one conversation.
+
+    Args:
+        design: Which agent.
+        solver: Solver of the problem's states.
+        asker: Asker of its language model; None for ``rules``.
+        guests: Where programs run; None for those that write none.
+    """
+    if design.name == "rules":
+        return Rules(Toolbox(solver, extended=True))
+    assert asker is not None
+    if design.name == "T-P-P":
+        tools = Toolbox(solver, design.tools == EXTENDED)
+        return ToolsAgent(asker, tools, design.temperature, design.without)
+    assert guests is not None
+    if design.name == "C-N-R":
+        return Blank(asker, guests, design.temperature, design.without)
+    return Formulating(
+        asker, guests, design.temperature, design.without, problem=solver.problem, readable=design.name == "C-P-P"
+    )

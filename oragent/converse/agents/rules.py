@@ -1,0 +1,249 @@
+"""T-P-P without a model: short commands in place of sentences, answers that are proven."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from oragent.converse.agents.agent import Answer
+from oragent.converse.decision import Solved, figure, goal_named
+from oragent.converse.solving import Clash, begin
+from oragent.converse.state import Kind, Restriction
+from oragent.converse.tools import Toolbox
+from oragent.errors import ConfigError, OragentError
+from oragent.llm.model import ToolCall
+from oragent.milp.solution import Status
+
+__all__ = ["HELP", "Rules"]
+
+HELP = """Commands, several with ';' between:
+  fix ITEM OPTION          such as: fix Ortega 7:50
+  forbid ITEM OPTION       such as: forbid Balboa 9:30
+  OBJECTIVE <= NUMBER      also <, >=, >, such as: load <= 2500
+  weight OBJECTIVE NUMBER  such as: weight load 2
+  lowest OBJECTIVE         the best that it can be under what is in force
+  options OBJECTIVE N N..  what each bound would give, nothing is changed
+  why                      what clashes, or what each request costs
+  remove NAME, undo, reset, show, help"""
+BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
+RELATIONS = {"≤": "<=", "≥": ">="}
+ELSE = re.compile(r"\s+else\s+")
+MOST_COMMANDS, MOST_OPTIONS = 50, 20
+
+
+@dataclass
+class Rules:
+    """An agent that follows commands.
+
+    Attributes:
+        tools: Tools that it works with; the model in force is theirs.
+        name: Name of the design.
+    """
+
+    tools: Toolbox
+    name: str = "rules"
+    _shown: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        self._shown = self.tools.problem.default
+
+    async def answer(self, message: str) -> Answer:
+        """Do the commands of a message and tell what came of them.
+
+        Alternatives stand behind ``else``: the next one is tried from where the first began, while they clash.
+        """
+        begun = self.tools.state
+        lines: list[str] = []
+        for alternative in ELSE.split(message.strip()):
+            self.tools.state = begun
+            lines = self._all(alternative)
+            if not any(line.startswith("infeasible") for line in lines):
+                break
+        events, solved, calls = self.tools.taken()
+        return Answer("\n".join(lines), events, solved, calls, self.tools.state)
+
+    def _all(self, message: str) -> list[str]:
+        commands = [part.strip() for part in re.split(r"[;\n]", message) if part.strip()][:MOST_COMMANDS]
+        lines, changed, begun = [], False, self.tools.state
+        try:
+            for command in commands or ["help"]:
+                said = self._one(command)
+                changed = changed or said is None
+                lines += [said] if said else []
+        except OragentError as problem:
+            self.tools.state = begun  # half of what was asked for would be something else
+            return [*lines, f"not understood: {problem}"]
+        return [*lines, self._solved(self._call("call_solver", {}))] if changed else lines
+
+    def _one(self, command: str) -> str | None:
+        """Do one command; None where it changed the model, which is solved in the end."""
+        if found := BOUND.fullmatch(command):
+            self._bound(*found.groups())
+            return None
+        verb, _, rest = command.partition(" ")
+        word = verb.casefold()
+        if word in ("fix", "forbid") and rest:
+            self._fix(word, rest.split())
+            return None
+        if word == "weight" and rest:
+            self._weigh(rest)
+            return None
+        if word in ("lowest", "least", "highest", "best") and rest:
+            return self._solved(self.tools.least(goal_named(self.tools.problem, rest)))
+        if word == "options" and rest:
+            return "\n".join(self._options(rest.split()))
+        if word == "remove" and rest:
+            self._call("remove_constraint", {"name": rest.strip()})
+            return None
+        if word == "undo":
+            self.tools.state = self.tools.state.undone()
+            return None
+        if word == "reset":
+            self.tools.state = begin(self.tools.problem)
+            return None if rest else ""
+        return self._told(word, command)
+
+    def _told(self, word: str, command: str) -> str:
+        if word == "why":
+            return "\n".join(self._why())
+        if word == "show":
+            return self.tools.problem.render(self._shown)
+        if word == "help":
+            return HELP
+        raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
+                          "'help' lists them")  # fmt: skip
+
+    def _fix(self, kind: str, words: list[str]) -> None:
+        problem = self.tools.problem
+        wrong: ConfigError | None = None
+        for count in range(1, len(words)):
+            try:
+                item = problem.item(" ".join(words[:count]))
+            except ConfigError as unknown:
+                wrong = wrong or unknown if count < len(words) - 1 else unknown
+                continue
+            try:
+                option = problem.option(item, " ".join(words[count:]))
+            except ConfigError as unknown:
+                if count == len(words) - 1:
+                    raise
+                wrong = unknown
+                continue
+            self._call(problem.vocabulary.tool, {
+                problem.vocabulary.item: item, problem.vocabulary.option: option, "type": kind,
+            })  # fmt: skip
+            return
+        names = problem.vocabulary
+        raise wrong or ConfigError(f"{kind} needs a {names.item} and a {names.option}: {kind} ITEM OPTION")
+
+    def _bound(self, name: str, relation: str, number: str) -> None:
+        place = goal_named(self.tools.problem, name)
+        try:
+            value = float(number.replace(",", ""))
+        except ValueError:
+            raise ConfigError(f"{number!r} is no number; expected such as {name.strip()} <= 12") from None
+        self.tools.add(_restriction(self.tools, place, RELATIONS.get(relation, relation), value))
+
+    def _weigh(self, rest: str) -> None:
+        name, _, number = rest.strip().rpartition(" ")
+        place = goal_named(self.tools.problem, name or number)
+        goal = self.tools.problem.expressions[place]
+        self._call("change_objective_weight", {"objective": goal.name, "weight": number})
+
+    def _options(self, words: list[str]) -> Iterator[str]:
+        place, problem = goal_named(self.tools.problem, words[0]), self.tools.problem
+        goal = problem.expressions[place]
+        relation = "<=" if goal.sense.sign > 0 else ">="
+        for word in words[1 : MOST_OPTIONS + 1]:
+            try:
+                value = float(word.replace(",", ""))
+            except ValueError:
+                raise ConfigError(f"{word[:40]!r} is no number; expected such as options {goal.word} 20 16") from None
+            found = self.tools.noted(
+                self.tools.solver(self.tools.state.adding(_restriction(self.tools, place, relation, value)))
+            )
+            told = self._line(found) if found.decision else "infeasible"
+            yield f"{goal.word} {relation} {figure(value)}: {told}"
+        if len(words) == 1:
+            raise ConfigError(f"options needs values, such as options {goal.word} 20 16 12")
+
+    def _why(self) -> Iterator[str]:
+        found = self.tools.clash()
+        if found is not None:
+            yield self._clash(found)
+            return
+        if not self.tools.state.restrictions:
+            yield "nothing is asked for: this is what costs least by the weights"
+        for one in self.tools.state.restrictions:
+            rest = self.tools.state.only(*(other for other in self.tools.state.restrictions if other != one))
+            without = self.tools.solver(rest)
+            yield f"without {self._said(one)}: {self._line(without) if without.decision else str(without.status)}"
+
+    def _call(self, tool: str, arguments: dict[str, object]) -> Solved:
+        """Use a tool as a model would.
+
+        Raises:
+            ConfigError: The call was wrong.
+        """
+        result = self.tools(ToolCall("", tool, arguments))
+        if self.tools.events[-1].failed:
+            raise ConfigError(result.removeprefix("error: "))
+        return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(Status.UNKNOWN)
+
+    def _solved(self, found: Solved) -> str:
+        if not found.decision:
+            clash = self.tools.clash() if found.status is Status.INFEASIBLE else None
+            return self._clash(clash) if clash else f"{found.status}: no {self.tools.problem.vocabulary.decision} found"
+        before, self._shown = self._shown, found.decision
+        changes = list(self._changes(before, found.decision))
+        told = f"changed: {', '.join(changes)}" if changes else "nothing changed"
+        return f"{self._line(found)}; {told}\n\n{self.tools.problem.render(found.decision)}"
+
+    def _line(self, found: Solved) -> str:
+        problem = self.tools.problem
+        values = problem.features(found.decision)
+        parts = [f"{goal.word} {figure(value)}"
+                 for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)]  # fmt: skip
+        gap = [] if found.status is Status.OPTIMAL else [f"gap {100 * found.gap:.2g} %"]
+        return ", ".join(filter(None, [problem.headline(found.decision), *parts, *gap]))
+
+    def _changes(self, before: str, after: str) -> Iterator[str]:
+        old, new = self.tools.problem.chosen(before), self.tools.problem.chosen(after)
+        for item, option in new.items():
+            if old[item] != option:
+                yield f"{self.tools.problem.short(item)} {_brief(old[item])} → {_brief(option)}"
+
+    def _said(self, one: Restriction) -> str:
+        problem = self.tools.problem
+        if one.kind is Kind.BOUND:
+            goal = next(goal for goal in problem.expressions if goal.name == one.subject)
+            return f"{goal.word} {one.relation} {figure(one.value)}"
+        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{_brief(one.option)}"
+
+    def _clash(self, found: Clash) -> str:
+        if not found.parts:
+            return "infeasible: the model itself, whatever is asked for"
+        names = [self._said(one) for one in found.parts]
+        parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
+        for bound, value in found.nearest.items():
+            goal = next(goal for goal in self.tools.problem.expressions if goal.name == bound.subject)
+            which = f" {goal.word}" if len(found.nearest) > 1 else ""
+            extreme = "least" if bound.upper else "most"
+            if value is not None:
+                parts.append(f"the {extreme} possible{which} is {figure(value)}")
+        if found.instead:
+            # Which item is moved is clear where only one is fixed.
+            several = len({item for item, _ in found.instead}) > 1
+            moved = [
+                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {_brief(option)} {figure(value)}"
+                for (item, option), value in found.instead.items()
+            ]
+            parts.append(", ".join(moved))
+        return f"infeasible: {'; '.join(parts)}"
+
+
+def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
+    return Restriction(Kind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by)
+
+
+def _brief(option: str) -> str:
+    return option.removesuffix(" AM")

@@ -1,0 +1,169 @@
+"""What ``oragent bench converse`` does: plan, hold or go on, tables, page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from oragent.bench.board import Board, rich_table
+from oragent.bench.execute import execute
+from oragent.bench.manifest import Manifest
+from oragent.bench.plan import Cell, Plan
+from oragent.budget import Budget
+from oragent.converse.bench_page import write_page
+from oragent.converse.bench_tables import Measured, terminal_tables
+from oragent.converse.benchmark import DECIDERS, SCRIPTED, TERMS, UTILITIES, Benchmark
+from oragent.converse.contestants import contestants
+from oragent.converse.conversation import Stopping
+from oragent.converse.deciders.talking import Feedback, Knowing, Style
+from oragent.converse.decision import unknown
+from oragent.converse.generating import Target, solution_centric
+from oragent.converse.problems.enumeration import Schedules
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.problems.schools import Schools
+from oragent.converse.utility_files import read, write
+from oragent.errors import ConfigError, StoreError
+from oragent.pages.text import plain
+
+__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench"]
+
+MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
+PAPER = 109  # utilities of the published set
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What the command line says.
+
+    Attributes:
+        outputs: Folder of the evaluation.
+        problem: Problem that is talked about.
+        agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
+        utilities: ``all``, ``paper``, a number, or a file.
+        settings: Styles, feedback, decider, its model and more, by name.
+        seed: Seed of utilities, roles and cases.
+        workers: Conversations at once.
+        calls: Most calls of models, a contestant; None for no limit.
+    """
+
+    outputs: Path
+    problem: str = ""
+    agents: Sequence[str] = ()
+    paradigms: Sequence[str] = ("conversation",)
+    models: Sequence[str] = ()
+    tools: Sequence[str] = ("paper",)
+    ablate: Sequence[str] = ()
+    utilities: str = "all"
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    workers: int = 1
+    calls: int | None = None
+
+
+def run_bench(request: BenchRequest, console: Console) -> int:
+    """Hold what is missing of an evaluation, print its tables, write its pages.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+
+    Raises:
+        OragentError: The plan is wrong, or a file cannot be read.
+    """
+    folder = request.outputs
+    plan = _plan(request) if request.problem else MANIFEST.read(folder)
+    MANIFEST.keep(plan, folder)
+    for line in _utilities(request, plan, folder):
+        console.print(Text(plain(line), style="yellow"), soft_wrap=True)
+    bench = Benchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
+    stopped = False
+    with Board(plan) as board:
+        bench.note = board.note
+        for done in execute(plan, bench, folder):
+            board.done(done)
+            stopped = done.end.stopped
+    found = measured(bench)
+    for title, table in terminal_tables(found):
+        console.print(Text(f"\n{title}", style="bold"))
+        console.print(rich_table(table))
+    page = write_page(folder, bench, found)
+    console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
+    complete = all(bench.is_complete(cell, folder) for cell in plan.cells)
+    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def measured(bench: Benchmark) -> list[Measured]:
+    """What was done so far, a contestant a row."""
+    found = []
+    for name, own in bench.plan.contestants.items():
+        cells = [Cell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
+        done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
+        found.append(Measured(name, own, done, sum(len(bench.names(cell)) for cell in cells)))
+    return found
+
+
+def _plan(request: BenchRequest) -> Plan:
+    settings: dict[str, Any] = {
+        "styles": ["vague", "precise"], "feedback": ["binary", "rich"], "decider": "llm", "stopping": "threshold",
+        "knowing": "tool", "utilities": request.utilities, "seed": request.seed,
+    }  # fmt: skip
+    settings |= {name: value for name, value in request.settings.items() if value is not None}
+    choices: tuple[tuple[str, Sequence[str], str], ...] = (
+        ("styles", list(Style), "style"), ("feedback", list(Feedback), "feedback"), ("decider", DECIDERS, "decider"),
+        ("stopping", list(Stopping), "way of stopping"), ("knowing", list(Knowing), "way of knowing a utility"),
+    )  # fmt: skip
+    for name, known, what in choices:
+        for value in settings[name] if isinstance(settings[name], list) else [settings[name]]:
+            if value not in known:
+                raise unknown(str(value), [str(one) for one in known], what)
+    agents = request.agents or ["rules"]
+    own = contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
+    talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())
+    if talking and not settings.get("decider_model") and not any(one["model"] for one in own.values()):
+        raise ConfigError("nobody plays the decision agent: name --decider-model, or take --decider rational or myopic")
+    if talking and not settings.get("decider_model") and len(request.models) > 1:
+        settings["decider_model"] = request.models[0]  # held fixed while the agents' models vary
+    return Plan(TERMS, {request.problem: None}, own, (request.seed,), settings)
+
+
+def _utilities(request: BenchRequest, plan: Plan, folder: Path) -> tuple[str, ...]:
+    """Put the utilities into the folder, unless they are there; warnings about them."""
+    path = folder / UTILITIES
+    found = problem_of(next(iter(plan.subjects)))
+    if not isinstance(found, Schools) or found.exact is None:
+        raise ConfigError(
+            f"an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
+            f"{next(iter(plan.subjects))!r}"
+        )
+    schedules = found.exact.schedules
+    if path.is_file():
+        return read(path, schedules).warnings
+    spec, seed = str(plan.settings["utilities"]), plan.settings["seed"]
+    targets, warnings = _chosen(spec, seed, found.exact, schedules)
+    write(path, schedules, targets, f"{spec}, seed {seed}")
+    return warnings
+
+
+def _chosen(spec: str, seed: int, exact: Exact, schedules: Schedules) -> tuple[Sequence[Target], tuple[str, ...]]:
+    if spec not in ("all", "paper") and not spec.isdecimal():
+        if not Path(spec).is_file():
+            raise StoreError(f"no utilities {spec[:80]!r}: expected all, paper, a number or a file of them")
+        known = read(Path(spec), schedules)
+        return known.targets, known.warnings
+    if spec.isdecimal() and not int(spec):
+        raise ConfigError("0 utilities: expected 1 or more, at most 161 of sfusd")
+    rng = np.random.default_rng(seed)
+    every = solution_centric(exact, rng)
+    count = {"all": len(every), "paper": PAPER}.get(spec) or int(spec or 0)
+    if not 1 <= count <= len(every):
+        raise ConfigError(f"{count} utilities: expected 1 to {len(every)}")
+    kept = sorted(rng.choice(len(every), size=count, replace=False).tolist()) if count < len(every) else range(count)
+    return [every[place] for place in kept], ()
+
+
+STAND_INS = (SCRIPTED,)

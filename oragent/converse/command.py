@@ -1,0 +1,147 @@
+"""What ``oragent converse`` does in a terminal: begin or go on, listen, show."""
+
+import asyncio
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from oragent.converse.conversation import Turn, opening
+from oragent.converse.deciders.decider import View
+from oragent.converse.deciders.human import LEAVING
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.generating import diversity, function_centric, solution_centric
+from oragent.converse.problems.enumeration import enumerated
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.sfusd import SFUSD
+from oragent.converse.session import Request, Session, begin
+from oragent.converse.session_page import write_page
+from oragent.converse.utility_files import write
+from oragent.errors import ConfigError
+from oragent.llm.model import Model, Reply
+from oragent.llm.model import Request as LlmRequest
+from oragent.pages.text import plain
+
+__all__ = ["converse", "go_on", "page", "utilities"]
+
+MOST_LINES, MOST_NAMED = 400, 5
+
+
+def converse(outputs: Path, request: Request, console: Console, model: Model | None = None) -> int:
+    """Begin a conversation and hold it.
+
+    Raises:
+        OragentError: The problem or the agent is none, or its model cannot be asked.
+    """
+    return go_on(begin(outputs, request), console, model)
+
+
+def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
+    """Hold the conversation of a folder, from where it was left."""
+    session = Session(folder)
+    console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
+    show_text(opening(session.problem), console)
+    hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
+    if session.problem.goals == 1:
+        console.print(Text(plain(one_objective(session.problem)), style="dim"), soft_wrap=True)
+    console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
+
+    async def listen(view: View) -> str | None:
+        return _line(console)
+
+    def show(turn: Turn, known: bool) -> None:
+        if known or not sys.stdin.isatty():
+            console.print(Text(f"> {plain(turn.said)}", style="dim"), soft_wrap=True)
+        show_text(turn.answer, console)
+
+    with suppress(KeyboardInterrupt):
+        asyncio.run(session.hold(listen, show, model))
+    written = write_page(session)
+    console.print(f"report: {written}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    return 0
+
+
+def one_objective(problem: DecisionProblem) -> str:
+    """What can be traded off where there is one objective only: rows, by bounds on them."""
+    rows = [goal.word for goal in problem.expressions[1:MOST_NAMED]]
+    told = f"; bound a row to trade it off: {', '.join(f'{row} <= ...' for row in rows)}" if rows else ""
+    return f"one objective only, {problem.expressions[0].word}{told}"
+
+
+def page(folder: Path) -> Path:
+    """Write the page of a conversation anew, asking nobody."""
+    session = Session(folder)
+
+    async def nobody(view: View) -> str | None:
+        return None
+
+    asyncio.run(session.hold(nobody, lambda turn, known: None, None if session.request.agent == "rules" else _silent))
+    return write_page(session)
+
+
+async def _silent(request: LlmRequest, /) -> Reply:
+    raise ConfigError("a page is written from what is recorded: nobody is asked")
+
+
+def utilities(out: Path, seed: int, functions: int, console: Console) -> int:
+    """Generate utilities and write them; say how much they ask for."""
+    exact = Exact(enumerated(SFUSD))
+    rng = np.random.default_rng(seed)
+    targets = function_centric(exact, rng, functions) if functions else solution_centric(exact, rng)
+    kind = f"function-centric, {functions}" if functions else "solution-centric"
+    write(out, exact.schedules, targets, f"{kind}, seed {seed}")
+    found = diversity(exact, targets)
+    told = f"{found.utilities} utilities, {found.unique} with one maximiser, over {found.optima} different schedules"
+    console.print(f"{told}: {out}", highlight=False, soft_wrap=True, markup=False)
+    return 0
+
+
+def show_text(text: str, console: Console) -> None:
+    """Show an answer: its tables as tables, all else as plain text."""
+    lines = text.split("\n")[:MOST_LINES]
+    block: list[str] = []
+    for line in [*lines, ""]:
+        if line.startswith("|"):
+            block.append(line)
+            continue
+        if block:
+            for table in tables("\n".join(block)):
+                console.print(_rich(table.header, table.rows))
+            block = []
+        if line.strip():
+            console.print(Text(plain(line)), soft_wrap=True)
+
+
+def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:
+    rich = Table(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for head in header:
+        rich.add_column(Text(plain(head)))
+    for row in rows:
+        rich.add_row(*(Text(plain(cell)) for cell in row))
+    return rich
+
+
+def _line(console: Console) -> str | None:
+    """Read a line; the end of the input, Ctrl-C and a word of leaving end the sitting."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # asyncio's own would wait for the line
+    try:
+        while True:
+            text = console.input("> ") if sys.stdin.isatty() else sys.stdin.readline()
+            if not text and not sys.stdin.isatty():
+                return None
+            if text.strip().casefold() in LEAVING:
+                return None
+            if text.strip():
+                return text.strip()
+    except (EOFError, KeyboardInterrupt):
+        return None
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,232 @@
+"""A conversation: a decision agent and an optimisation agent take turns, and code judges every decision shown."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from oragent.converse.agents.agent import Agent, Answer, Event
+from oragent.converse.deciders.decider import END_WORD, Decider, Said, View
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.judging import Judge, Judged
+from oragent.converse.state import State
+
+__all__ = ["LIMIT", "Conversation", "End", "Outcome", "Stopping", "Turn", "opening", "plain_state"]
+
+LIMIT = 20  # messages of the decision agent
+MOST_RESULT = 6000  # characters of a result that a transcript keeps
+MOST_TEXT = 40_000
+
+
+class End(StrEnum):
+    """How a conversation ended."""
+
+    MAXIMUM = "maximum"  # the greatest utility was reached
+    OWN = "own"  # the decision agent left
+    LIMIT = "limit"  # of messages
+    NONE = "none"  # nobody had a say
+
+
+class Stopping(StrEnum):
+    """What ends a conversation, beside the limit of messages and the decision agent's own choice."""
+
+    THRESHOLD = "threshold"  # the maximum, after a farewell
+    BEHAVIOURAL = "behavioural"  # nothing else
+    ORACLE = "oracle"  # the maximum, at once
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A message of the decision agent and the answer to it, as plain data.
+
+    Attributes:
+        said: Message of the decision agent.
+        answer: Answer of the optimisation agent; empty after the last message.
+        checks: Events of the decision agent before its message.
+        events: Events of the optimisation agent before its answer.
+        solved: Decisions that a solver returned meanwhile.
+        calls: Number of calls of a solver.
+        presented: Full decisions in the answer.
+        problems: What is wrong with other proposals in it.
+        values: Utility of each decision presented.
+        state: Model in force after it.
+        leaks: Secrets that the message told.
+        sent_back: Messages that were sent back before, for secrets in them.
+    """
+
+    said: str
+    answer: str = ""
+    checks: tuple[Mapping[str, Any], ...] = ()
+    events: tuple[Mapping[str, Any], ...] = ()
+    solved: tuple[str, ...] = ()
+    calls: int = 0
+    presented: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
+    state: Mapping[str, Any] | None = None
+    leaks: tuple[str, ...] = ()
+    sent_back: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a conversation came to.
+
+    Attributes:
+        end: How it ended.
+        turns: Turns in order.
+        best: Best decision that was shown; the default where none was.
+        shown: Whether any was shown.
+        value: Utility of the best decision; 0 where nobody judges.
+        maximum: Greatest utility of any decision.
+    """
+
+    end: End
+    turns: tuple[Turn, ...]
+    best: str
+    shown: bool
+    value: float = 0.0
+    maximum: float = 0.0
+
+    @property
+    def score(self) -> float:
+        """Utility over the maximum."""
+        return self.value / self.maximum if self.maximum else 1.0
+
+    @property
+    def success(self) -> bool:
+        """Whether the maximum was reached."""
+        return Judged(self.value, self.maximum).success
+
+    @property
+    def calls(self) -> int:
+        """Number of calls of a solver."""
+        return sum(turn.calls for turn in self.turns)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return asdict(self) | {"end": str(self.end), "score": self.score, "success": self.success}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "Outcome":
+        """Read it back."""
+        turns = []
+        for turn in plain["turns"]:
+            known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in turn.items()}
+            turns.append(Turn(**known))
+        return cls(End(plain["end"]), tuple(turns), plain["best"], plain["shown"], plain["value"], plain["maximum"])
+
+
+@dataclass
+class Conversation:
+    """Two agents and a problem.
+
+    Attributes:
+        problem: Problem that is talked about.
+        agent: Optimisation agent.
+        decider: Decision agent.
+        judge: Judge of decisions; None where nobody keeps score, as with a person.
+        limit: Most messages of the decision agent.
+        stopping: What ends it.
+        observer: Callback that is told of each turn.
+    """
+
+    problem: DecisionProblem
+    agent: Agent
+    decider: Decider
+    judge: Judge | None = None
+    limit: int = LIMIT
+    stopping: Stopping = Stopping.THRESHOLD
+    observer: Callable[[Turn], None] = lambda turn: None
+    turns: list[Turn] = field(default_factory=list)
+
+    def run(self) -> Outcome:
+        """Hold the conversation from its beginning to its end."""
+        return asyncio.run(self.hold())
+
+    async def hold(self) -> Outcome:
+        """As ``run``, beside others: a case of a study."""
+        view, end = View(1, opening(self.problem)), End.LIMIT
+        while len(self.turns) < self.limit:
+            said = await self.decider.say(view)
+            farewell = self._reached and self.stopping is Stopping.THRESHOLD
+            if said is None or said.ends or farewell:
+                if said is not None:
+                    self._add(_turn(said, None))
+                end = End.MAXIMUM if self._reached else End.OWN
+                break
+            answer = await self.agent.answer(said.text)
+            reading = self.problem.read(answer.text)
+            values = tuple(self.judge(one).value for one in reading.decisions) if self.judge else ()
+            self._add(_turn(said, answer, reading.decisions, reading.problems, values))
+            quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
+            if self._reached and (quiet or self.stopping is Stopping.ORACLE):
+                end = End.MAXIMUM
+                break
+            view = View(len(self.turns) + 1, answer.text, reading.decisions)
+        return self._outcome(end)
+
+    @property
+    def _reached(self) -> bool:
+        return self.judge is not None and any(self.judge(one).success for turn in self.turns for one in turn.presented)
+
+    def _add(self, turn: Turn) -> None:
+        self.turns.append(turn)
+        self.observer(turn)
+
+    def _outcome(self, end: End) -> Outcome:
+        shown = [decision for turn in self.turns for decision in turn.presented]
+        end = End.MAXIMUM if end is End.LIMIT and self._reached else end
+        if self.judge is None:
+            return Outcome(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
+        best = max(shown, key=lambda one: self._worth(one)) if shown else self.problem.default
+        judged = self.judge(best)
+        return Outcome(end, tuple(self.turns), best, bool(shown), judged.value, judged.maximum)
+
+    def _worth(self, decision: str) -> float:
+        assert self.judge is not None
+        return self.judge(decision).value
+
+
+def opening(problem: DecisionProblem) -> str:
+    """What the optimisation agent opens with: the default decision."""
+    return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}"
+
+
+def plain_state(state: State | None) -> dict[str, Any] | None:
+    """A state as plain data, without the way to it."""
+    if state is None:
+        return None
+    return {"weights": list(state.weights), "restrictions": [
+        {"kind": str(one.kind), "subject": one.subject, "option": one.option, "relation": one.relation,
+         "value": one.value, "by": one.by, "name": one.name} for one in state.restrictions
+    ]}  # fmt: skip
+
+
+def _turn(
+    said: Said,
+    answer: Answer | None,
+    presented: tuple[str, ...] = (),
+    problems: tuple[str, ...] = (),
+    values: tuple[float, ...] = (),
+) -> Turn:
+    text = said.text.replace(END_WORD, "").strip()[:MOST_TEXT]
+    checks = tuple(map(_plain_event, said.events))
+    if answer is None:
+        return Turn(text, checks=checks, leaks=said.leaks, sent_back=said.sent_back)
+    return Turn(
+        text, answer.text[:MOST_TEXT], checks, tuple(map(_plain_event, answer.events)), answer.solved, answer.calls,
+        presented, problems, values, plain_state(answer.state), said.leaks, said.sent_back,
+    )  # fmt: skip
+
+
+def _plain_event(event: Event) -> dict[str, Any]:
+    return {
+        "tool": event.tool, "arguments": {key: _short(value) for key, value in event.arguments.items()},
+        "result": event.result[:MOST_RESULT], "failed": event.failed, "note": dict(event.note),
+    }  # fmt: skip
+
+
+def _short(value: Any) -> Any:
+    return value[:MOST_RESULT] if isinstance(value, str) else value

@@ -1,0 +1,55 @@
+"""What a decision agent is to a conversation: it sees what it is told and shown, and says the next message."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from oragent.converse.agents.agent import Event
+
+__all__ = ["END_WORD", "Decider", "Said", "View"]
+
+END_WORD = "__END__"
+
+
+@dataclass(frozen=True)
+class View:
+    """What a decision agent sees.
+
+    Attributes:
+        turn: Number of the message that it is to write, from 1.
+        text: Last answer of the other side; at first what it opened with.
+        presented: Decisions that the answer presents, as code reads them.
+    """
+
+    turn: int
+    text: str
+    presented: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a decision agent says.
+
+    Attributes:
+        text: Text of its message.
+        ends: Whether the conversation ends with it.
+        events: What it did before, such as checks of its utility.
+        leaks: Secrets that its message tells, or words that it must not use.
+        sent_back: Number of messages that were sent back to it before, for such leaks.
+    """
+
+    text: str
+    ends: bool = False
+    events: tuple[Event, ...] = ()
+    leaks: tuple[str, ...] = ()
+    sent_back: int = 0
+
+
+class Decider(Protocol):
+    """A decision agent in one conversation."""
+
+    @property
+    def says_farewell(self) -> bool:
+        """Whether it writes one more message once it has all that it wants."""
+
+    async def say(self, view: View) -> Said | None:
+        """Say the next message; None to leave without a word."""

@@ -1,0 +1,204 @@
+"""A decision problem as data: what can be decided, what it costs, and how a decision is shown and read.
+
+A decision is a short text that identifies it, such as one letter a school: two equal texts are the same decision.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Protocol
+
+from oragent.converse.problems.programs import ProgramForm
+from oragent.converse.state import State
+from oragent.errors import ConfigError
+from oragent.milp.model import Milp, Row, Sense
+from oragent.milp.solution import Status
+
+__all__ = ["DecisionProblem", "Goal", "Reading", "Solved", "Vocabulary", "figure", "goal_named", "unknown"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """An expression that can be bounded, and weighed where it is an objective.
+
+    Attributes:
+        name: Name by which tools know it, such as ``student_load_balancing``.
+        word: Word by which people know it, such as ``load``.
+        unit: Natural unit, such as ``students``.
+        terms: Coefficients by variable of the model, in units of the model.
+        constant: Constant added to the terms, in units of the model.
+        scale: Natural units in one unit of the model, such as 100.
+        model_unit: Unit of the model, such as ``hundreds of students``.
+        sense: Sense in which it is better.
+        meaning: One line for people.
+    """
+
+    name: str
+    word: str
+    unit: str
+    terms: Mapping[str, float] = field(hash=False)
+    constant: float = 0.0
+    scale: float = 1.0
+    model_unit: str = ""
+    sense: Sense = Sense.MINIMIZE
+    meaning: str = ""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the parts of a decision are called.
+
+    Attributes:
+        tool: Name of the tool that fixes and forbids, such as ``fix_start_time``.
+        item: Name of its first argument, such as ``school``.
+        option: Name of its second argument, such as ``time``.
+        options: Values of the second argument; empty where it is any number.
+        decision: Word for a whole decision, such as ``schedule``.
+        lower_bounds: Whether lower bounds make sense, too.
+    """
+
+    tool: str
+    item: str
+    option: str
+    options: tuple[str, ...] = ()
+    decision: str = "solution"
+    lower_bounds: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text proposes.
+
+    Attributes:
+        decisions: Different full decisions, in the order of the text.
+        problems: Problems, one line for each proposal that is no full decision.
+    """
+
+    decisions: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What solving a state came to.
+
+    Attributes:
+        status: Status with which it ended.
+        decision: Decision that was found; empty without one.
+        gap: Relative distance to what is proven; 0 where the decision is optimal.
+    """
+
+    status: Status
+    decision: str = ""
+    gap: float = 0.0
+
+
+class DecisionProblem(Protocol):
+    """A problem that people can talk about."""
+
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+
+    @property
+    def base(self) -> Milp:
+        """The model that no request can break."""
+
+    @property
+    def goals(self) -> int:
+        """How many of ``expressions``, the first ones, are objectives."""
+
+    @property
+    def expressions(self) -> tuple[Goal, ...]:
+        """What can be bounded; objectives come first."""
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """Names of constraints of the base model that cannot be removed."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """What its parts are called."""
+
+    @property
+    def default(self) -> str:
+        """The decision that a conversation opens with."""
+
+    def item(self, text: str) -> str:
+        """The one item that a text can mean; ``ConfigError`` where it means none or several."""
+
+    def option(self, item: str, text: str) -> str:
+        """The option of an item that a text means; ``ConfigError`` where it means none."""
+
+    def options(self, item: str) -> tuple[str, ...]:
+        """All options of an item; empty where it has no list of them."""
+
+    def short(self, item: str) -> str:
+        """A short name of an item that only it has."""
+
+    def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
+        """Rows that give an item an option, or forbid it."""
+
+    def decision(self, values: Mapping[str, float]) -> str:
+        """The decision that values of the base model's variables make."""
+
+    def features(self, decision: str) -> tuple[float, ...]:
+        """Values of all expressions, natural units, recomputed from the decision alone."""
+
+    def headline(self, decision: str) -> str:
+        """A decision in one short word, such as its letters; empty where it has none."""
+
+    def render(self, decision: str) -> str:
+        """A decision as Markdown for people, with its objectives."""
+
+    def raw(self, decision: str) -> str:
+        """A decision as values of variables."""
+
+    def read(self, text: str) -> Reading:
+        """Every full decision in a text, and what is wrong with the others; nothing in the text is trusted."""
+
+    def chosen(self, decision: str) -> Mapping[str, str]:
+        """The option of each item."""
+
+    def setting(self) -> str:
+        """What an optimisation agent is told of the problem and its model."""
+
+    def known(self) -> str:
+        """What a decision agent knows of the problem; nothing of the model."""
+
+    @property
+    def program(self) -> ProgramForm:
+        """The formulation that C-P agents edit."""
+
+    def solve(self, state: State) -> Solved:
+        """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
+
+
+def figure(value: float) -> str:
+    """A figure as people write it: ``2,453`` or ``19.5``."""
+    return f"{round(value, 6) + 0.0:,.12g}"
+
+
+def goal_named(problem: DecisionProblem, text: str) -> int:
+    """The position of the expression that a name or a word means.
+
+    Raises:
+        ConfigError: It means none.
+    """
+    said = text.strip().casefold()
+    for place, goal in enumerate(problem.expressions):
+        if said in (goal.name.casefold(), goal.word.casefold()):
+            return place
+    raise unknown(text, [goal.word for goal in problem.expressions], "objective")
+
+
+LONGEST_QUOTE, MOST_NAMED = 60, 12
+
+
+def unknown(text: str, known: Sequence[str], what: str) -> ConfigError:
+    """The error for a name that nobody knows, with the nearest one; nothing of it reaches a terminal raw."""
+    said = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}..."
+    near = get_close_matches(text[:LONGEST_QUOTE], known, n=1, cutoff=0.5)
+    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known[:MOST_NAMED])}{more}"
+    return ConfigError(f"{said!r} is no {what}; {hint}")

@@ -1,0 +1,255 @@
+"""Any optimisation model as a decision problem: a variable can be fixed or forbidden, a row or objective bounded.
+
+It is also the base of a problem of one's own: give it a model and its objectives, and override what should read better.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cached_property
+
+from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
+from oragent.converse.problems.json_objects import objects
+from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.programs import ProgramForm, model_form
+from oragent.converse.prompting import fill, quiet
+from oragent.converse.solving import begin, by_milp
+from oragent.converse.state import State
+from oragent.errors import ConfigError, MilpError
+from oragent.milp.as_latex import to_latex
+from oragent.milp.model import Milp, Relation, Row, Sense
+from oragent.milp.points import breaches
+from oragent.milp.solution import Status
+from oragent.pages.text import one_line
+
+__all__ = ["Formulated"]
+
+LIMIT_S = 15.0
+NONZERO = 1e-9
+MOST_SHOWN = 60  # variables of a table
+DIGITS = 9
+ESCAPED = "\\|`*_~<>[]&"
+
+
+class Formulated:
+    """A model that people can talk about.
+
+    Args:
+        milp: Model of the problem; its rows cannot be removed.
+        goals: Objectives; none: that of the model. Rows with terms are named expressions beside them.
+        name: Name of the problem; empty: that of the model.
+        limit_s: Seconds of a solve.
+    """
+
+    protected: tuple[str, ...] = ()
+
+    def __init__(self, milp: Milp, goals: Sequence[Goal] = (), name: str = "", limit_s: float = LIMIT_S) -> None:
+        self.base, self.limit_s = milp, limit_s
+        self.name = name or milp.name or "model"
+        first = tuple(goals) or (_objective(milp),)
+        taken = {word for goal in first for word in (goal.name, goal.word)}
+        rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_sense(row))
+                     for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
+        self.goals, self.expressions = len(first), (*first, *rows)
+        self.protected = tuple(row.name for row in milp.rows)
+        self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
+        self._variables = {variable.name: variable for variable in milp.variables}
+
+    def hurried(self, limit_s: float) -> "Formulated":
+        """The same problem with less time for a solve."""
+        same = copy(self)
+        same.limit_s = limit_s
+        return same
+
+    @cached_property
+    def default(self) -> str:
+        """The optimum of the model as it is.
+
+        Raises:
+            MilpError: There is none to open with.
+        """
+        found = self.solve(begin(self))
+        if not found.decision:
+            words = "has no optimum: its objective improves without end" if found.status is Status.UNBOUNDED else (
+                "could not be solved in time" if found.status is Status.UNKNOWN else "is infeasible")  # fmt: skip
+            raise MilpError(
+                f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
+            )
+        return found.decision
+
+    def item(self, text: str) -> str:
+        """The variable of a name."""
+        if text.strip() in self._variables:
+            return text.strip()
+        near = [name for name in self._variables if name.casefold() == text.strip().casefold()]
+        if len(near) == 1:
+            return near[0]
+        raise unknown(text, list(self._variables), "variable")
+
+    def option(self, item: str, text: str) -> str:
+        """The value in a text.
+
+        Raises:
+            ConfigError: It is no number, or not one that the variable may take.
+        """
+        variable = self._variables[item]
+        try:
+            value = float(text.replace(",", ""))
+        except ValueError:
+            raise ConfigError(f"{text[:40]!r} is no value of {one_line(item, 60)}; expected a number") from None
+        if not variable.low <= value <= variable.high or (variable.is_integer and value != round(value)):
+            whole = "a whole number " if variable.is_integer else ""
+            ends = f"{variable.low:g} to {variable.high:g}"
+            raise ConfigError(f"{value:g} is no value of {one_line(item, 60)}; expected {whole}from {ends}")
+        return f"{value:.12g}"
+
+    def options(self, item: str) -> tuple[str, ...]:
+        """Both values of a binary variable."""
+        return ("0", "1") if self._variables[item].is_binary else ()
+
+    def short(self, item: str) -> str:
+        """The name itself."""
+        return item
+
+    def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
+        """A variable fixed at a value, or kept from it.
+
+        Raises:
+            ConfigError: A value inside of the range of a variable is to be forbidden.
+        """
+        value, variable = float(option), self._variables[item]
+        if not forbid:
+            return (Row(f"fix {item}", {item: 1.0}, Relation.EQUAL, value),)
+        name = f"forbid {item} = {option}"
+        if value == variable.low and variable.is_integer:
+            return (Row(name, {item: 1.0}, Relation.AT_LEAST, value + 1),)
+        if value == variable.high and variable.is_integer:
+            return (Row(name, {item: 1.0}, Relation.AT_MOST, value - 1),)
+        raise ConfigError(
+            f"{one_line(item, 60)} = {option} cannot be forbidden: only the least or largest value of a whole-numbered "
+            "variable can; bound an expression instead"
+        )
+
+    def decision(self, values: Mapping[str, float]) -> str:
+        """The values that are not 0, as JSON."""
+        kept = {
+            variable.name: round(float(values.get(variable.name, 0.0)), DIGITS) + 0.0
+            for variable in self.base.variables
+        }
+        return json.dumps({name: value for name, value in kept.items() if abs(value) > NONZERO}, ensure_ascii=False)
+
+    def features(self, decision: str) -> tuple[float, ...]:
+        """Every expression at the values."""
+        values = self.values(decision)
+        return tuple(
+            goal.scale * (goal.constant + sum(value * values.get(name, 0.0) for name, value in goal.terms.items()))
+            for goal in self.expressions
+        )
+
+    def values(self, decision: str) -> dict[str, float]:
+        """A decision as values by variable; those that are 0 are left out."""
+        return {str(name): float(value) for name, value in json.loads(decision).items()}
+
+    def headline(self, decision: str) -> str:
+        """None: its values are too many for a word."""
+        return ""
+
+    def render(self, decision: str) -> str:
+        """A table of the variables that are not 0, and the objectives."""
+        values, features = self.values(decision), self.features(decision)
+        lines = ["| Variable | Value | Unit | Meaning |", "|---|---|---|---|"]
+        for name, value in list(values.items())[:MOST_SHOWN]:
+            variable = self._variables[name]
+            lines.append(f"| {_cell(name)} | {figure(value)} | {_cell(variable.unit)} | {_cell(variable.meaning)} |")
+        left = len(values) - MOST_SHOWN
+        lines += [f"({left} more variables are not 0.)"] if left > 0 else []
+        lines += ["", f"Every other variable is 0 ({len(self.base.variables) - len(values)} of them)."]
+        told = [f"{_cell(goal.word)} {figure(value)} {_cell(goal.unit)}".strip()
+                for goal, value in zip(self.expressions[: self.goals], features, strict=False)]  # fmt: skip
+        return "\n".join([*lines, f"Objectives: {'; '.join(told)}."])
+
+    def raw(self, decision: str) -> str:
+        """Values by variable."""
+        return "\n".join(f"{name} = {figure(value)}" for name, value in self.values(decision).items())
+
+    def read(self, text: str) -> Reading:
+        """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
+
+        A decision is full where it meets the base model; else the first breach is the problem.
+        """
+        found: dict[str, None] = {}
+        problems: dict[str, None] = {}
+        for pairs in [*_tabled(text), *objects(text)]:
+            known = [(name, value) for name, value in pairs if name in self._variables]
+            if not known:
+                continue
+            strange = [name for name, _ in pairs if name not in self._variables]
+            values = dict(known)
+            if strange:
+                problems[str(unknown(strange[0], list(self._variables), "variable"))] = None
+            elif len(values) < len(known):
+                problems[f"{one_line(known[0][0], 60)} or another variable has two values; expected one"] = None
+            elif broken := breaches(self.base, values):
+                problems[f"the values break {broken[0].sentence}"] = None
+            else:
+                found[self.decision(values)] = None
+        return Reading(tuple(found), tuple(problems))
+
+    def chosen(self, decision: str) -> Mapping[str, str]:
+        """The value of each variable."""
+        values = self.values(decision)
+        return {variable.name: figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
+
+    def setting(self) -> str:
+        """What an optimisation agent is told of the model."""
+        words = [f"{quiet(goal.name)} ({goal.sense})" for goal in self.expressions]
+        return fill(
+            "setting_model", name=quiet(self.name), count=len(self.base.variables), meaning=quiet(self.base.meaning),
+            goals=", ".join(words[: self.goals]), expressions=", ".join(words[self.goals : MOST_SHOWN]) or "none",
+            table=self.render(self.default),
+        )  # fmt: skip
+
+    def known(self) -> str:
+        """What a decision agent knows."""
+        return self.render(self.default)
+
+    @cached_property
+    def program(self) -> ProgramForm:
+        """The formulation that C-P agents edit."""
+        return model_form(self.base, to_latex(self.base))
+
+    def solve(self, state: State) -> Solved:
+        """With the solver, within ``limit_s``."""
+        return by_milp(self, state, self.limit_s)
+
+
+def _objective(milp: Milp) -> Goal:
+    own = milp.objective
+    return Goal("objective", "objective", own.unit, own.terms, own.constant, sense=milp.sense, meaning=own.meaning)
+
+
+def _sense(row: Row) -> Sense:
+    return Sense.MAXIMIZE if row.relation is Relation.AT_LEAST else Sense.MINIMIZE
+
+
+def _tabled(text: str) -> list[list[tuple[str, float]]]:
+    found = []
+    for table in tables(text):
+        heads = [head.casefold() for head in table.header]
+        if "variable" in heads and "value" in heads:
+            name, value = heads.index("variable"), heads.index("value")
+            pairs = [(row[name], _number(row[value])) for row in table.rows]
+            found.append([(key, number) for key, number in pairs if number is not None])
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.replace(",", ""))
+    except ValueError:
+        return None
+
+
+def _cell(text: str) -> str:
+    """A text that cannot end its cell, nor begin an element, a link or emphasis."""
+    return "".join(f"\\{sign}" if sign in ESCAPED else sign for sign in one_line(text, 80))

@@ -1,0 +1,74 @@
+"""Districts of any size as oracles: exact where they are enumerated, by the solver beyond."""
+
+from dataclasses import dataclass, replace
+from math import isfinite
+
+from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
+from oragent.converse.problems.district import District
+from oragent.converse.problems.schools import Schools
+from oragent.converse.solving import Solver, model
+from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.utilities import Utility, classes, maximum
+from oragent.milp.model import Objective as Cost
+from oragent.milp.model import Relation, Row
+from oragent.milp.solution import Status
+from oragent.milp.solving import solve
+
+__all__ = ["Solving", "is_unique", "restrictions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Solving:
+    """An oracle over a solver of states.
+
+    Attributes:
+        problem: Schools that are asked about.
+        solver: Solver of their states.
+    """
+
+    problem: Schools
+    solver: Solver
+
+    @property
+    def district(self) -> District:
+        """The district whose schedules it knows."""
+        return self.problem.district
+
+    def least_cost(self, constraints: Constraints, weights: Weights = EVEN) -> Solution | None:
+        """The schedule of least cost that respects the constraints; None where there is none."""
+        found = self.solver(State((weights.load, weights.deviation), restrictions(self.problem, constraints)))
+        return Solution(found.decision, self.district.features(found.decision)) if found.decision else None
+
+
+def restrictions(problem: Schools, constraints: Constraints) -> tuple[Restriction, ...]:
+    """Constraints of a district as restrictions of a state."""
+    schools, options = problem.district.schools, problem.vocabulary.options
+    chosen = [(Kind.FIX, pair) for pair in sorted(constraints.fixed)]
+    chosen += [(Kind.FORBID, pair) for pair in sorted(constraints.forbidden)]
+    found = [Restriction(kind, schools[school].name, options[time]) for kind, (school, time) in chosen]
+    for name, bound in ((Objective.LOAD, constraints.load), (Objective.DEVIATION, constraints.deviation)):
+        if isfinite(bound):
+            found.append(Restriction(Kind.BOUND, str(name), relation="<=", value=bound))
+    return tuple(found)
+
+
+def is_unique(problem: Schools, utility: Utility, schedule: str, solver: Solver, limit_s: float = 60.0) -> bool | None:
+    """Whether a schedule is the only one of greatest utility: no other is, by a no-good cut in each best outcome.
+
+    Returns:
+        None where a limit came first.
+    """
+    greatest = maximum(utility, Solving(problem, solver))
+    times = len(problem.district.times)
+    chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
+    other = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
+    for outcome, asked in classes(utility, times):
+        if utility.value(outcome, times) < greatest - 1e-9:
+            return True
+        milp = model(problem, State((0.0, 0.0), restrictions(problem, asked)))
+        found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
+        if found.status.has_point:
+            return False
+        if found.status is not Status.INFEASIBLE:
+            return None
+    return True

@@ -1,0 +1,42 @@
+"""Decision problems by what the command line says."""
+
+import re
+from pathlib import Path
+
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.generated import generated
+from oragent.converse.problems.schools import sfusd
+from oragent.errors import ConfigError, ProblemError
+from oragent.milp import files
+
+__all__ = ["problem"]
+
+DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
+
+
+def problem(spec: str) -> DecisionProblem:
+    """The decision problem of a name: ``sfusd``, ``district:N:TIMES[:SEED]``, a model's file or its folder.
+
+    Raises:
+        OragentError: There is none, or the file holds no model that can be talked about.
+    """
+    if spec == "sfusd":
+        return sfusd()
+    if spec.startswith("district"):
+        found = DISTRICT.fullmatch(spec)
+        if found is None:
+            raise ConfigError(f"{spec[:80]!r} is no district: expected district:SCHOOLS:TIMES, such as district:50:3")
+        return generated(int(found[1]), int(found[2]), int(found[3] or 0))
+    path = Path(spec)
+    if path.is_dir():
+        if not (path / "milp.json").is_file():
+            raise ProblemError(f"{spec[:200]}: no milp.json in it; expected a formulation's folder")
+        path /= "milp.json"
+    elif not path.is_file():
+        raise ProblemError(
+            f"no decision problem {spec[:80]!r}: expected sfusd, district:SCHOOLS:TIMES[:SEED], a model's file or its "
+            "folder"
+        )
+    milp = files.read(path)
+    return Formulated(milp, name=milp.name or path.stem)

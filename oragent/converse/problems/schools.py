@@ -1,0 +1,266 @@
+"""Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond.
+
+The model is that of Drossman et al. 2026 (arXiv:2604.02666): x[q,t] is 1 where school q starts at time t, both counted
+from 1; c[q] is the change of a school in minutes, L the load in hundreds of students.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+
+from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
+from oragent.converse.problems import reading, tables
+from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Constraints, Objective, Weights
+from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.enumeration import MOST, enumerated
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.names import find_school, find_time, unknown_school, unknown_time
+from oragent.converse.problems.programs import ProgramForm, school_form
+from oragent.converse.problems.sfusd import DEFAULT, SFUSD
+from oragent.converse.prompting import fill
+from oragent.converse.solving import begin, by_milp
+from oragent.converse.state import Kind, State
+from oragent.errors import ConfigError
+from oragent.milp import Kind as Integrality
+from oragent.milp import Milp, Relation, Row, Status, Variable
+from oragent.milp import Objective as Cost
+from oragent.milp.model import Sense
+
+__all__ = ["LIMIT_S", "Schools", "constraints", "sfusd"]
+
+LIMIT_S = 15.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
+LONGEST_HEADLINE = 30
+WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+@dataclass(frozen=True, eq=False)
+class Schools:
+    """The start times of a district.
+
+    Attributes:
+        district: District whose start times are decided.
+        opening: Schedule that a conversation opens with; empty: the one of least cost.
+        limit_s: Seconds of a solve where schedules are too many to be enumerated.
+    """
+
+    district: District
+    opening: str = ""
+    limit_s: float = LIMIT_S
+    vocabulary: Vocabulary = field(init=False)
+
+    def __post_init__(self) -> None:
+        options = tuple(clock(minutes) for minutes in self.district.times)
+        words = Vocabulary("fix_start_time", "school", "time", options, "schedule")
+        object.__setattr__(self, "vocabulary", words)
+
+    @property
+    def name(self) -> str:
+        """Name of the district."""
+        return self.district.name
+
+    @property
+    def goals(self) -> int:
+        """Load and deviation."""
+        return 2
+
+    @property
+    def protected(self) -> tuple[str, ...]:
+        """The two constraints of the base model that have names."""
+        return "assign_one_start_time", "max_students_per_time"
+
+    @cached_property
+    def expressions(self) -> tuple[Goal, ...]:
+        """Load in hundreds of students, deviation in minutes."""
+        share = 1 / len(self.district.schools)
+        changes = {f"c[{school}]": share for school in self._places}
+        return (
+            Goal(Objective.LOAD, "load", "students", {"L": 1.0}, scale=STUDENTS_A_UNIT,
+                 model_unit="hundreds of students", meaning="students carried at the busiest start time"),
+            Goal(Objective.DEVIATION, "deviation", "minutes", changes,
+                 meaning="mean change of start times against today"),
+        )  # fmt: skip
+
+    @cached_property
+    def base(self) -> Milp:
+        """One start time a school, load and changes linearised."""
+        binary = [
+            Variable(f"x[{school},{time}]", 0, 1, Integrality.INTEGER)
+            for school in self._places
+            for time in range(1, len(self.district.times) + 1)
+        ]
+        changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in self._places]
+        load = Variable("L", 0, unit="hundreds of students")
+        return Milp((*binary, *changes, load), tuple(self._base_rows()), Cost(), Sense.MINIMIZE, self.name)
+
+    @cached_property
+    def default(self) -> str:
+        """The opening, or the schedule of least cost."""
+        return self.opening or self.solve(begin(self)).decision
+
+    @cached_property
+    def exact(self) -> Exact | None:
+        """All schedules; None where they are too many."""
+        small = len(self.district.times) ** len(self.district.schools) <= MOST
+        return Exact(enumerated(self.district)) if small else None
+
+    def item(self, text: str) -> str:
+        """The school that a name can mean.
+
+        Raises:
+            ConfigError: None, or several.
+        """
+        found = find_school(self.district, text)
+        if found is None:
+            raise ConfigError(unknown_school(self.district, text))
+        return self.district.schools[found].name
+
+    def option(self, item: str, text: str) -> str:
+        """The start time of a text, as clocks show it.
+
+        Raises:
+            ConfigError: It is no start time of the district.
+        """
+        found = find_time(self.district, text)
+        if found is None:
+            raise ConfigError(unknown_time(self.district, text))
+        return clock(self.district.times[found])
+
+    def options(self, item: str) -> tuple[str, ...]:
+        """Every start time."""
+        return self.vocabulary.options
+
+    def short(self, item: str) -> str:
+        """The first word of a school's name where only it has that."""
+        return self._short.get(item, item)
+
+    def rows(self, item: str, option: str, forbid: bool) -> tuple[Row, ...]:
+        """One row: x = 1, or x = 0."""
+        school, time = self.place(item, option)
+        name = f"{'forbid' if forbid else 'fix'} {item} at {option}"
+        return (Row(name, {f"x[{school + 1},{time + 1}]": 1.0}, Relation.EQUAL, 0.0 if forbid else 1.0),)
+
+    def place(self, item: str, option: str) -> tuple[int, int]:
+        """The positions of a school and a start time."""
+        names = [school.name for school in self.district.schools]
+        return names.index(item), self.vocabulary.options.index(option)
+
+    def decision(self, values: Mapping[str, float]) -> str:
+        """The letters of a point."""
+        times = range(len(self.district.times))
+        return "".join(
+            self.district.letters[max(times, key=lambda time: values.get(f"x[{school},{time + 1}]", 0.0))]
+            for school in self._places
+        )
+
+    def features(self, decision: str) -> tuple[float, ...]:
+        """Load in students, deviation in minutes."""
+        found = self.district.features(decision)
+        return float(found.load), found.deviation
+
+    def headline(self, decision: str) -> str:
+        """The letters, where a line holds them."""
+        return decision if len(decision) <= LONGEST_HEADLINE else ""
+
+    def render(self, decision: str) -> str:
+        """The table of schools."""
+        return tables.render(self.district, decision)
+
+    def raw(self, decision: str) -> str:
+        """Values of all variables that are not 0."""
+        chosen, features = self.district.chosen(decision), self.district.features(decision)
+        lines = [f"x[{school},{time + 1}] = 1" for school, time in enumerate(chosen, 1)]
+        moved = enumerate(self.district.changes(decision), 1)
+        lines += [f"c[{school}] = {abs(change)}" for school, change in moved if change]
+        return "\n".join([*lines, f"L = {features.load / STUDENTS_A_UNIT:g}"])
+
+    def read(self, text: str) -> Reading:
+        """Every full schedule in tables and JSON."""
+        found = reading.read(self.district, text)
+        return Reading(found.schedules, found.problems)
+
+    def chosen(self, decision: str) -> Mapping[str, str]:
+        """The start time of each school."""
+        chosen = zip(self.district.schools, self.district.chosen(decision), strict=True)
+        return {school.name: self.vocabulary.options[time] for school, time in chosen}
+
+    def solve(self, state: State) -> Solved:
+        """By looking at all schedules, or with the solver within ``limit_s``."""
+        if self.exact is None:
+            return by_milp(self, state, self.limit_s)
+        found = self.exact.least_cost(constraints(self, state), Weights(*state.weights))
+        return Solved(Status.OPTIMAL, found.schedule) if found else Solved(Status.INFEASIBLE)
+
+    def setting(self) -> str:
+        """What an optimisation agent is told of the district and its model."""
+        features = self.district.features(self.default)
+        return fill(
+            "setting_schools", count=len(self.district.schools), times=", ".join(self.vocabulary.options),
+            table=self.render(self.default), load=f"{features.load / STUDENTS_A_UNIT:g}",
+            deviation=f"{features.deviation:g}",
+        )  # fmt: skip
+
+    def known(self) -> str:
+        """What a decision agent knows: schools, times and both objectives, but no model."""
+        return fill("known_schools", times=", ".join(self.vocabulary.options), table=self.render(self.default))
+
+    @cached_property
+    def program(self) -> ProgramForm:
+        """The formulation that C-P agents edit."""
+        schools = self.district.schools
+        return school_form(
+            tuple(school.name for school in schools), tuple(school.students for school in schools),
+            tuple(school.current for school in schools), self.district.times,
+        )  # fmt: skip
+
+    @property
+    def _places(self) -> range:
+        return range(1, len(self.district.schools) + 1)
+
+    @cached_property
+    def _short(self) -> dict[str, str]:
+        first = {school.name: found[0] for school in self.district.schools if (found := WORD.match(school.name))}
+        words = list(first.values())
+        return {name: word for name, word in first.items() if words.count(word) == 1
+                and find_school(self.district, word) is not None}  # fmt: skip
+
+    def _base_rows(self) -> list[Row]:
+        rows = []
+        times = self.district.times
+        for place, school in enumerate(self.district.schools, 1):
+            own = {f"x[{place},{time}]": 1.0 for time in range(1, len(times) + 1)}
+            rows.append(Row(f"assign_one_start_time[{place}]", own, Relation.EQUAL, 1.0, school.name))
+            # c[q] >= |sum of h[t] x[q,t] - o[q]|
+            for sign, side in ((1.0, "later"), (-1.0, "earlier")):
+                moved = {f"x[{place},{time}]": -sign * minutes for time, minutes in enumerate(times, 1)}
+                terms = {f"c[{place}]": 1.0, **moved}
+                rows.append(Row(f"change[{place},{side}]", terms, Relation.AT_LEAST, -sign * school.current))
+        for time in range(1, len(times) + 1):
+            carried = {
+                f"x[{place},{time}]": -school.students / STUDENTS_A_UNIT
+                for place, school in enumerate(self.district.schools, 1)
+            }
+            rows.append(Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0))
+        return rows
+
+
+def constraints(problem: Schools, state: State) -> Constraints:
+    """A state as constraints of the district."""
+    load, deviation = inf, inf
+    chosen: dict[Kind, set[tuple[int, int]]] = {Kind.FIX: set(), Kind.FORBID: set()}
+    for one in state.restrictions:
+        if one.kind is not Kind.BOUND:
+            chosen[one.kind].add(problem.place(one.subject, one.option))
+        elif not one.upper:
+            raise ConfigError(f"{one.subject} is minimised: bound it from above")
+        elif one.subject == Objective.LOAD:
+            load = one.limit
+        else:
+            deviation = one.limit
+    return Constraints(frozenset(chosen[Kind.FIX]), frozenset(chosen[Kind.FORBID]), load, deviation)
+
+
+def sfusd() -> Schools:
+    """The ten schools of San Francisco."""
+    return Schools(SFUSD, DEFAULT)

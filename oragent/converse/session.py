@@ -1,0 +1,235 @@
+"""A person's conversation in a folder that lasts: what was said is kept, and asked nothing twice when it goes on."""
+
+import json
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oragent import files
+from oragent.budget import Budget
+from oragent.converse.agents.agent import Agent, Answer
+from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
+from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.tools_agent import ToolsAgent
+from oragent.converse.conversation import Conversation, Turn
+from oragent.converse.deciders.decider import Said, View
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.solving import Solver, model
+from oragent.converse.state import Kind, Restriction, State
+from oragent.errors import ConfigError, MilpError, StoreError
+from oragent.ledger import Case, Interrupted, Study
+from oragent.llm.factory import models
+from oragent.llm.model import Model, ModelSettings
+from oragent.milp.files import write
+from oragent.sandbox.border import Sandbox
+
+__all__ = ["CASE", "FILE", "Request", "Session", "begin", "is_session", "read_request", "state_of"]
+
+CASE, FILE = "conversation", "converse.json"
+MOST_TURNS = 10_000
+Listen = Callable[[View], Awaitable[str | None]]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a session was begun with.
+
+    Attributes:
+        problem: Problem, as the command line names it; of a model, the copy in the folder.
+        agent: Name of the agent.
+        tools: Set of its tools.
+        model: Settings of its language model; empty where it asks none.
+    """
+
+    problem: str
+    agent: str = "rules"
+    tools: str = "extended"
+    model: Mapping[str, Any] = field(default_factory=dict)
+
+
+def begin(outputs: Path, request: Request) -> Path:
+    """Make the folder ``NAME/TIME`` below ``outputs``.
+
+    Raises:
+        OragentError: The problem is none, nobody is asked, or the folder cannot be written.
+    """
+    found = problem_of(request.problem)
+    Design(request.agent, request.tools)
+    if request.agent in ASKING and not request.model.get("name"):
+        raise ConfigError(f"nobody is asked as {request.agent}: name a model with --model, or take --agent rules")
+    stem = re.sub(r"[^\w.-]+", "-", found.name).strip("-.")[:80] or "model"
+    base = outputs / stem / time.strftime("%Y%m%d-%H%M%S")
+    folder, number = base, 1
+    while folder.exists():
+        number += 1
+        folder = base.with_name(f"{base.name}-{number}")
+    try:
+        folder.mkdir(parents=True)
+        if not request.problem.startswith(("sfusd", "district")):
+            write(found.base, folder / "milp.json")  # it goes on even where the file is gone
+            request = Request("milp.json", request.agent, request.tools, request.model)
+        files.replace(folder / FILE, json.dumps(asdict(request), indent=1) + "\n")
+    except OSError as problem:
+        raise StoreError(f"cannot write into {folder}: {problem}") from None
+    return folder
+
+
+def is_session(folder: Path) -> bool:
+    """Whether a folder is one of these."""
+    return (folder / FILE).is_file()
+
+
+def read_request(folder: Path) -> Request:
+    """Read what a folder was begun with.
+
+    Raises:
+        StoreError: It is none, or was changed by hand.
+    """
+    try:
+        plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return Request(str(plain["problem"]), str(plain["agent"]), str(plain["tools"]), dict(plain["model"]))
+    except OSError as problem:
+        raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise StoreError(f"{folder / FILE} is not what a conversation leaves: {type(problem).__name__}") from None
+
+
+@dataclass
+class Session:
+    """A conversation in its folder.
+
+    Attributes:
+        folder: Folder of the conversation.
+        problem: Problem that is talked about.
+        solver: Solver of its states.
+        agent: Agent that answers; None until the session is open.
+        turns: Turns so far.
+    """
+
+    folder: Path
+    request: Request = field(init=False)
+    problem: DecisionProblem = field(init=False)
+    solver: Solver = field(init=False)
+    agent: Agent | None = None
+    turns: list[Turn] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.request = read_request(self.folder)
+        own = self.folder / "milp.json"
+        self.problem = problem_of(str(own) if self.request.problem == "milp.json" else self.request.problem)
+        self.solver = Solver(self.problem)
+
+    async def hold(self, listen: Listen, show: Callable[[Turn, bool], None], asked: Model | None = None) -> str:
+        """Talk until the person leaves; what was said before is gone through first.
+
+        Args:
+            listen: Coroutine function that waits for the person's next message; None where they leave.
+            show: Callback that is told of each turn, and whether it was known before.
+            asked: Model that is asked; None: the one of the request.
+
+        Returns:
+            Why it stopped, one line.
+        """
+        async with AsyncExitStack() as stack:
+            if asked is None and self.request.agent in ASKING:
+                asked = await stack.enter_async_context(models(ModelSettings(**self.request.model)))
+            study = stack.enter_context(
+                Study(self.folder, {} if asked is None else {"": asked}, Budget(evaluations=None))
+            )
+            guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
+
+            async def work(case: Case) -> object:
+                made = agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
+                self.agent = Direct(made)
+                person = _Person(study, case, listen)
+                talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
+                talk.observer = lambda turn: self._told(turn, show, person.is_known)
+                await talk.hold()
+                raise Interrupted("left")  # a conversation is never over: it can be gone on with
+
+            await study.run([CASE], work)
+            return study.reason.removeprefix(f"{CASE}: ")
+
+    def _told(self, turn: Turn, show: Callable[[Turn, bool], None], known: bool) -> None:
+        self.turns.append(turn)
+        if not known:
+            self._keep(turn, len(self.turns))
+        show(turn, known)
+
+    def _keep(self, turn: Turn, number: int) -> None:
+        """Leave the state of a turn, and its model."""
+        try:
+            states = self.folder / "states"
+            states.mkdir(exist_ok=True)
+            kept = {"said": turn.said, "presented": turn.presented, "state": turn.state}
+            files.replace(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            if turn.state is not None:
+                write(model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
+            lines = [f"## {place}\n\n> {one.said}\n\n{one.answer}\n" for place, one in enumerate(self.turns, 1)]
+            files.replace(self.folder / "transcript.md", "\n".join(lines))
+        except (OSError, MilpError) as problem:
+            raise StoreError(f"cannot write into {self.folder}: {problem}") from None
+
+
+@dataclass
+class _Person:
+    """A person whose messages are facts of the study: said once, known for ever."""
+
+    study: Study
+    case: Case
+    listen: Listen
+    says_farewell: bool = False
+    is_known: bool = True
+    _count: int = 0
+
+    async def say(self, view: View) -> Said | None:
+        """The next message, from the study where it is known."""
+        key, self._count = f"said.{self._count}", self._count + 1
+        self.is_known = True
+
+        async def heard() -> str:
+            self.is_known = False
+            text = await self.listen(view)
+            if text is None:
+                raise Interrupted("left")
+            return text
+
+        return Said(await self.study.once(self.case, key, heard))
+
+
+@dataclass
+class Direct:
+    """An agent whose model the person may also change directly: a line that begins with ``/`` is a command."""
+
+    agent: Agent
+
+    @property
+    def name(self) -> str:
+        """Name of the agent."""
+        return self.agent.name
+
+    async def answer(self, message: str) -> Answer:
+        """Answer, or do a command such as ``/undo``."""
+        bare = message.strip()
+        if isinstance(self.agent, Rules):
+            return await self.agent.answer(bare.removeprefix("/"))
+        if not isinstance(self.agent, ToolsAgent) or not (bare.startswith("/") or bare == "undo"):
+            return await self.agent.answer(message)
+        done = await Rules(self.agent.tools).answer(bare.removeprefix("/"))
+        self.agent.note(f"{bare}\n{done.text}")
+        return done
+
+
+def state_of(plain: Mapping[str, Any]) -> State:
+    """A state out of plain data."""
+    restrictions = tuple(
+        Restriction(Kind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"], one["by"])
+        for one in plain["restrictions"]
+    )
+    return State(tuple(plain["weights"]), restrictions)

@@ -1,0 +1,24 @@
+"""The page of a person's conversation."""
+
+from pathlib import Path
+
+from oragent.converse.session import Session
+from oragent.converse.transcript import session_page
+from oragent.errors import StoreError
+from oragent.files import replace
+
+__all__ = ["write_page"]
+
+
+def write_page(session: Session) -> Path:
+    """Write ``report.html`` into the folder of a conversation.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    path = session.folder / "report.html"
+    try:
+        replace(path, session_page(session.problem, session.request.agent, session.turns))
+    except OSError as problem:
+        raise StoreError(f"cannot write {path}: {problem}") from None
+    return path

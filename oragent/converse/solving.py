@@ -1,0 +1,191 @@
+"""States solved: as models of ``milp``, each content once; and what to tell where nothing is possible."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from oragent.converse.decision import DecisionProblem, Goal, Solved
+from oragent.converse.state import Kind, Restriction, State
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense
+from oragent.milp.solution import Status
+from oragent.milp.solving import solve
+
+__all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model"]
+
+KEPT = 1e-7  # relative loss of the first objective that the second one may cost
+MOST_KEPT = 20_000  # solved states in memory; the oldest go first
+
+
+def begin(problem: DecisionProblem) -> State:
+    """The state in which a conversation begins: every objective weighs 1, nothing else is asked for."""
+    others = len(problem.expressions) - problem.goals
+    return State((1.0,) * problem.goals + (0.0,) * others)
+
+
+def model(problem: DecisionProblem, state: State) -> Milp:
+    """A state as a model: the base model, a row or more for each restriction, the weighted objective."""
+    rows = [row for one in state.restrictions for row in _rows(problem, one)]
+    weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
+    return replace(
+        problem.base, rows=(*problem.base.rows, *rows), objective=_cost(weighted), sense=Sense.MINIMIZE,
+        name=problem.name,
+    )  # fmt: skip
+
+
+def by_milp(problem: DecisionProblem, state: State, limit_s: float | None = None) -> Solved:
+    """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise.
+
+    Args:
+        problem: Problem of the state.
+        state: State to solve.
+        limit_s: Seconds; None for no limit.
+    """
+    first = model(problem, state)
+    found = solve(first, limit_s, duals=False)
+    if not found.status.has_point:
+        return Solved(found.status)
+    assert found.objective is not None
+    values, gap = found.values, found.gap or 0.0
+    left = [(1.0, goal) for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
+            if not weight]  # fmt: skip
+    if left and found.status is Status.OPTIMAL:
+        room = KEPT * max(1.0, abs(found.objective))
+        kept = Row("first objective", first.objective.terms, Relation.AT_MOST, found.objective
+                   - first.objective.constant + room)  # fmt: skip
+        rows = (*first.rows, kept) if first.objective.terms else first.rows
+        again = solve(replace(first, rows=rows, objective=_cost(left)), limit_s, duals=False)
+        values = again.values if again.status.has_point else values
+    return Solved(found.status, problem.decision(values), 0.0 if found.status is Status.OPTIMAL else gap)
+
+
+def _cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
+    terms: dict[str, float] = {}
+    constant = 0.0
+    for weight, goal in weighted:
+        sign = weight * goal.sense.sign
+        constant += sign * goal.constant
+        for name, value in goal.terms.items():
+            terms[name] = terms.get(name, 0.0) + sign * value
+    return Objective(terms, constant)
+
+
+def _rows(problem: DecisionProblem, one: Restriction) -> tuple[Row, ...]:
+    if one.kind is not Kind.BOUND:
+        return problem.rows(one.subject, one.option, one.kind is Kind.FORBID)
+    goal = next(goal for goal in problem.expressions if goal.name == one.subject)
+    relation = Relation.AT_MOST if one.upper else Relation.AT_LEAST
+    return (Row(one.name, goal.terms, relation, one.limit / goal.scale - goal.constant),)
+
+
+@dataclass
+class Solver:
+    """Solves states of one problem, each content once; several conversations may share it.
+
+    Attributes:
+        problem: Problem whose states are solved.
+        solves: Number of solves so far, those from memory aside.
+    """
+
+    problem: DecisionProblem
+    solves: int = 0
+    _known: dict[State, Solved] = field(default_factory=dict, repr=False)
+
+    def __call__(self, state: State) -> Solved:
+        """Solve a state."""
+        bare = replace(state, before=None)
+        if bare not in self._known:
+            self.solves += 1
+            while len(self._known) >= MOST_KEPT:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[bare] = self.problem.solve(bare)
+        return self._known[bare]
+
+    def least(self, state: State, place: int) -> Solved:
+        """The best that one expression alone can be in a state, whatever bound it has there."""
+        name = self.problem.expressions[place].name
+        alone = tuple(float(other == place) for other in range(len(state.weights)))
+        kept = tuple(one for one in state.restrictions if not (one.kind is Kind.BOUND and one.subject == name))
+        return self(State(alone, kept))
+
+    def feasible(self, state: State, restrictions: Iterable[Restriction]) -> bool | None:
+        """Whether some decision respects restrictions; None where that could not be settled."""
+        found = self(State((0.0,) * len(state.weights), tuple(restrictions)))
+        return None if found.status is Status.UNKNOWN else found.status.has_point
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Why a state is infeasible.
+
+    Attributes:
+        parts: Restrictions that cannot hold together; without any one of them the others can.
+        nearest: Value that each bound among them would need, all else in force; None where no value will do.
+        instead: Value that the first bound would need with another option of an item that is fixed, by item and
+            option; those that are impossible are left out.
+    """
+
+    parts: tuple[Restriction, ...]
+    nearest: Mapping[Restriction, float | None] = field(default_factory=dict)
+    instead: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+
+def clash(solver: Solver, state: State) -> Clash | None:
+    """Why a state is infeasible, by leaving out one restriction after the other; None where it is feasible.
+
+    The least sets are irreducible: each restriction that stays was shown to be needed (a deletion filter, Chinneck &
+    Dravnieks 1991, doi:10.1287/ijoc.3.2.157).
+    """
+    if solver.feasible(state, state.restrictions) is not False:
+        return None
+    kept = list(state.restrictions)
+    for one in state.restrictions:
+        fewer = [other for other in kept if other != one]
+        if solver.feasible(state, fewer) is False:
+            kept = fewer
+    bounds = [one for one in kept if one.kind is Kind.BOUND]
+    nearest = {one: _nearest(solver, state.only(*(o for o in state.restrictions if o != one)), one) for one in bounds}
+    instead = dict(_instead(solver, state, kept, bounds[0])) if bounds else {}
+    return Clash(tuple(kept), nearest, instead)
+
+
+def _nearest(solver: Solver, state: State, bound: Restriction) -> float | None:
+    """What a bounded expression can be at best in a state."""
+    place = [goal.name for goal in solver.problem.expressions].index(bound.subject)
+    if solver.problem.expressions[place].sense.sign * (1 if bound.upper else -1) < 0:
+        return None  # a bound on the side to which it wants to go
+    found = solver.least(state, place)
+    return solver.problem.features(found.decision)[place] if found.decision else None
+
+
+def _instead(
+    solver: Solver, state: State, parts: list[Restriction], bound: Restriction
+) -> Iterable[tuple[tuple[str, str], float]]:
+    rest = [one for one in state.restrictions if one != bound]
+    for part in parts:
+        if part.kind is Kind.FIX:
+            for option in solver.problem.options(part.subject):
+                if option != part.option:
+                    moved = state.only(*(o for o in rest if o != part)).adding(replace(part, option=option))
+                    value = _nearest(solver, moved, bound)
+                    if value is not None:
+                        yield (part.subject, option), value
+
+
+def in_force(problem: DecisionProblem, state: State) -> str:
+    """The model in force, as tools return it."""
+    terms = [
+        f"{weight:g} x {goal.name} ({goal.model_unit or goal.unit})"
+        for weight, goal in zip(state.weights, problem.expressions, strict=True)
+        if weight
+    ]
+    lines = [f"Objective: minimise {' + '.join(terms) or 'nothing'}", "Constraints in force:"]
+    lines += [f"- {name} (cannot be removed)" for name in problem.protected]
+    lines += [f"- {one.name}: {told(problem, one)}" for one in state.restrictions]
+    return "\n".join(lines)
+
+
+def told(problem: DecisionProblem, one: Restriction) -> str:
+    """A restriction as the model has it, bounds in units of the model."""
+    if one.kind is not Kind.BOUND:
+        return f"{one.subject} {'not at' if one.kind is Kind.FORBID else 'at'} {one.option}"
+    goal = next(goal for goal in problem.expressions if goal.name == one.subject)
+    return f"{goal.name} {one.relation} {one.value / goal.scale:.10g} {goal.model_unit or goal.unit}"

@@ -1,0 +1,141 @@
+"""The model in force: what was fixed, forbidden, bounded and weighed, and by whom; every change is a new state."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import isfinite
+
+from oragent.errors import ConfigError
+
+__all__ = ["STRICT", "Kind", "Restriction", "State"]
+
+STRICT = 1e-3  # natural units that "below" takes from a bound; less than any two values of an objective differ
+
+
+class Kind(StrEnum):
+    """What a restriction does."""
+
+    FIX = "fix"
+    FORBID = "forbid"
+    BOUND = "bound"
+
+
+@dataclass(frozen=True)
+class Restriction:
+    """Something that a decision has to respect, beyond the base model.
+
+    Attributes:
+        kind: Kind of restriction.
+        subject: Item that is fixed or kept from an option, or name of the expression that is bounded.
+        option: Option of the item; empty for a bound.
+        relation: Relation of the expression to the bound: ``<=``, ``<``, ``>=`` or ``>``; empty otherwise.
+        value: Bound, natural units; 0 otherwise.
+        by: Who asked for it.
+
+    Raises:
+        ConfigError: The bound is no number.
+    """
+
+    kind: Kind
+    subject: str
+    option: str = ""
+    relation: str = ""
+    value: float = 0.0
+    by: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.value):
+            raise ConfigError(f"a bound must be a number, not {self.value}")
+
+    @property
+    def name(self) -> str:
+        """Name by which it is removed."""
+        if self.kind is Kind.BOUND:
+            return f"{self.subject}_{'upper' if self.upper else 'lower'}_bound"
+        return (
+            f"{self.kind}[{self.subject}]" if self.kind is Kind.FIX else f"{self.kind}[{self.subject}, {self.option}]"
+        )
+
+    @property
+    def upper(self) -> bool:
+        """Whether it bounds from above."""
+        return self.relation.startswith("<")
+
+    @property
+    def limit(self) -> float:
+        """The bound with what "below" takes from it, or "above" adds."""
+        return self.value - STRICT * (self.relation == "<") + STRICT * (self.relation == ">")
+
+    def displaces(self, old: "Restriction") -> bool:
+        """Whether an older restriction gives way to this one."""
+        if self.subject != old.subject or (self.kind is Kind.BOUND) != (old.kind is Kind.BOUND):
+            return False
+        if self.kind is Kind.BOUND:
+            return self.upper == old.upper
+        return self.option == old.option or (self.kind is old.kind is Kind.FIX)
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that was asked for and holds now.
+
+    Attributes:
+        weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
+        restrictions: Restrictions in the order in which they came.
+        before: State that ``undo`` goes back to; None at the beginning.
+    """
+
+    weights: tuple[float, ...]
+    restrictions: tuple[Restriction, ...] = ()
+    before: "State | None" = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for weight in self.weights:
+            if not (isfinite(weight) and weight >= 0):
+                raise ConfigError(f"a weight must be a number of 0 or more, not {weight}")
+
+    def __hash__(self) -> int:
+        return hash((self.weights, frozenset(self.restrictions)))
+
+    def __eq__(self, other: object) -> bool:
+        """States of one content are equal, whatever the order in which it came."""
+        return (
+            isinstance(other, State)
+            and self.weights == other.weights
+            and frozenset(self.restrictions) == frozenset(other.restrictions)
+        )
+
+    def adding(self, new: Restriction) -> "State":
+        """The state with one restriction more, in place of those that conflict with it."""
+        kept = tuple(old for old in self.restrictions if not new.displaces(old))
+        return replace(self, restrictions=(*kept, new), before=self)
+
+    def weighing(self, place: int, weight: float) -> "State":
+        """The state with another weight of one expression."""
+        weights = (*self.weights[:place], float(weight), *self.weights[place + 1 :])
+        return replace(self, weights=weights, before=self)
+
+    def removing(self, name: str) -> "State":
+        """The state without a restriction.
+
+        Raises:
+            ConfigError: There is none of that name.
+        """
+        kept = tuple(one for one in self.restrictions if one.name != name)
+        if len(kept) == len(self.restrictions):
+            names = ", ".join(one.name for one in self.restrictions) or "none at all"
+            raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
+        return replace(self, restrictions=kept, before=self)
+
+    def only(self, *restrictions: Restriction) -> "State":
+        """The same weights with these restrictions alone."""
+        return replace(self, restrictions=restrictions, before=self)
+
+    def undone(self) -> "State":
+        """The state before the last change.
+
+        Raises:
+            ConfigError: Nothing was changed.
+        """
+        if self.before is None:
+            raise ConfigError("nothing to undo: the model is as it was at the beginning")
+        return self.before

@@ -1,0 +1,268 @@
+"""The tools of an optimisation agent: they change the model in force and solve it, and cannot break its base.
+
+Four tools and ``call_solver`` are those of Drossman et al. 2026 (arXiv:2604.02666); ``least_possible`` and
+``explain_infeasibility`` are ours. A wrong call returns one line.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from oragent.converse.agents.agent import Event
+from oragent.converse.decision import DecisionProblem, Solved, figure, unknown
+from oragent.converse.solving import Clash, Solver, begin, clash, in_force, told
+from oragent.converse.state import Kind, Restriction, State
+from oragent.errors import ConfigError, OragentError
+from oragent.llm.model import Tool, ToolCall
+from oragent.milp.solution import Status
+
+__all__ = ["EXTENDED", "PAPER", "Toolbox", "clash_in_words", "found_in_words"]
+
+PAPER, EXTENDED = "paper", "extended"
+MOST_CHARACTERS = 500  # of a text in an argument
+NUMBER = {"type": "number"}
+TEXT = {"type": "string"}
+
+
+@dataclass
+class Toolbox:
+    """The tools of one agent in one conversation, and the model that they change.
+
+    Attributes:
+        solver: Solver of the problem's states, perhaps shared with other conversations.
+        extended: Whether the tools of our own are among them.
+        by: Who asks for what is changed.
+        state: Model in force.
+        events: Calls since they were last taken.
+        solved: Decisions that the solver returned since they were last taken.
+        calls: Number of calls of the solver since it was last taken.
+    """
+
+    solver: Solver
+    extended: bool = False
+    by: str = "agent"
+    state: State = field(init=False)
+    events: list[Event] = field(default_factory=list)
+    solved: list[str] = field(default_factory=list)
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        self.state = begin(self.problem)
+
+    @property
+    def problem(self) -> DecisionProblem:
+        """The problem whose model it is."""
+        return self.solver.problem
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools as a model is told of them."""
+        words, goals = self.problem.vocabulary, self.problem.expressions
+        objective = {"type": "string", "enum": [goal.name for goal in goals[: self.problem.goals]]}
+        bounded = {"type": "string", "enum": [goal.name for goal in goals]}
+        option = {"type": "string", "enum": list(words.options)} if words.options else TEXT
+        units = "; ".join(f"{goal.name}: {goal.model_unit or goal.unit}" for goal in goals[: self.problem.goals])
+        kind = {"type": "string", "enum": ["fix", "forbid"]}
+        found = [
+            _tool(words.tool, f"Fix a {words.item} at a {words.option}, or forbid it. Replaces what conflicts with it. "
+                  "Returns the model in force.", {words.item: TEXT, words.option: option, "type": kind}),
+            _tool("change_objective_weight", "Set the weight of an objective, 0 or more. Returns the model in force.",
+                  {"objective": objective, "weight": NUMBER}),
+            _tool("add_objective_upper_bound", "Keep an expression at or below a value. Replaces an earlier upper "
+                  f"bound on it. Units: {units}. Returns the model in force.",
+                  {"objective": bounded, "value": NUMBER}),
+            _tool("remove_constraint", "Remove a constraint in force by its name. Returns the model in force.",
+                  {"name": TEXT}),
+            _tool("call_solver", f"Solve the model in force. Returns the best {words.decision} with its objectives, or "
+                  "that there is none.", {}),
+        ]  # fmt: skip
+        if words.lower_bounds:
+            found.insert(3, _tool("add_objective_lower_bound", "Keep an expression at or above a value. Returns the "
+                                  "model in force.", {"objective": bounded, "value": NUMBER}))  # fmt: skip
+        if self.extended:
+            found += [
+                _tool("least_possible", "The best value that one expression alone can have under the constraints in "
+                      f"force, and a {words.decision} that reaches it.", {"objective": bounded}),
+                _tool("explain_infeasibility", "Which constraints in force cannot hold together, and the nearest value "
+                      "that is possible for each bound among them.", {}),
+            ]  # fmt: skip
+        return tuple(found)
+
+    def __call__(self, call: ToolCall) -> str:
+        """Do what a model asks for; what is wrong with the call comes back in one line."""
+        arguments = dict(call.arguments)
+        try:
+            if call.problem:
+                raise ConfigError(f"{call.problem}; call {call.name or 'a tool'} again with a JSON object")
+            result, failed = self._do(call.name, arguments), False
+        except OragentError as problem:
+            result, failed = f"error: {problem}", True
+        self.events.append(Event(call.name[:MOST_CHARACTERS], arguments, result, failed))
+        return result
+
+    def taken(self) -> tuple[tuple[Event, ...], tuple[str, ...], int]:
+        """Events, decisions and calls of the solver since they were last taken."""
+        found = tuple(self.events), tuple(self.solved), self.calls
+        self.events, self.solved, self.calls = [], [], 0
+        return found
+
+    def add(self, restriction: Restriction) -> None:
+        """Put a restriction in force."""
+        self.problem_rows(restriction)
+        self.state = self.state.adding(restriction)
+
+    def problem_rows(self, restriction: Restriction) -> None:
+        """See that the problem knows a restriction; ``ConfigError`` where it does not."""
+        if restriction.kind is not Kind.BOUND:
+            self.problem.rows(restriction.subject, restriction.option, restriction.kind is Kind.FORBID)
+
+    def solve(self) -> Solved:
+        """Solve the model in force."""
+        return self.noted(self.solver(self.state))
+
+    def least(self, place: int) -> Solved:
+        """The best that an expression can be under what is in force."""
+        return self.noted(self.solver.least(self.state, place))
+
+    def clash(self) -> Clash | None:
+        """Why nothing is possible under what is in force."""
+        self.calls += 1
+        return clash(self.solver, self.state)
+
+    def noted(self, found: Solved) -> Solved:
+        """Count a call of the solver and keep what it found."""
+        self.calls += 1
+        if found.decision:
+            self.solved.append(found.decision)
+        return found
+
+    def _do(self, name: str, arguments: dict[str, Any]) -> str:
+        tools: dict[str, Callable[[dict[str, Any]], str]] = {
+            self.problem.vocabulary.tool: self._fix,
+            "change_objective_weight": self._weigh,
+            "add_objective_upper_bound": lambda given: self._bound(given, "<="),
+            "remove_constraint": self._remove,
+            "call_solver": lambda given: found_in_words(self.problem, self.solve()),
+        }
+        if self.problem.vocabulary.lower_bounds:
+            tools["add_objective_lower_bound"] = lambda given: self._bound(given, ">=")
+        if self.extended:
+            tools |= {"least_possible": self._least, "explain_infeasibility": lambda given: self._explain()}
+        if name not in tools:
+            raise unknown(name, list(tools), "tool")
+        schema = next(tool.parameters["properties"] for tool in self.tools if tool.name == name)
+        strange = [key for key in arguments if key not in schema]
+        if strange:
+            raise unknown(strange[0], list(schema), f"argument of {name}")
+        missing = [key for key in schema if key not in arguments and key != "type"]
+        if missing:
+            raise ConfigError(f"{name} lacks {missing[0]!r}; expected {', '.join(schema)}")
+        return tools[name](arguments)
+
+    def _fix(self, arguments: dict[str, Any]) -> str:
+        words = self.problem.vocabulary
+        kind = _text(arguments.get("type", "fix"), "type")
+        if kind not in ("fix", "forbid"):
+            raise unknown(kind, ["fix", "forbid"], "type")
+        item = self.problem.item(_text(arguments[words.item], words.item))
+        option = self.problem.option(item, _text(arguments[words.option], words.option))
+        self.add(Restriction(Kind(kind), item, option, by=self.by))
+        return in_force(self.problem, self.state)
+
+    def _weigh(self, arguments: dict[str, Any]) -> str:
+        place = self._goal(arguments, self.problem.goals)
+        weight = _number(arguments["weight"], "weight")
+        if weight < 0:
+            raise ConfigError(f"a weight must be 0 or more, not {weight:g}")
+        self.state = self.state.weighing(place, weight)
+        return in_force(self.problem, self.state)
+
+    def _bound(self, arguments: dict[str, Any], relation: str) -> str:
+        goal = self.problem.expressions[self._goal(arguments)]
+        value = _number(arguments["value"], "value") * goal.scale
+        self.add(Restriction(Kind.BOUND, goal.name, relation=relation, value=value, by=self.by))
+        return in_force(self.problem, self.state)
+
+    def _remove(self, arguments: dict[str, Any]) -> str:
+        name = _text(arguments["name"], "name")
+        if name.partition("[")[0] in self.problem.protected or name in self.problem.protected:
+            raise ConfigError(f"{name[:100]} belongs to the base model and cannot be removed")
+        self.state = self.state.removing(name)
+        return in_force(self.problem, self.state)
+
+    def _least(self, arguments: dict[str, Any]) -> str:
+        place = self._goal(arguments)
+        goal, found = self.problem.expressions[place], self.least(place)
+        if not found.decision:
+            return found_in_words(self.problem, found)
+        value = self.problem.features(found.decision)[place]
+        return (
+            f"the best possible {goal.name} under the constraints in force is {value / goal.scale:.10g} "
+            f"{goal.model_unit or goal.unit}\n{found_in_words(self.problem, found)}"
+        )
+
+    def _explain(self) -> str:
+        found = self.clash()
+        return (
+            clash_in_words(self.problem, found) if found else "the constraints in force are feasible: nothing clashes"
+        )
+
+    def _goal(self, arguments: dict[str, Any], most: int | None = None) -> int:
+        name = _text(arguments["objective"], "objective")
+        names = [goal.name for goal in self.problem.expressions[:most]]
+        if name not in names:
+            raise unknown(name, names, "objective")
+        return names.index(name)
+
+
+def found_in_words(problem: DecisionProblem, found: Solved) -> str:
+    """What the solver came to, as tools return it."""
+    if not found.decision:
+        return {
+            Status.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",
+            Status.UNBOUNDED: "unbounded: an objective improves without end; bound it",
+        }.get(found.status, "no solution was found in time; whether there is one is not known")
+    proven = "optimal" if found.status is Status.OPTIMAL else f"feasible, within {100 * found.gap:.2g} % of the best"
+    return f"status: {proven}\n{problem.render(found.decision)}"
+
+
+def clash_in_words(problem: DecisionProblem, found: Clash) -> str:
+    """Why nothing is possible, as tools return it."""
+    if not found.parts:
+        return "the base model itself is infeasible: no constraint in force is the cause"
+    lines = ["these constraints cannot all hold; without any one of them the others can:"]
+    lines += [f"- {one.name}: {told(problem, one)}" for one in found.parts]
+    for bound, value in found.nearest.items():
+        goal = next(goal for goal in problem.expressions if goal.name == bound.subject)
+        near = "no value of it will do" if value is None else (
+            f"the nearest possible value is {value / goal.scale:.10g} {goal.model_unit or goal.unit}")  # fmt: skip
+        lines.append(f"{bound.name}: with all else in force {near}")
+    for (item, option), value in found.instead.items():
+        lines.append(f"with {item} at {option} instead, the first of these bounds could be {figure(value)}")
+    return "\n".join(lines)
+
+
+def _tool(name: str, description: str, properties: Mapping[str, Any]) -> Tool:
+    required = [key for key in properties if key != "type"]
+    schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
+    return Tool(name, description, schema)
+
+
+def _text(value: object, what: str) -> str:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:.12g}"
+    if not isinstance(value, str):
+        raise ConfigError(f"{what} must be a text, not {str(value)[:40]!r}")
+    return value[:MOST_CHARACTERS]
+
+
+def _number(value: object, what: str) -> float:
+    number: object = value
+    if isinstance(value, str):
+        try:
+            number = float(value.replace(",", ""))
+        except ValueError:
+            raise ConfigError(f"{what} must be a number, not {value[:40]!r}") from None
+    if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < 1e12:
+        raise ConfigError(f"{what} must be a number, not {str(value)[:40]!r}")
+    return float(number)

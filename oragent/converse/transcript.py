@@ -1,0 +1,145 @@
+"""Conversations as pages: messages, tool calls, states, what each proposal was worth, and what the decider knew."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Template
+from matplotlib.figure import Figure
+
+from oragent.converse.conversation import Outcome, Turn
+from oragent.converse.decision import DecisionProblem, Goal, figure
+from oragent.converse.frontiers import frontier
+from oragent.converse.problems.markdown import tables
+from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
+from oragent.pages.figures import Drawing, render
+from oragent.pages.html import environment
+from oragent.pages.text import clip
+
+__all__ = ["Block", "blocks", "pareto_picture", "session_page", "transcript_page"]
+
+HERE = Path(__file__).parent
+MOST_LABELLED = 12
+
+
+@dataclass(frozen=True)
+class Block:
+    """A piece of an answer: a paragraph, or a table.
+
+    Attributes:
+        text: Text of a paragraph; empty for a table.
+        header: Heads of a table.
+        rows: Rows of a table.
+    """
+
+    text: str
+    header: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+def blocks(text: str) -> list[Block]:
+    """An answer as paragraphs and tables; all else of Markdown stays as it was written."""
+    found: list[Block] = []
+    lines: list[str] = []
+    inside = False
+    for line in [*clip(text, 400)[0].split("\n"), ""]:
+        table = line.startswith("|")
+        if table != inside and lines:
+            found += _block(lines, inside)
+            lines = []
+        inside = table
+        lines.append(line)
+    return [*found, *_block(lines, inside)]
+
+
+@cache
+def _template() -> Template:
+    return environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
+
+
+def _block(lines: Sequence[str], table: bool) -> list[Block]:
+    text = "\n".join(lines).strip()
+    if not table:
+        return [Block(text)] if text else []
+    return [Block("", one.header, one.rows) for one in tables(text)] or [Block(text)]
+
+
+def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:
+    """The page of a person's conversation."""
+    return _template().render(
+        title=problem.name, agent=agent, turns=[_turn(one) for one in turns], outcome=None, facts={}, knew="",
+        figures=_figures(problem, turns, None), findings=(), back="",
+    )  # fmt: skip
+
+
+def transcript_page(
+    problem: DecisionProblem, title: str, agent: str, outcome: Outcome, facts: Mapping[str, str], knew: str,
+    findings: Sequence[Mapping[str, Any]],
+) -> str:  # fmt: skip
+    """The page of an evaluated conversation.
+
+    Args:
+        problem: Problem that was talked about.
+        title: Name of the case.
+        agent: Name of the agent.
+        outcome: Outcome of the conversation.
+        facts: What stands in the tiles, by name.
+        knew: What the decision agent knew and the other side did not, as text.
+        findings: Findings of the audit.
+    """
+    return _template().render(
+        title=title, agent=agent, turns=[_turn(one) for one in outcome.turns], outcome=outcome, facts=facts, knew=knew,
+        figures=(), findings=findings, back="../report.html",
+    )  # fmt: skip
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    in_force = [] if turn.state is None else [_restriction(one) for one in turn.state["restrictions"]]
+    best = max(turn.values, default=None)
+    return {"turn": turn, "blocks": blocks(turn.answer), "in_force": in_force, "value": best}
+
+
+def _restriction(one: Mapping[str, Any]) -> str:
+    if one["kind"] == "bound":
+        return f"{one['subject']} {one['relation']} {figure(one['value'])}"
+    return f"{one['subject']} {'not at' if one['kind'] == 'forbid' else 'at'} {one['option']}"
+
+
+def _figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: Outcome | None) -> list[Drawing]:
+    walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
+    if problem.goals < 2:
+        return []
+    points = [problem.features(decision)[:2] for decision in walk]
+    return [render("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
+                   lambda: _pareto(problem, points))]  # fmt: skip
+
+
+def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
+    """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
+    drawn = _figures(problem, turns, None)
+    return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
+
+
+def _pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
+    drawn = new_figure(5.6, 3.2)
+    axes = drawn.subplots()
+    known = frontier(problem)
+    if known:
+        axes.plot(*zip(*known, strict=True), "o", color=MUTED, markersize=5, label="cannot be improved")
+    xs, ys = [point[0] for point in points], [point[1] for point in points]
+    axes.plot(xs, ys, "-", color=KEPT, linewidth=1.2)
+    axes.plot(xs[:1], ys[:1], "s", color=FAILED, markersize=6, label="default")
+    axes.plot(xs[1:], ys[1:], "o", color=BEST, markersize=5, label="proposals")
+    for number, (x, y) in enumerate(zip(xs, ys, strict=True)):
+        if 0 < number <= MOST_LABELLED:
+            axes.annotate(str(number), (x, y), textcoords="offset points", xytext=(4, 4), fontsize=7)
+    first, second = problem.expressions[:2]
+    axes.set(xlabel=_label(first), ylabel=_label(second))
+    axes.legend(frameon=False, fontsize=7)
+    return drawn
+
+
+def _label(goal: Goal) -> str:
+    return f"{goal.word}, {goal.unit}" if goal.unit else goal.word

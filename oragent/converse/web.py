@@ -1,0 +1,236 @@
+"""A conversation on a page of this machine: what is said, the decision, what is in force; loopback and a token only.
+
+Nothing of a stranger's is put into the page as markup: texts travel as JSON and become text nodes.
+"""
+
+import asyncio
+import hmac
+import secrets
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from oragent.converse.conversation import Turn, opening
+from oragent.converse.deciders.decider import View
+from oragent.converse.decision import figure
+from oragent.converse.problems.district import clock
+from oragent.converse.problems.schools import Schools
+from oragent.converse.session import Session
+from oragent.converse.session_page import write_page
+from oragent.converse.transcript import blocks, pareto_picture
+from oragent.errors import ConfigError, OragentError
+from oragent.llm.model import Model
+from oragent.plain import plain
+
+__all__ = ["Room", "application", "serve"]
+
+HOST, HINT = "127.0.0.1", "pip install 'oragent[web]'"
+PAGE = Path(__file__).with_name("web.html")
+MOST_BODY, MOST_SAID = 20_000, 4000  # bytes of a request, characters of a message
+ANSWER_S = 600.0
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+
+@dataclass
+class Room:
+    """A session and whoever sits at the page.
+
+    Attributes:
+        session: Session that is held.
+        heard: Messages that wait for the agent.
+        answered: Told when a turn has ended.
+        problem: Why the session ended; empty while it goes on.
+    """
+
+    session: Session
+    heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
+    answered: asyncio.Event = field(default_factory=asyncio.Event)
+    problem: str = ""
+
+    async def hold(self, model: Model | None = None) -> None:
+        """Hold the session until it is cancelled or its model fails."""
+
+        async def listen(view: View) -> str | None:
+            self.answered.set()
+            return await self.heard.get()
+
+        try:
+            self.problem = await self.session.hold(listen, lambda turn, known: None, model) or "the session has ended"
+        except OragentError as problem:
+            self.problem = str(problem)
+        finally:
+            self.answered.set()
+
+    async def say(self, text: str) -> None:
+        """Put a message and wait for what comes of it."""
+        self.answered.clear()
+        self.heard.put_nowait(text)
+        await asyncio.wait_for(self.answered.wait(), ANSWER_S)
+
+    def state(self) -> dict[str, Any]:
+        """All that the page shows, as plain data."""
+        problem, turns = self.session.problem, self.session.turns
+        walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
+        before, now = walk[-2] if len(walk) > 1 else walk[-1], walk[-1]
+        last = turns[-1].state if turns else None
+        old, new = problem.chosen(before), problem.chosen(now)
+        return {
+            "name": plain(problem.name), "agent": self.session.request.agent, "ended": plain(self.problem),
+            "opening": _blocks(opening(problem)), "turns": [_turn(one) for one in turns],
+            "table": _blocks(problem.render(now)), "bars": _bars(problem, now, last),
+            "objectives": [
+                {"word": plain(goal.word), "unit": plain(goal.unit), "value": figure(value)}
+                for goal, value in zip(problem.expressions[: problem.goals], problem.features(now), strict=False)
+            ],
+            "changed": [f"{plain(problem.short(item))}: {plain(old[item])} → {plain(option)}"
+                        for item, option in new.items() if old[item] != option],
+            "in_force": [] if last is None else [
+                {"name": one["name"], "text": plain(_restriction(one))} for one in last["restrictions"]
+            ],
+            "picture": problem.goals > 1, "version": len(turns),
+        }  # fmt: skip
+
+
+def application(room: Room, token: str) -> Any:
+    """The page's server as an ASGI application.
+
+    Raises:
+        ConfigError: Starlette is not installed.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.requests import Request
+        from starlette.responses import HTMLResponse, JSONResponse, Response
+        from starlette.routing import Route
+    except ImportError as problem:
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {HINT}") from None
+
+    def guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        async def checked(request: Request) -> Response:
+            host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
+            given = request.headers.get("x-token") or request.query_params.get("token", "")
+            if host not in (HOST, "localhost"):  # another name that points here: a page elsewhere asks
+                return JSONResponse({"error": "ask by 127.0.0.1"}, 403, HEADERS)
+            if not hmac.compare_digest(given.encode(), token.encode()):
+                return JSONResponse({"error": "the token is missing: open the address that was printed"}, 403, HEADERS)
+            return await answer(request)
+
+        return checked
+
+    async def page(request: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
+            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        text = PAGE.read_text(encoding="utf-8").replace("NONCE", nonce)
+        return HTMLResponse(text, headers={**HEADERS, "Content-Security-Policy": policy})
+
+    async def state(request: Request) -> Response:
+        return JSONResponse(room.state(), headers=HEADERS)
+
+    async def say(request: Request) -> Response:
+        body = b""
+        async for piece in request.stream():
+            body += piece
+            if len(body) > MOST_BODY:
+                return JSONResponse({"error": "the message is too long"}, 413, HEADERS)
+        text = body.decode(errors="replace").strip()[:MOST_SAID]
+        if not text:
+            return JSONResponse({"error": "say something"}, 400, HEADERS)
+        if room.problem:
+            return JSONResponse({"error": plain(room.problem)}, 409, HEADERS)
+        await room.say(text)
+        return JSONResponse(room.state(), headers=HEADERS)
+
+    async def picture(request: Request) -> Response:
+        svg = pareto_picture(room.session.problem, room.session.turns)
+        return Response(svg, media_type="image/svg+xml", headers=HEADERS)
+
+    return Starlette(routes=[
+        Route("/", guarded(page)), Route("/state", guarded(state)), Route("/say", guarded(say), methods=["POST"]),
+        Route("/picture.svg", guarded(picture)),
+    ])  # fmt: skip
+
+
+def serve(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
+    """Serve the page of a conversation until Ctrl-C.
+
+    Args:
+        folder: Folder of the conversation.
+        console: Where the address is told.
+        port: Port to listen on; 0 for any that is free.
+        model: Model that is asked; None: the one of the request.
+
+    Raises:
+        OragentError: A package is missing, or the port is taken.
+    """
+    session = Session(folder)
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(session, console, port, model))
+    console.print(f"report: {write_page(session)}", highlight=False, soft_wrap=True, markup=False)
+    console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
+    return 0
+
+
+async def _serve(session: Session, console: Console, port: int, model: Model | None) -> None:
+    room, token = Room(session), secrets.token_urlsafe(24)
+    made = application(room, token)
+    try:
+        import uvicorn
+    except ImportError as problem:
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {HINT}") from None
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as problem:
+            raise ConfigError(f"cannot listen on port {port}: {problem.strerror}; name another with --port") from None
+        address = f"http://{HOST}:{listening.getsockname()[1]}/?token={token}"
+        console.print(f"conversation: {session.folder}", highlight=False, soft_wrap=True, markup=False)
+        console.print(f"open {address} (Ctrl-C ends)", highlight=False, soft_wrap=True, markup=False)
+        server = uvicorn.Server(uvicorn.Config(made, log_level="warning", access_log=False, lifespan="off"))
+        holding = asyncio.create_task(room.hold(model))
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            holding.cancel()
+            with suppress(asyncio.CancelledError):
+                await holding
+
+
+def _blocks(text: str) -> list[dict[str, Any]]:
+    return [{"text": plain(one.text), "header": [plain(cell) for cell in one.header],
+             "rows": [[plain(cell) for cell in row] for row in one.rows]} for one in blocks(text)]  # fmt: skip
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {"said": plain(turn.said), "answer": _blocks(turn.answer), "calls": turn.calls}
+
+
+def _restriction(one: dict[str, Any]) -> str:
+    if one["kind"] == "bound":
+        return f"{one['subject']} {one['relation']} {figure(one['value'])}"
+    return f"{one['subject']} {'not ' if one['kind'] == 'forbid' else ''}{one['option']}"
+
+
+def _bars(problem: object, decision: str, state: Any) -> dict[str, Any] | None:
+    """Load by start time, with the bound in force; of schools alone."""
+    if not isinstance(problem, Schools):
+        return None
+    bounds = [one["value"] for one in (state or {"restrictions": []})["restrictions"]
+              if one["kind"] == "bound" and one["subject"] == problem.expressions[0].name]  # fmt: skip
+    loads = problem.district.loads(decision)
+    bars = [{"time": clock(minutes), "load": load}
+            for minutes, load in zip(problem.district.times, loads, strict=True)]  # fmt: skip
+    return {"bars": bars, "bound": bounds[0] if bounds else None, "most": max(*loads, *bounds, 1)}

@@ -1,0 +1,137 @@
+"""Conversations by rules: they come to the exact figures, and end as they should."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.rules import Rules
+from oragent.converse.conversation import Conversation, End, Outcome, Stopping
+from oragent.converse.deciders import myopic, rational
+from oragent.converse.deciders.asking import Asking
+from oragent.converse.deciders.decider import Said, View
+from oragent.converse.generating import Target
+from oragent.converse.judging import Wishes
+from oragent.converse.problems.constraints import Constraints
+from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.generated import generated
+from oragent.converse.problems.oracle import Solving, is_unique
+from oragent.converse.problems.schools import sfusd
+from oragent.converse.problems.sfusd import DEFAULT
+from oragent.converse.solving import Solver
+from oragent.converse.tools import Toolbox
+from oragent.converse.utilities import Direction, Utility, maximum
+from oragent.converse.utility_files import read
+
+PROBLEM = sfusd()
+SOLVER = Solver(PROBLEM)
+
+
+def wishes(target: Target, exact: Exact) -> Wishes:
+    return Wishes(target.utility, PROBLEM.district, maximum(target.utility, exact))
+
+
+def held(target: Target, exact: Exact, rule: Callable[..., Iterator[Constraints]], at_once: bool = False) -> Outcome:
+    decider = Asking.of(rule, target.utility, PROBLEM.district, at_once=at_once)
+    return Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, wishes(target, exact)).run()
+
+
+@pytest.mark.parametrize(
+    ("rule", "at_once", "score", "success", "turns"),
+    [
+        (rational.requests, False, 1.0, 161, 281),
+        (myopic.requests, False, 0.9793, 128, 248),
+        (myopic.requests, True, 0.9793, 128, 161),
+    ],
+)
+def test_rules_come_to_the_exact_figures(exact, published: Path, rule, at_once, score, success, turns) -> None:
+    found = [held(one, exact, rule, at_once) for one in read(published, exact.schedules).targets]
+    assert round(sum(one.score for one in found) / 161, 4) == score
+    assert sum(one.success for one in found) == success
+    assert sum(len(one.turns) for one in found) == turns
+
+
+def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
+    found = held(generated[0], exact, rational.requests)
+    assert found.end is End.MAXIMUM
+    assert Outcome.from_plain(found.to_plain()).best == found.best == generated[0].optimum
+
+
+class Parrot:
+    """An agent that says what it is given."""
+
+    name = "parrot"
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+
+    async def answer(self, message: str) -> Answer:
+        return Answer(self._texts.pop(0) if self._texts else "no idea")
+
+
+class Patient:
+    """A decision agent that goes on for ever, or for so many messages."""
+
+    says_farewell = True
+
+    def __init__(self, ends: int = 1000) -> None:
+        self._ends, self.views = ends, []
+
+    async def say(self, view: View) -> Said:
+        self.views.append(view)
+        return Said("thanks __END__" if view.turn >= self._ends else "more", view.turn >= self._ends)
+
+
+def test_a_conversation_ends_at_the_limit_without_a_schedule(exact, generated) -> None:
+    judge = wishes(generated[0], exact)
+    found = Conversation(PROBLEM, Parrot(), Patient(), judge, limit=20).run()
+    assert (found.end, len(found.turns), found.shown, found.best) == (End.LIMIT, 20, False, DEFAULT)
+    assert found.score == judge(DEFAULT).score
+
+
+def test_half_a_schedule_is_told_and_two_schedules_both_count(exact, generated) -> None:
+    judge = wishes(generated[0], exact)
+    half = "\n".join(PROBLEM.render(DEFAULT).splitlines()[:6])
+    both = f"{PROBLEM.render('AAAAAAAAAA')}\n\nor\n\n{PROBLEM.render(generated[0].optimum)}"
+    found = Conversation(PROBLEM, Parrot(half, both), Patient(), judge).run()
+    assert "no start time for" in found.turns[0].problems[0]
+    assert found.turns[1].presented == ("AAAAAAAAAA", generated[0].optimum)
+    assert (found.end, found.success, len(found.turns)) == (End.MAXIMUM, True, 3)  # with the farewell
+
+
+@pytest.mark.parametrize(
+    ("stopping", "turns"), [(Stopping.THRESHOLD, 2), (Stopping.ORACLE, 1), (Stopping.BEHAVIOURAL, 5)]
+)
+def test_what_ends_a_conversation_is_a_setting(exact, generated, stopping: Stopping, turns: int) -> None:
+    best = PROBLEM.render(generated[0].optimum)
+    found = Conversation(PROBLEM, Parrot(best), Patient(5), wishes(generated[0], exact), stopping=stopping).run()
+    assert (found.end, len(found.turns)) == (End.MAXIMUM, turns)
+
+
+def test_who_leaves_below_the_maximum_ends_by_itself(exact, generated) -> None:
+    found = Conversation(PROBLEM, Parrot(), Patient(3), wishes(generated[0], exact)).run()
+    assert (found.end, len(found.turns), found.turns[-1].said) == (End.OWN, 3, "thanks")
+
+
+def test_the_decider_sees_the_answer_and_nothing_of_the_tools(exact, generated) -> None:
+    decider = Patient(3)
+    Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, wishes(generated[0], exact)).run()
+    assert decider.views[0].text.startswith("This is the schedule as it stands")
+    assert all(set(vars(view)) == {"turn", "text", "presented"} for view in decider.views)
+
+
+def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqueness(exact) -> None:
+    target = Utility(1, Direction.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
+    assert maximum(target, Solving(PROBLEM, SOLVER)) == maximum(target, exact) == pytest.approx(0.748)
+    assert is_unique(PROBLEM, target, "CCCAABABBC", SOLVER) is True
+    loose = Utility(1, Direction.EARLY, 4000, 30, (0.252, 0.332, 0.416))
+    best = exact.schedules.letters(int(loose.maximisers(exact.schedules)[0]))
+    assert is_unique(PROBLEM, loose, best, SOLVER) is False
+    large = generated_problem()
+    asked = Utility(2, Direction.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
+    assert maximum(asked, Solving(large, Solver(large))) == pytest.approx(1.0)
+
+
+def generated_problem():
+    return generated(30, 3, limit_s=5.0)

@@ -1,0 +1,30 @@
+"""What the page on conversations shows runs as it stands there, and it names what there is."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from oragent.converse.agents.registry import AGENTS
+from oragent.converse.agents.rules import HELP
+from oragent.converse.paradigms import Paradigm
+
+PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_a_program_of_the_page_runs(program: str) -> None:
+    exec(compile(program, "docs/converse.md", "exec"), {"__name__": "documented"})
+
+
+def test_a_problem_of_one_s_own_takes_forty_lines() -> None:
+    own = next(program for program in PROGRAMS if "class Hiker" in program)
+    assert len([line for line in own.splitlines() if line.strip()]) <= 40
+
+
+def test_every_agent_paradigm_and_command_is_named() -> None:
+    for name in (*AGENTS, *Paradigm):
+        assert name in PAGE
+    for command in re.findall(r"^  (\w+)", HELP, re.MULTILINE)[:6]:
+        assert command in PAGE or command == "OBJECTIVE"

@@ -1,0 +1,106 @@
+"""The worked conversation as a golden transcript, and the prompts of all roles, word by word.
+
+A change on purpose: run this file with ORAGENT_GOLDEN=1 and read the difference.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from oragent.converse.agents import prompts
+from oragent.converse.agents.tools_agent import ToolsAgent
+from oragent.converse.audit import audit
+from oragent.converse.conversation import Conversation, End, Outcome
+from oragent.converse.deciders.talking import Feedback, Persona, Role, Style, Talking, Template, prompt
+from oragent.converse.judging import Wishes
+from oragent.converse.problems.schools import sfusd
+from oragent.converse.solving import Solver
+from oragent.converse.tools import Toolbox
+from oragent.converse.utilities import maximum
+from tests.converse.worked import UTILITY, script
+
+GOLDEN = Path(__file__).parent / "golden"
+PROBLEM = sfusd()
+SOLVER = Solver(PROBLEM)
+WISHES = Wishes(UTILITY, PROBLEM.district, maximum(UTILITY, PROBLEM.exact))
+PERSONA = Persona(Role.PARENT, Style.VAGUE, Feedback.RICH)
+
+
+def same(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("ORAGENT_GOLDEN"):
+        path.write_text(text + "\n", encoding="utf-8")
+    assert text + "\n" == path.read_text(encoding="utf-8")
+
+
+def held():
+    asker = script(PROBLEM)
+    agent = ToolsAgent(asker, Toolbox(SOLVER, extended=True))
+    decider = Talking(asker, PROBLEM, WISHES, PERSONA)
+    return Conversation(PROBLEM, agent, decider, WISHES).run(), asker
+
+
+def transcript(found: Outcome) -> str:
+    lines = [f"end {found.end}, score {found.score:.3f}, {found.calls} calls of the solver"]
+    for number, turn in enumerate(found.turns, 1):
+        lines += [f"{number}. {check['tool']}: {check['result'].splitlines()[0]}" for check in turn.checks]
+        lines.append(f"{number}. > {turn.said}")
+        for event in turn.events:
+            given = ", ".join(f"{value}" for value in event["arguments"].values())
+            told = [line for line in event["result"].splitlines() if line and not line.startswith("|")]
+            lines.append(f"   {event['tool']}({given}): {told[-1]}")
+        lines += [f"   {name} {value:.3f}" for name, value in zip(turn.presented, turn.values, strict=True)]
+        if turn.answer:
+            lines.append(f"   {turn.answer.splitlines()[0]}")
+    return "\n".join(lines)
+
+
+def test_the_worked_conversation() -> None:
+    found, _ = held()
+    assert (found.end, found.success, len(found.turns), found.best) == (End.MAXIMUM, True, 8, "CCCAABABBC")
+    assert [round(value, 3) for turn in found.turns for value in turn.values] == [0.584, 0.542, 0.126, 0.748]
+    assert round(WISHES(PROBLEM.default).value, 3) == 0.416
+    same("conversation", transcript(found))
+
+
+def test_its_false_claim_is_found_and_the_true_ones_are_not_blamed() -> None:
+    found = audit(PROBLEM, held()[0], SOLVER)
+    assert (found.false_claims, found.unsolved, found.below, found.leaks) == (1, 0, 0, 0)
+    assert found.false_figures == 0
+    assert "2,227" in next(one.text for one in found.findings if one.kind == "false_claims")
+
+
+def test_neither_side_is_told_what_it_must_not_know() -> None:
+    _, asker = held()
+    agent = "\n".join(request.prompt for request in asker.requests if request.role == "agent")
+    decider = "\n".join(request.prompt for request in asker.requests if request.role == "decider")
+    for secret in ("0.252", ".252", "0.332", "0.416", "0.748", "0.584", "0.542", "check_utility"):
+        assert secret not in agent
+    for secret in ("max_students_per_time", "student_load_balancing", "schedule_deviation", "call_solver", "weight"):
+        assert secret not in decider
+    assert "fix_start_time" not in decider
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("T-P-P", lambda: prompts.tools(PROBLEM, extended=False)),
+        ("T-P-P-extended", lambda: prompts.tools(PROBLEM, extended=True)),
+        ("C-P-P", lambda: prompts.programs(PROBLEM, readable=True)),
+        ("C-P-R", lambda: prompts.programs(PROBLEM, readable=False)),
+        ("C-N-R", lambda: prompts.blank(20)),
+        ("decider-default", lambda: prompt(PROBLEM, WISHES, PERSONA)),
+        ("decider-aware", lambda: prompt(PROBLEM, WISHES, Persona(Role.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
+        ("decider-blank", lambda: prompt(PROBLEM, WISHES, Persona(Role.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
+    ],
+)  # fmt: skip
+def test_a_prompt_is_as_it_was(name: str, text) -> None:
+    same(name, text())
+
+
+def test_a_part_of_the_prompt_can_be_left_out() -> None:
+    whole = prompts.tools(PROBLEM, extended=False)
+    assert "# How to answer" in whole
+    assert "# How to answer" not in prompts.tools(PROBLEM, extended=False, without=frozenset({"dialogue"}))
+    assert "schools" not in prompts.blank(20)

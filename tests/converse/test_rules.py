@@ -1,0 +1,95 @@
+"""The agent without a model: the lines that it must print."""
+
+import asyncio
+
+import pytest
+
+from oragent.converse.agents.rules import Rules
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.generated import generated
+from oragent.converse.problems.schools import sfusd
+from oragent.converse.solving import Solver
+from oragent.converse.tools import Toolbox
+
+
+def said(agent: Rules, message: str) -> str:
+    return asyncio.run(agent.answer(message)).text
+
+
+def rules(problem: DecisionProblem | None = None) -> Rules:
+    return Rules(Toolbox(Solver(problem or sfusd()), extended=True))
+
+
+def test_the_lines_that_it_must_print() -> None:
+    agent = rules()
+    first = said(agent, "fix Ortega 7:50").splitlines()[0]
+    assert first == (
+        "CACAABABBC, load 2,453, deviation 19.5; changed: Ortega 9:30 → 7:50, Balboa 8:40 → 7:50, Galileo 7:50 → 8:40"
+    )
+    assert said(agent, "deviation <= 12") == (
+        "infeasible: Ortega 7:50 and deviation <= 12 clash; the least possible is 16.5; at 8:40 11.5, at 9:30 8.5"
+    )
+    for command in ("undo", "fix Ortega 8:40", "load < 2565"):
+        said(agent, command)
+    assert said(agent, "deviation <= 20").startswith("CBCBBAABBC, load 2,560, deviation 14.5;")
+    assert said(agent, "lowest load").startswith("CBCABACBBC, load 2,227, deviation 19.5;")
+
+
+def test_options_change_nothing() -> None:
+    agent = rules()
+    said(agent, "fix Ortega 8:40; deviation <= 20")
+    before = agent.tools.state
+    assert said(agent, "options load 2500 2400 2000").splitlines() == [
+        "load <= 2,500: CBCAABAABC, load 2,406, deviation 17.5",
+        "load <= 2,400: CBCABACBBC, load 2,227, deviation 19.5",
+        "load <= 2,000: infeasible",
+    ]
+    assert agent.tools.state == before
+
+
+def test_alternatives_are_tried_until_one_is_possible() -> None:
+    text = said(rules(), "fix Ortega 7:50; deviation <= 12 else fix Ortega 8:40; deviation <= 12")
+    assert text.startswith("CBCABAABBC, load 2,565, deviation 11.5;")
+
+
+def test_why_tells_what_each_request_costs() -> None:
+    agent = rules()
+    assert said(agent, "why") == "nothing is asked for: this is what costs least by the weights"
+    said(agent, "fix Ortega 7:50")
+    assert said(agent, "why") == "without Ortega 7:50: CCCABAABBC, load 2,565, deviation 8.5"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("fix Ortego 7:50", "did you mean 'Ortega (Jose) PK'?"),
+        ("fix Ortega 8:15", "'8:15' is no start time of sfusd; expected 7:50 AM, 8:40 AM, 9:30 AM"),
+        ("fix Ortega", "fix needs a school and a time"),
+        ("load <= many", "is no command"),
+        ("cost <= 12", "'cost' is no objective"),
+        ("weight load -2", "must be 0 or more, not -2"),
+        ("weight load", "weight must be a number"),
+        ("undo", "nothing to undo"),
+        ("remove max_students_per_time", "cannot be removed"),
+        ("please move it", "is no command; expected such as"),
+        ("options load", "options needs values"),
+        ("options load x", "'x' is no number"),
+    ],
+)
+def test_a_wrong_command_is_one_line_and_leaves_the_model_alone(message: str, told: str) -> None:
+    agent = rules()
+    before = agent.tools.state
+    text = said(agent, f"fix Balboa 9:30; {message}") if message not in ("undo",) else said(agent, message)
+    assert text.startswith("not understood: ")
+    assert told in text
+    assert "\n" not in text
+    assert agent.tools.state == before
+
+
+def test_of_a_large_district_a_proposal_states_its_gap() -> None:
+    agent = rules(generated(50, 6, limit_s=0.7))
+    line = said(agent, "fix School 3 7:30 AM; deviation <= 30").splitlines()[0]
+    assert line.startswith("load ")
+    assert "gap" in line or "; changed" in line or "nothing changed" in line
+    assert generated(50, 6).district == generated(50, 6).district
+    assert generated(50, 6, 1).district != generated(50, 6).district
