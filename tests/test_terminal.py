@@ -85,6 +85,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 # Who writes to a terminal but through ours, and why that may be.
 OTHERS = {
     "terminal.py": "it is ours",
+    "workspace/inside.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
