@@ -186,12 +186,16 @@ def look(path):
         found.append(open(path, "rb").read(1 << 20))
     except OSError:
         pass
-for top, folders, files in os.walk("/"):
-    if top == "/":
-        folders[:] = [one for one in folders if one not in {{"usr", "lib", "lib64", "sys"}}]
-    if "site-packages" in top or "python3" in top:
+here, tops = os.getcwd(), ["/", "/proc", "/tmp", "/root", "/home", "/etc", "/var", "/dev", "/run", {secret!r}]
+while here != "/":
+    tops.append(here)
+    here = os.path.dirname(here)
+seen = set()
+for top, folders, files in (step for start in tops for step in os.walk(start)):
+    if top in seen or "site-packages" in top or "python3" in top:
         folders[:] = []
         continue
+    seen.add(top)
     for name in files:
         if not (top.startswith("/proc") and name in {{"kcore", "kmsg", "pagemap", "mem"}}):
             look(os.path.join(top, name))
@@ -202,18 +206,18 @@ print("seen", sum({word!r}.encode() in one for one in found), len(everything))
 """
 
 
-def ran_walk(word):
-    return WALK.format(word=word).replace("S3CRET-LABEL", "S3CRET-' 'LABEL")
+def ran_walk(word, secret):
+    return WALK.format(word=word, secret=str(secret)).replace("S3CRET-LABEL", "S3CRET-' 'LABEL")
 
 
 def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
     word = "S3CRET-" + "LABEL-4711"
     monkeypatch.setenv("ORAGENT_LABEL", word)
     put(tmp_path, {"vault/rubrics.jsonl": word, "views/other/docs/a.md": word})
-    ran = runner.run(folder(tmp_path, ran_walk(word)), "src/program.py")
+    ran = runner.run(folder(tmp_path, ran_walk(word, tmp_path)), "src/program.py")
     assert ran.stop is Stop.ENDED, ran.stderr
     assert ran.stdout.startswith("seen 0 "), ran.stdout
-    again = runner.run(folder(tmp_path / "control", ran_walk(word), **{"docs/b.md": word}), "src/program.py")
+    again = runner.run(folder(tmp_path / "control", ran_walk(word, tmp_path), **{"docs/b.md": word}), "src/program.py")
     assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
 
 
