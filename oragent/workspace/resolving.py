@@ -46,6 +46,8 @@ def _resolved(text: str, until: float) -> dict[str, Any]:
 
 
 def _read(kept: dict[str, Any]) -> Milp:
+    if "milp" in kept:
+        return as_json.from_dict(kept["milp"])
     return from_text(kept["mps"], "mps") if "mps" in kept else from_pulp_dict(kept["data"], float(kept["constant"]))
 
 

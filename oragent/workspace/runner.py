@@ -153,6 +153,15 @@ class Runner:
             ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
         )  # fmt: skip
 
+    def solve(self, *milps: Milp) -> tuple[Model, ...]:
+        """Solve models apart from everybody, with duals and relaxations.
+
+        Raises:
+            SandboxError: if our own side fails.
+        """
+        kept = {f"{place:06}": json.dumps({"milp": as_json.to_dict(milp)}) for place, milp in enumerate(milps)}
+        return self._resolved({name: text.encode() for name, text in kept.items()})
+
     def _command(self, copy: Path, program: str) -> Command:
         words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s))
         files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
