@@ -7,6 +7,7 @@ those of their relaxation stand in a record of its own.
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from oragent.milp.model import Milp
@@ -21,8 +22,13 @@ PULP = {Status.OPTIMAL: "Optimal", Status.INFEASIBLE: "Infeasible", Status.UNBOU
         Status.FEASIBLE: "Not Solved", Status.UNKNOWN: "Undefined"}  # fmt: skip
 
 
-def records_of(ran: Ran) -> dict[str, str]:
-    """The files of a run, by path below the version: ``logs/`` and ``solver_records/``."""
+def records_of(ran: Ran, timed: bool = True) -> dict[str, str]:
+    """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
+
+    Args:
+        ran: The run.
+        timed: Whether they say how long it took; without that, two runs leave the same.
+    """
     files = {
         "logs/execution_record.json": _json({
             "returncode": ran.code, "timed_out": ran.stop is Stop.TIMEOUT, "objective_value": ran.printed.value,
@@ -31,12 +37,15 @@ def records_of(ran: Ran) -> dict[str, str]:
         "logs/solver_output.log": ran.stdout,
     }  # fmt: skip
     for name, model in _named(ran.models).items():
-        if model.milp is None or model.solution is None:
+        milp, solution, relaxed = model.milp, model.solution, model.relaxed
+        if milp is None or solution is None:
             continue
-        files[f"solver_records/{name}.solution.json"] = _json(_solution(name, model.milp, model.solution))
-        files[f"solver_records/{name}.highs.log"] = _log(model.solution)
-        if model.relaxed is not None and model.relaxed.status.has_point:
-            files[f"solver_records/{name}.lp_relaxation.json"] = _json(_relaxation(name, model.milp, model.relaxed))
+        if not timed:
+            solution, relaxed = replace(solution, seconds=0.0), relaxed and replace(relaxed, seconds=0.0)
+        files[f"solver_records/{name}.solution.json"] = _json(_solution(name, milp, solution))
+        files[f"solver_records/{name}.highs.log"] = _log(solution)
+        if relaxed is not None and relaxed.status.has_point:
+            files[f"solver_records/{name}.lp_relaxation.json"] = _json(_relaxation(name, milp, relaxed))
     return files
 
 
