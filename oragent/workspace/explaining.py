@@ -50,7 +50,7 @@ def answer(facts: Facts, question: str, runner: Runner) -> str:
         "change": {"compare", "revision", "changed", "difference", "moves", "move", "versions", "original"},
         "binding": {"binding", "marginal", "margin", "worth", "dual", "duals", "shadow", "unit", "limit", "dearest"},
         "room": {"slack", "room", "leave"}, "relaxation": {"relaxation", "integer", "relaxed"},
-        "rule": {"rule", "rules", "document", "rows", "encoded", "trace"}, "figure": {"figures", "data", "values", "csv"},
+        "rule": {"rule", "rules", "document", "rows", "encoded", "trace"}, "figure": {"figures", "data", "values"},
         "objective": {"objective", "optimum", "optimal"},
     }  # fmt: skip
     said = list(statements(facts, runner))

@@ -4,8 +4,9 @@ Texts in documents are data: no word of theirs changes a tool or its limits. Wha
 one line that says what to do, and is never an error of ours.
 """
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = ["CALLS", "TOOLS", "Desk", "described"]
 CALLS = 40  # of tools, in one task
 MOST_LINES, MOST_CHARACTERS = 400, 16_000  # of one answer
 MOST_HITS = 40
+ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")  # a prompt must read the same when the work is done again
 MOST_WRITTEN = 200_000  # characters of one file
 TEXT = {"type": "string"}
 
@@ -63,6 +65,7 @@ class Desk:
         writable: Folders below it in which files may be written, such as ``src``; none for a question.
         write: Writes files into the folder; None writes them plainly.
         calls: Calls that were made.
+        most: Most calls.
         submitted: What it ended with: arguments of ``submit``; None while it goes on.
         ran: Last run; None before the first.
     """
@@ -75,8 +78,6 @@ class Desk:
     most: int = CALLS
     submitted: dict[str, str] | None = None
     ran: Ran | None = None
-    program: str = ""
-    log: list[str] = field(default_factory=list)
 
     def call(self, wish: ToolCall) -> str:
         """Do what is wished for; the answer is text, whatever it was."""
@@ -196,8 +197,7 @@ class Desk:
 
     def _run(self, path: str) -> str:
         self.place(path)
-        self.program = path.removeprefix("./")
-        self.ran = self.runner.run(self.folder, self.program)
+        self.ran = self.runner.run(self.folder, path.removeprefix("./"))
         return described(self.ran)
 
     def _inspect_solution(self) -> str:
@@ -246,7 +246,7 @@ class Desk:
 
 def described(ran: Ran) -> str:
     """A run in words: how it ended, what it printed, what its models come to, and whether the two agree."""
-    lines = [f"ended: {ran.stop}, exit code {ran.code}, {ran.wall_s:.1f} s{f', {ran.reason}' if ran.reason else ''}"]
+    lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     printed = ran.printed
     lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
@@ -258,7 +258,7 @@ def described(ran: Ran) -> str:
         lines.append(f"mark: of the printed objective, {ran.backing}")
     for name, text in (("stdout", ran.stdout), ("stderr", ran.stderr)):
         if text.strip():
-            lines += [f"{name}:", text.strip()[-3000:]]
+            lines += [f"{name}:", ADDRESS.sub("0x...", text.strip()[-3000:])]
     return "\n".join(lines)
 
 
