@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,15 @@ class Wanted:
         folder: Folder of the workspace.
         model: Name of the model that is asked; empty for none.
         budget: What may be spent.
-        asked: Model in place of a server's; for tests.
+        asked: Model in place of a server's.
+        sandbox: Border that others share; None for one of its own.
     """
 
     folder: Path
     model: str = ""
     budget: Budget = Budget(evaluations=None)  # noqa: RUF009  # a frozen value
     asked: Model | None = None
+    sandbox: Sandbox | None = None
 
 
 def new(folder: Path, source: Path | None, console: Console) -> int:
@@ -114,7 +116,7 @@ def ask(wanted: Wanted, question: str, console: Console) -> int:
     return _verb(wanted, "ask", lambda verbs, case: verbs.ask(case, question, bool(wanted.model)), console)
 
 
-def run(folder: Path, program: str, console: Console) -> int:
+def run(folder: Path, program: str, console: Console, sandbox: Sandbox | None = None) -> int:
     """Run a program, and keep its records as a version.
 
     Raises:
@@ -124,8 +126,8 @@ def run(folder: Path, program: str, console: Console) -> int:
     path = program or home.program()
     if not path:
         raise WorkspaceError(f"no program in {named(folder)}/src; 'oragent workspace build' makes one")
-    with Sandbox(1) as box:
-        ran = Runner(box).run(folder, path)
+    with ExitStack() as stack:
+        ran = Runner(sandbox or stack.enter_context(Sandbox(1))).run(folder, path)
     console.print(Text(described(ran)), soft_wrap=True)
     for name in (*ran.changed, *ran.removed):
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
@@ -217,7 +219,8 @@ async def _done(wanted: Wanted, home: Home, verb: str, work: Work, accept: bool)
         name = f"{verb}-{count + 1}"
         versions = stack.enter_context(Versions(wanted.folder))
         study = stack.enter_context(Study(wanted.folder, {} if asked is None else {"": asked}, wanted.budget))
-        verbs = Verbs(home, study, versions, Runner(stack.enter_context(Sandbox(1))), accept)
+        box = wanted.sandbox or stack.enter_context(Sandbox(1))
+        verbs = Verbs(home, study, versions, Runner(box), accept)
         (done,) = await study.run([name], lambda case: work(verbs, case))
         return (None if done is None else done.result), study.reason
 

@@ -56,7 +56,8 @@ def page(folder: Path) -> str:
     return environment(Path(__file__).parent).get_template("page.html").render(
         title=folder.resolve().name, documents=_documents(files, names, code), tables=_tables(files, code),
         program=program, code="\n".join(code[:MOST_LINES * 2]), history=history, moves=_moves(done),
-        rows=_rows(last), questions=_questions(files, done), last=last, done=done,
+        rows=_rows(last), questions=_questions(files, done),
+        differences=last.get("differences", ()),
     )  # fmt: skip
 
 
