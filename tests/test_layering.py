@@ -56,7 +56,7 @@ ALLOWED = {
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
     "converse": SYSTEM,
-    "workspace": SYSTEM,
+    "workspace": SYSTEM | {"isolation"},  # a program gives up more, in its own process
 }
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}

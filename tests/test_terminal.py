@@ -86,6 +86,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 OTHERS = {
     "terminal.py": "it is ours",
     "traffic/scoring.py": "an evaluator's own, which says where its pictures are",
+    "workspace/inside.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",

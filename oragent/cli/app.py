@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from oragent import __version__
-from oragent.cli import converse, formulate, machine, models, problems, runs, search, training
+from oragent.cli import converse, formulate, machine, models, problems, runs, search, training, workspace
 from oragent.cli.options import console
 from oragent.errors import OragentError
 from oragent.terminal import Terminal
@@ -46,6 +46,8 @@ app.command()(runs.report)
 app.command()(models.solve)
 app.command()(formulate.formulate)
 app.command()(converse.converse)
+app.add_typer(workspace.workspace, name="workspace")
+formulate.bench.command(name="workspace")(workspace.bench_workspace)
 app.add_typer(formulate.bench, name="bench")
 app.command()(training.train)
 app.command()(machine.doctor)

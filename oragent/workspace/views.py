@@ -20,6 +20,7 @@ from oragent.workspace.reading import named, read_bytes
 
 __all__ = [
     "NOTE",
+    "SHOWN_OF_ORIGINAL",
     "Note",
     "Variant",
     "View",

@@ -1,0 +1,200 @@
+"""Optimisation models in folders that last: ``workspace`` and ``bench workspace``."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from oragent.budget import Budget
+from oragent.cli.options import console
+from oragent.errors import ConfigError
+
+__all__ = ["bench_workspace", "workspace"]
+
+workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
+
+
+def _module(name: str) -> Any:
+    return import_module(f"oragent.workspace.{name}")  # solver and statistics take long to import
+
+
+@workspace.command(name="import")
+def import_release(
+    release: Annotated[Path, typer.Argument(metavar="DIR", help="Folder or clone of the public release.")],
+    out: Annotated[Path | None, typer.Option(help="New folder for views and vault; none: audit alone.")] = None,
+    variant: Annotated[str, typer.Option(help="What revisions show: code, model or all.")] = "code",
+    note: Annotated[str, typer.Option(help="Quote the description of a revision: none or description.")] = "none",
+) -> None:
+    """Read the public release, say what is in it and what is wrong with it, and lay it out for agents."""
+    views, command = _module("views"), _module("outputs_command")
+    chosen = _one_of(f"revise-{variant}", [str(one) for one in views.Variant], "--variant", "revise-")
+    quoted = _one_of(note, [str(one) for one in views.Note], "--note")
+    raise typer.Exit(command.import_command(release, out, views.Variant(chosen), views.Note(quoted), console))
+
+
+FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
+MODEL = Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")]
+CALLS = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all verbs together.")]
+
+
+def _wanted(folder: Path, model: str, calls: int | None) -> Any:
+    return _module("command").Wanted(folder, model, Budget(evaluations=None, model_calls=calls))
+
+
+@workspace.command()
+def new(folder: FOLDER) -> None:
+    """Make an empty workspace: docs, data, src."""
+    raise typer.Exit(_module("command").new(folder, None, console))
+
+
+@workspace.command(name="from")
+def from_run(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that left a model, such as one of formulate.")],
+    folder: FOLDER,
+) -> None:
+    """Make a workspace of a run: its documents, its data, its model as a program."""
+    raise typer.Exit(_module("command").new(folder, run, console))
+
+
+@workspace.command()
+def check(folder: FOLDER) -> None:
+    """Say which files there are and what is wrong with them; exit code 1 where something is."""
+    raise typer.Exit(_module("command").check(folder, console))
+
+
+@workspace.command()
+def build(folder: FOLDER, model: MODEL = "", calls: CALLS = None) -> None:
+    """Have a model build a program from documents and data; again goes on where it was cut off."""
+    raise typer.Exit(_module("command").build(_wanted(folder, model, calls), console))
+
+
+@workspace.command()
+def revise(
+    folder: FOLDER,
+    request: Annotated[Path | None, typer.Option(help="File with what is to change.")] = None,
+    feedback: Annotated[bool, typer.Option("--feedback", help="Mend the program after a run that failed.")] = False,
+    accept: Annotated[bool, typer.Option("--accept", help="Write it though the former optimum does not hold.")] = False,
+    model: MODEL = "",
+    calls: CALLS = None,
+) -> None:
+    """Have a model plan a revision, do it, and compare both versions before it is written."""
+    raise typer.Exit(_module("command").revise(_wanted(folder, model, calls), request, feedback, accept, console))
+
+
+@workspace.command()
+def ask(
+    folder: FOLDER,
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    model: MODEL = "",
+    calls: CALLS = None,
+) -> None:
+    """Answer a question with citations that are checked; without --model from the records alone."""
+    raise typer.Exit(_module("command").ask(_wanted(folder, model, calls), question, console))
+
+
+@workspace.command()
+def run(
+    folder: FOLDER, program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = ""
+) -> None:
+    """Run a program apart, solve its models again, keep the records."""
+    raise typer.Exit(_module("command").run(folder, program, console))
+
+
+@workspace.command()
+def history(folder: FOLDER) -> None:
+    """List the versions: who, why, which files."""
+    raise typer.Exit(_module("command").history(folder, console))
+
+
+@workspace.command()
+def diff(
+    folder: FOLDER, version: Annotated[int | None, typer.Option(help="Number of a version; none: the last.")] = None
+) -> None:
+    """Show what a version changed."""
+    raise typer.Exit(_module("command").diff(folder, version, console))
+
+
+@workspace.command()
+def undo(folder: FOLDER) -> None:
+    """Take back the last write; again goes one further."""
+    raise typer.Exit(_module("command").undo(folder, console))
+
+
+@workspace.command()
+def report(folder: FOLDER) -> None:
+    """Write the page of a workspace anew."""
+    raise typer.Exit(_module("command").report(folder, console))
+
+
+@workspace.command()
+def generate(
+    out: Annotated[Path, typer.Option(help="New folder for the set.")],
+    families: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    count: Annotated[int, typer.Option(min=1, help="Instances of each mode.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, help="Who knows it can make the labels: keep it where models learn.")] = 0,
+) -> None:
+    """Make a set of our own: documents and data with noise, revisions, questions, and all labels in a vault."""
+    raise typer.Exit(_module("generate_command").generate_command(_names(families), count, seed, out, console))
+
+
+def bench_workspace(
+    root: Annotated[Path | None, typer.Option("--set", help="A release, or what 'import' or 'generate' left.")] = None,
+    modes: Annotated[str, typer.Option(help="build, revise, explain, with commas between.")] = "",
+    variants: Annotated[str, typer.Option(help="What revisions show: code, model, all.")] = "code",
+    interface: Annotated[str, typer.Option(help="filesystem, flat.")] = "filesystem",
+    track: Annotated[str, typer.Option(help="pulp-highs, highspy.")] = "pulp-highs",
+    models: Annotated[str, typer.Option(help="Model names, or oracle, copy, planted, records.")] = "",
+    judge: Annotated[str, typer.Option(help="Model that judges answers; none given: predicates.")] = "",
+    seeds: Annotated[int, typer.Option(min=1, help="How many, from 0 on.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="First instances of each mode.")] = None,
+    calls: Annotated[int | None, typer.Option(min=1, help="Budget of a mode: calls of the model.")] = None,
+    predictions: Annotated[str, typer.Option(help="JSONL made elsewhere; or records, originals.")] = "",
+    answers: Annotated[str, typer.Option(help="JSONL made elsewhere; or short, questions, empty.")] = "",
+    judgements: Annotated[str, typer.Option(help="JSONL of a judge; or all, none; none given: predicates.")] = "",
+    penalty_max: Annotated[float, typer.Option(help="Largest penalty of a judge: 12, or 20 as in the release.")] = 12.0,
+    labels_readable: Annotated[
+        bool, typer.Option("--labels-readable", help="Run though programs could read the labels.")
+    ] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Instances at once.")] = 2,
+    outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
+        "outputs/workspace-bench"
+    ),
+) -> None:
+    """Score agents that build, revise and explain models in workspaces, or what was made elsewhere."""
+    layout, views = _module("layout"), _module("views")
+    chosen = [layout.Mode(name) for name in _several(modes, [str(one) for one in layout.Mode], "--modes")]
+    if predictions or answers:
+        if root is None:
+            raise ConfigError("--predictions and --answers belong to a set: name it with --set")
+        command = _module("outputs_command")
+        given = command.Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
+        raise typer.Exit(command.score_command(given, console))
+    roles, command = _module("roles"), _module("bench_command")
+    shown = [name.removeprefix("revise-") for name in map(str, views.Variant)]
+    request = command.BenchRequest(
+        outputs, root, chosen or list(layout.Mode),
+        [views.Variant(f"revise-{name}") for name in _several(variants, shown, "--variants")],
+        [roles.Interface(name) for name in _several(interface, [str(one) for one in roles.Interface], "--interface")],
+        [roles.Track(name) for name in _several(track, [str(one) for one in roles.Track], "--track")],
+        _names(models), seeds,
+        {"limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,
+         "budget": {"model_calls": calls} if calls else None},
+        workers,
+    )  # fmt: skip
+    raise typer.Exit(command.run_bench(request, console))
+
+
+def _several(text: str, known: list[str], option: str) -> list[str]:
+    return [_one_of(name, known, option) for name in _names(text)]
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _one_of(name: str, known: list[str], option: str, prefix: str = "") -> str:
+    if name not in known:
+        told = ", ".join(one.removeprefix(prefix) for one in known)
+        raise ConfigError(f"{option} {name.removeprefix(prefix)}: expected one of {told}")
+    return name

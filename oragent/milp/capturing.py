@@ -1,0 +1,70 @@
+"""One solver in the place of all that PuLP knows: HiGHS on one thread, which keeps every model before it solves it.
+
+It is brought into the process of a stranger's program. What it keeps is a claim: who gets it solves it again elsewhere.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pulp
+
+__all__ = ["GAP", "Keep", "bring_solver", "snapshot"]
+
+Keep = Callable[[dict[str, Any]], None]
+GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
+
+
+def bring_solver(keep: Keep, limit_s: float | None = None) -> None:
+    """Put this solver in the place of every other one, whatever a program names.
+
+    Args:
+        keep: Called with each model, as ``snapshot`` gives it, before it is solved.
+        limit_s: Seconds of one solve; a program may ask for less, not for more.
+    """
+
+    class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            given = kwargs.get("timeLimit")
+            limits = [one for one in (given, limit_s) if isinstance(one, int | float) and not isinstance(one, bool)]
+            whole = kwargs.get("mip", True) is not False
+            super().__init__(
+                mip=whole, msg=False, threads=1, gapRel=GAP, timeLimit=min(limits) if limits else None
+            )  # fmt: skip
+
+        def available(self) -> bool:
+            return True
+
+        def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
+            keep(snapshot(lp, self.mip))
+            return super().actualSolve(lp)
+
+    classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
+    pulp.apis._all_solvers[:] = list(classes.values())
+    for module in (pulp, pulp.apis, pulp.pulp):
+        for name, value in list(vars(module).items()):
+            if isinstance(value, type) and value in classes:
+                setattr(module, name, classes[value])
+        module.LpSolverDefault = Captured()
+
+
+def snapshot(problem: Any, whole: bool = True) -> dict[str, Any]:
+    """A ``pulp.LpProblem`` as it is now, as JSON has it.
+
+    Args:
+        problem: The problem.
+        whole: Whether its integers are to be integers; a program may ask for the relaxation.
+
+    Returns:
+        ``data`` as its ``to_dict`` gives it, and ``constant``, the objective's, which that leaves out.
+    """
+    data = problem.toDict() if hasattr(problem, "toDict") else problem.to_dict()
+    constant = getattr(problem.objective, "constant", 0.0) if problem.objective is not None else 0.0
+    plain = json.loads(json.dumps(data, default=float))
+    if not whole:
+        for variable in plain["variables"]:
+            low, high = (variable[side] for side in ("lowBound", "upBound"))
+            if variable["cat"] == "Binary":
+                variable["lowBound"], variable["upBound"] = (0 if low is None else low, 1 if high is None else high)
+            variable["cat"] = "Continuous"
+    return {"data": plain, "constant": float(constant)}

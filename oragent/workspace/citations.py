@@ -1,0 +1,181 @@
+"""Where a statement comes from, written so that it can be looked up: and looked up it is.
+
+Three forms: ``[docs/a.md:12 "quote"]``, ``[data/t.csv, row KEY, column NAME = value]`` and ``[records/m.json, key.key =
+value]``. A citation holds if the quote or value is there.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import WorkspaceError
+from oragent.workspace import tables
+from oragent.workspace.matching import Answer, normalise
+from oragent.workspace.reading import parse_json, read_text, shown
+
+__all__ = ["Broken", "Cell", "Key", "Line", "check", "find"]
+
+FORM = re.compile(
+    r'\[(?P<path>[^\[\]:,="]+?)(?:'
+    r':(?P<line>[0-9]{1,7})(?: "(?P<quote>[^"\]]{0,300})")?'
+    r"|, row (?P<row>[^\]=]{1,200}?), column (?P<column>[^\]=]{1,200}?) = (?P<cell>[^\]]{1,200})"
+    r"|, (?P<keys>[^\]=]{1,300}?) = (?P<value>[^\]]{1,200})"
+    r")\]"
+)
+SPLIT = re.compile(r"(?<!\\)\.")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a text.
+
+    Attributes:
+        path: File below the workspace.
+        line: Number, from 1 on.
+        quote: Part of the line; may be empty.
+    """
+
+    path: str
+    line: int
+    quote: str = ""
+
+    def __str__(self) -> str:
+        quote = " ".join(self.quote.replace('"', "'").replace("[", "(").replace("]", ")").split())[:120].strip()
+        return f"[{self.path}:{self.line}{f' {chr(34)}{quote}{chr(34)}' if quote else ''}]"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        path: File below the workspace.
+        row: First cell of the row.
+        column: Name of the column.
+        value: Text of the cell.
+    """
+
+    path: str
+    row: str
+    column: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"[{self.path}, row {self.row}, column {self.column} = {self.value}]"
+
+
+@dataclass(frozen=True)
+class Key:
+    """A value in a record.
+
+    Attributes:
+        path: File below the workspace.
+        keys: Keys from the outside in.
+        value: The value, as text.
+    """
+
+    path: str
+    keys: tuple[str, ...]
+    value: str
+
+    def __str__(self) -> str:
+        return f"[{self.path}, {'.'.join(one.replace('.', chr(92) + '.') for one in self.keys)} = {self.value}]"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A citation that does not hold.
+
+    Attributes:
+        citation: The citation.
+        why: One line.
+    """
+
+    citation: Line | Cell | Key
+    why: str
+
+    def __str__(self) -> str:
+        return f"{shown(str(self.citation), 200)}: {self.why}"
+
+
+def find(text: str) -> tuple[Line | Cell | Key, ...]:
+    """All citations of an answer, in order."""
+    found: list[Line | Cell | Key] = []
+    for match in FORM.finditer(text):
+        path = match["path"].strip()
+        if match["line"] is not None:
+            found.append(Line(path, int(match["line"]), match["quote"] or ""))
+        elif match["row"] is not None:
+            found.append(Cell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
+        else:
+            keys = tuple(one.replace("\\.", ".").strip() for one in SPLIT.split(match["keys"]))
+            found.append(Key(path, keys, match["value"].strip()))
+    return tuple(found)
+
+
+def check(text: str, files: Mapping[str, Path]) -> tuple[Broken, ...]:
+    """The citations of an answer that do not hold.
+
+    Args:
+        text: The answer.
+        files: Files of the workspace, by path below it.
+    """
+    broken = []
+    for citation in dict.fromkeys(find(text)):
+        why = _why(citation, files)
+        if why:
+            broken.append(Broken(citation, why))
+    return tuple(broken)
+
+
+def _why(citation: Line | Cell | Key, files: Mapping[str, Path]) -> str:
+    if citation.path not in files:
+        return "there is no such file"
+    try:
+        text = read_text(files[citation.path])
+        if isinstance(citation, Line):
+            return _line(citation, text.split("\n"))
+        if isinstance(citation, Cell):
+            return _cell(citation, text)
+        return _key(citation, parse_json(text, citation.path))
+    except WorkspaceError as problem:
+        return str(problem)
+
+
+def _line(citation: Line, lines: list[str]) -> str:
+    if not 1 <= citation.line <= len(lines):
+        return f"the file has {len(lines)} lines"
+    said = normalise(lines[citation.line - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
+    return "" if normalise(citation.quote) in said else "the line does not say that"
+
+
+def _cell(citation: Cell, text: str) -> str:
+    table = tables.read(text).table
+    if table is None or citation.column not in [name.strip() for name in table.header]:
+        return "there is no such column"
+    place = [name.strip() for name in table.header].index(citation.column)
+    values = [row[place].strip() for row in table.rows if len(row) > place and citation.row in _keys_of(row)]
+    if not values:
+        return "there is no such row"
+    return "" if any(_same(citation.value, value) for value in values) else f"it is {shown(values[0], 40)}"
+
+
+def _keys_of(row: tuple[str, ...]) -> set[str]:
+    """By what a row may be named: its first cell, or its first two or three."""
+    return {", ".join(cell.strip() for cell in row[:count]) for count in (1, 2, 3)}
+
+
+def _key(citation: Key, found: Any) -> str:
+    for name in citation.keys:
+        if not isinstance(found, dict) or name not in found:
+            return f"there is no key {shown(name, 40)}"
+        found = found[name]
+    told = found if isinstance(found, str) else json.dumps(found)
+    return "" if _same(citation.value, told) else f"it is {shown(told, 40)}"
+
+
+def _same(given: str, right: str) -> bool:
+    return normalise(given) == normalise(right) or (bool(given) and Answer(right, bounded=True).holds(given))

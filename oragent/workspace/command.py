@@ -1,0 +1,245 @@
+"""What ``oragent workspace`` does in a person's folder, and what it prints."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from oragent.budget import Budget
+from oragent.errors import ConfigError, WorkspaceError
+from oragent.ledger import Study
+from oragent.ledger.case import Case
+from oragent.llm.factory import models
+from oragent.llm.model import Model, ModelSettings
+from oragent.milp.plain import number
+from oragent.pages.text import one_line
+from oragent.sandbox.border import Sandbox
+from oragent.workspace.folder import Home, begin, begin_from, finished
+from oragent.workspace.layout import manifest
+from oragent.workspace.pages import write_page
+from oragent.workspace.reading import named, read_text
+from oragent.workspace.recording import records_of
+from oragent.workspace.runner import Runner
+from oragent.workspace.tools import described
+from oragent.workspace.verbs import Verbs, failure_request
+from oragent.workspace.versions import Versions
+
+__all__ = ["Wanted", "ask", "build", "check", "diff", "history", "new", "report", "revise", "run", "undo"]
+
+FAILED = 3  # exit code where nothing came of it
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line says of a verb.
+
+    Attributes:
+        folder: Folder of the workspace.
+        model: Name of the model that is asked; empty for none.
+        budget: What may be spent.
+        asked: Model in place of a server's.
+        sandbox: Border that others share; None for one of its own.
+    """
+
+    folder: Path
+    model: str = ""
+    budget: Budget = Budget(evaluations=None)  # noqa: RUF009  # a frozen value
+    asked: Model | None = None
+    sandbox: Sandbox | None = None
+
+
+def new(folder: Path, source: Path | None, console: Console) -> int:
+    """Make a workspace, empty or of a run.
+
+    Raises:
+        OragentError: if the folder has files, or the run no model.
+    """
+    home = begin(folder) if source is None else begin_from(source, folder)
+    for path in home.files():
+        console.print(Text(f"{folder}/{path}"), soft_wrap=True)
+    return 0
+
+
+def check(folder: Path, console: Console) -> int:
+    """Say what is in a workspace and what is wrong with it; exit code 1 where something is.
+
+    Raises:
+        WorkspaceError: if it is none.
+    """
+    home = Home(folder)
+    findings = home.findings()
+    for entry in manifest(home.workspace()):
+        console.print(Text(f"{entry.role:12} {entry.path} ({entry.size} bytes)"), soft_wrap=True)
+    for finding in findings:
+        console.print(Text(f"wrong: {finding}", style="bold yellow"), soft_wrap=True)
+    console.print(Text(f"program: {home.program() or 'none yet'}"))
+    return 1 if findings else 0
+
+
+def build(wanted: Wanted, console: Console) -> int:
+    """Have a model build a program; goes on where it was cut off."""
+    return _verb(wanted, "build", lambda verbs, case: verbs.build(case), console)
+
+
+def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
+    """Have a model revise the program by a request, or mend it after a run that failed.
+
+    Raises:
+        OragentError: if there is neither, or both.
+    """
+    if (request is None) == (not feedback):
+        raise ConfigError("--request names a file with what is to change, --feedback takes the last run: give one")
+    text = read_text(request) if request is not None else ""
+
+    async def work(verbs: Verbs, case: Case) -> dict[str, Any]:
+        async def failed() -> str:
+            program = verbs.home.program()
+            ran = await asyncio.to_thread(verbs.runner.run, verbs.home.folder, program)
+            return failure_request(ran)
+
+        told = text if not feedback else str(await verbs.study.once(case, "request", failed))
+        return await verbs.revise(case, told)
+
+    return _verb(wanted, "revise", work, console, accept)
+
+
+def ask(wanted: Wanted, question: str, console: Console) -> int:
+    """Answer a question, by a model or from records alone."""
+    if not question.strip():
+        raise ConfigError("the question is empty: say what you want to know")
+    return _verb(wanted, "ask", lambda verbs, case: verbs.ask(case, question, bool(wanted.model)), console)
+
+
+def run(folder: Path, program: str, console: Console, sandbox: Sandbox | None = None) -> int:
+    """Run a program, and keep its records as a version.
+
+    Raises:
+        OragentError: if there is none.
+    """
+    home = Home(folder)
+    path = program or home.program()
+    if not path:
+        raise WorkspaceError(f"no program in {named(folder)}/src; 'oragent workspace build' makes one")
+    with ExitStack() as stack:
+        ran = Runner(sandbox or stack.enter_context(Sandbox(1))).run(folder, path)
+    console.print(Text(described(ran)), soft_wrap=True)
+    for name in (*ran.changed, *ran.removed):
+        console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
+    with Versions(folder) as versions:
+        before = [name for name in home.files() if name.startswith(("logs/", "solver_records/"))]
+        contents: dict[str, str | bytes | None] = dict.fromkeys(before)
+        versions.write(contents | dict(records_of(ran)), "run", f"records of {path}")
+    write_page(folder)
+    return 0 if ran.printed.value is not None and ran.code == 0 else FAILED
+
+
+def history(folder: Path, console: Console) -> int:
+    """List the versions of a workspace."""
+    _there(folder)
+    with Versions(folder) as versions:
+        for one in versions.history():
+            at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.at))
+            paths = ", ".join(change.path for change in one.changes) or "nothing"
+            console.print(Text(f"{one.number:4} {at} {one.author:10} {one_line(one.reason, 80)} ({one_line(paths)})"),
+                          soft_wrap=True)  # fmt: skip
+    return 0
+
+
+def diff(folder: Path, version: int | None, console: Console) -> int:
+    """Show what a version changed; the last one where none is named.
+
+    Raises:
+        WorkspaceError: if there is no such version.
+    """
+    _there(folder)
+    with Versions(folder) as versions:
+        every = versions.history()
+        if not every:
+            raise WorkspaceError(f"{named(folder)} has no versions yet")
+        console.print(Text(versions.diff(version or every[-1].number)), soft_wrap=True)
+    return 0
+
+
+def undo(folder: Path, console: Console) -> int:
+    """Take back the last write.
+
+    Raises:
+        WorkspaceError: if there is none.
+    """
+    _there(folder)
+    with Versions(folder) as versions:
+        done = versions.version(versions.undo())
+        console.print(Text(f"version {done.number} {done.reason}"), soft_wrap=True)
+    write_page(folder)
+    return 0
+
+
+def report(folder: Path, console: Console) -> int:
+    """Write the page of a workspace anew."""
+    _there(folder)
+    console.print(Text(f"report: {write_page(folder)}"), soft_wrap=True)
+    return 0
+
+
+def _there(folder: Path) -> None:
+    if not (folder / "run.db").is_file():
+        raise WorkspaceError(f"no workspace with versions at {named(folder)}: expected run.db in it")
+
+
+Work = Callable[[Verbs, Case], Awaitable[dict[str, Any]]]
+
+
+def _verb(wanted: Wanted, verb: str, work: Work, console: Console, accept: bool = False) -> int:
+    home = Home(wanted.folder)
+    home.workspace()
+    found, reason = asyncio.run(_done(wanted, home, verb, work, accept))
+    if found is None:
+        console.print(Text(f"not finished: {one_line(reason, 400)}; the same command goes on", style="bold yellow"),
+                      soft_wrap=True)  # fmt: skip
+        return FAILED
+    _show(found, console)
+    console.print(Text(f"report: {write_page(wanted.folder)}"), soft_wrap=True)
+    return 0 if found["written"] else FAILED
+
+
+async def _done(wanted: Wanted, home: Home, verb: str, work: Work, accept: bool) -> tuple[dict[str, Any] | None, str]:
+    async with AsyncExitStack() as stack:
+        asked = wanted.asked
+        if asked is None and wanted.model:
+            asked = await stack.enter_async_context(models(ModelSettings(wanted.model)))
+        if asked is None and verb != "ask":
+            raise ConfigError(f"nobody is asked to {verb}: name a model with --model")
+        count = sum(one.name.startswith(f"{verb}-") for one in finished(wanted.folder))
+        name = f"{verb}-{count + 1}"
+        versions = stack.enter_context(Versions(wanted.folder))
+        study = stack.enter_context(Study(wanted.folder, {} if asked is None else {"": asked}, wanted.budget))
+        box = wanted.sandbox or stack.enter_context(Sandbox(1))
+        verbs = Verbs(home, study, versions, Runner(box), accept)
+        (done,) = await study.run([name], lambda case: work(verbs, case))
+        return (None if done is None else done.result), study.reason
+
+
+def _show(found: dict[str, Any], console: Console) -> None:
+    if found["verb"] == "ask":
+        console.print(Text(found["answer"]), soft_wrap=True)
+        for line in found["broken_citations"]:
+            console.print(Text(f"a citation that does not hold: {line}", style="bold yellow"), soft_wrap=True)
+        return
+    console.print(Text(found["run"]), soft_wrap=True)
+    for line in found.get("differences", ()):
+        console.print(Text(f"- {line}"), soft_wrap=True)
+    if found["verb"] == "revise":
+        before, after = (found[key] for key in ("before", "objective"))
+        told = " to ".join("none" if one is None else number(one) for one in (before, after))
+        kept = {True: "holds", False: "fails", None: "is not tested: the plan names no neutral values"}
+        console.print(Text(f"objective: {told}; at neutral values the former optimum {kept[found['preserved']]}"),
+                      soft_wrap=True)  # fmt: skip
+    console.print(
+        Text("written" if found["written"] else f"not written: {found['end']}; the draft stays"), soft_wrap=True
+    )

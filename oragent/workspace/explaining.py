@@ -1,0 +1,237 @@
+"""An explainer without a model: statements out of captured models, figures, code and records, each with its source.
+
+What binds, what one unit is worth and how far, why an objective moved between two versions, what a relaxation does not
+say. Statements avoid words of denial but where they deny, so that a predicate can tell the two apart.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from oragent.milp.model import Milp, Row
+from oragent.milp.plain import number, plain
+from oragent.milp.solution import Interval
+from oragent.workspace.citations import Cell, Key, Line
+from oragent.workspace.facts import Facts, Version
+from oragent.workspace.layout import Role
+from oragent.workspace.reading import read_json
+from oragent.workspace.runner import Runner
+
+__all__ = ["Statement", "answer", "statements"]
+
+MOST = 12  # rows, of each kind
+CHANGES = 12  # that are taken back one at a time
+TIGHT = 1e-6
+WORDS = re.compile(r"[a-z0-9_]{3,}")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence with its sources.
+
+    Attributes:
+        topic: What it is about: ``objective``, ``change``, ``rule``, ``figure``, ``binding``, ``room``, ``relaxation``.
+        text: The sentence, without its full stop.
+        sources: Where it comes from.
+    """
+
+    topic: str
+    text: str
+    sources: tuple[Line | Cell | Key, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.text}{''.join(f' {one}' for one in self.sources)}."
+
+
+def answer(facts: Facts, question: str, runner: Runner) -> str:
+    """Answer a question in Markdown: what is known of its topics, the nearest first; of all where it names none."""
+    wanted = set(WORDS.findall(question.casefold()))
+    hints = {
+        "change": {"compare", "revision", "changed", "difference", "moves", "move", "versions", "original"},
+        "binding": {"binding", "marginal", "margin", "worth", "dual", "duals", "shadow", "unit", "limit", "dearest"},
+        "room": {"slack", "room", "leave"}, "relaxation": {"relaxation", "integer", "relaxed"},
+        "rule": {"rule", "rules", "document", "rows", "encoded", "trace"}, "figure": {"figures", "data", "values"},
+        "objective": {"objective", "optimum", "optimal"},
+    }  # fmt: skip
+    said = list(statements(facts, runner))
+    near = {topic: len(wanted & words) for topic, words in hints.items()}
+    topics = list(dict.fromkeys(one.topic for one in said))
+    meant = [topic for topic in topics if near.get(topic) or topic == "objective"] if any(near.values()) else topics
+    order = sorted(meant, key=lambda topic: -near.get(topic, 0))
+    parts = []
+    for topic in order:
+        parts += [f"## {topic.capitalize()}", "", *(f"- {one}" for one in said if one.topic == topic), ""]
+    return "\n".join(parts) or "Nothing is known: the workspace has no program that solves a model, and no records.\n"
+
+
+def statements(facts: Facts, runner: Runner) -> Iterator[Statement]:
+    """All that can be said, topic by topic."""
+    yield from _objectives(facts)
+    yield from _figures(facts)
+    yield from _rules(facts)
+    yield from _changes(facts, runner)
+    for version in (facts.revised, facts.original):
+        if version is not None:
+            yield from _margins(version, "the revised plan" if version is facts.revised else "the original plan")
+
+
+def _objective(version: Version) -> tuple[float | None, tuple[Key, ...]]:
+    """The optimum of a version, by its record where it has one."""
+    value = version.model.objective if version.model else None
+    if version.record:
+        found = read_json(version.files[version.record]).get("objective_value")
+        if isinstance(found, int | float):
+            return float(found), (Key(version.record, ("objective_value",), number(found)),)
+    return value, ()
+
+
+def _objectives(facts: Facts) -> Iterator[Statement]:
+    after, source = _objective(facts.revised)
+    before, earlier = _objective(facts.original) if facts.original else (None, ())
+    if after is not None and before is not None:
+        moves = f"moves from {number(before)} to {number(after)}, a change of {number(after - before)}"
+        yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
+    elif after is not None:
+        yield Statement("objective", f"The optimal objective is {number(after)}", source)
+
+
+def _figures(facts: Facts) -> Iterator[Statement]:
+    """Figures that are new or other than before."""
+    for name, (path, one) in facts.revised.figures.items():
+        earlier = facts.original.figures.get(name) if facts.original else None
+        if facts.original is not None and earlier is not None and earlier[1].value == one.value:
+            continue
+        source = Cell(path, name, "Value", one.value)
+        unit = f" {plain(one.unit)}" if one.unit else ""
+        was = f" in place of {plain(earlier[1].value)}" if earlier else " (new)" if facts.original else ""
+        file = path.rpartition("/")[2]
+        yield Statement("figure", f"`{plain(name)}` is {plain(one.value)}{unit}{was}, from {file}", (source,))
+        yield from _quotes(facts.revised, name)
+
+
+def _quotes(version: Version, name: str) -> Iterator[Statement]:
+    """What the documents say of a figure."""
+    for path, line, text in version.lines(Role.DOCUMENT):
+        if f"`{name}`" in text and not text.startswith("The values of"):
+            yield Statement(
+                "rule", f"On `{plain(name)}` the documents speak in line {line}", (Line(path, line, text[:90]),)
+            )
+            return
+
+
+def _rules(facts: Facts) -> Iterator[Statement]:
+    """Rows that are new or other than before, each with the figures that stand in its line of the program."""
+    new = _new_rows(facts)
+    lines = facts.revised.lines(Role.CODE)
+    for row, changed in new[:MOST]:
+        kind = "changed" if changed else "new"
+        at = [(path, line, text) for path, line, text in lines if f"'{row.name}'" in text or f'"{row.name}"' in text]
+        used = [
+            name for name in facts.revised.figures if any(re.search(rf"\b{re.escape(name)}\b", one[2]) for one in at)
+        ]
+        source = tuple(Line(path, line, text.strip()[:60]) for path, line, text in at[:1])
+        yield Statement("rule", f"Row {plain(row.name)} is {kind}: {_told(row)}", source)
+        for name in used:
+            path, one = facts.revised.figures[name]
+            yield Statement("rule", f"Row {plain(row.name)} takes `{plain(name)}` from the data, {plain(one.value)}",
+                            (*source, Cell(path, name, "Value", one.value)))  # fmt: skip
+    before = facts.original.milp if facts.original else None
+    after = facts.revised.milp
+    if before is not None and after is not None:
+        names = {one.name for one in before.variables}
+        for variable in [one for one in after.variables if one.name not in names][:MOST]:
+            kind = "a yes-or-no decision" if variable.is_binary else "an amount"
+            yield Statement("rule", f"`{plain(variable.name)}` is a new decision: {kind}")
+
+
+def _new_rows(facts: Facts) -> list[tuple[Row, bool]]:
+    """Rows of the revised model that the original does not have like that, and whether only changed."""
+    before = facts.original.milp if facts.original else None
+    after = facts.revised.milp
+    if before is None or after is None:
+        return []
+    earlier = {row.name: row for row in before.rows}
+    return [
+        (row, row.name in earlier) for row in after.rows
+        if row.name not in earlier or not _equal(row, earlier[row.name])
+    ]  # fmt: skip
+
+
+def _equal(one: Row, other: Row) -> bool:
+    return dict(one.terms) == dict(other.terms) and one.relation is other.relation and one.rhs == other.rhs
+
+
+def _changes(facts: Facts, runner: Runner) -> Iterator[Statement]:
+    """What each change accounts for: the optimum with that one taken back, all others left."""
+    before = facts.original.milp if facts.original else None
+    after = facts.revised.milp
+    now = facts.revised.model.objective if facts.revised.model else None
+    if before is None or after is None or now is None:
+        return
+    earlier = {row.name: row for row in before.rows}
+    trials: list[tuple[str, Milp]] = []
+    for row, changed in _new_rows(facts)[:CHANGES]:
+        kept = [earlier[one.name] if changed and one is row else one for one in after.rows if changed or one is not row]
+        trials.append((f"row {plain(row.name)}", replace(after, rows=tuple(kept))))
+    if dict(after.objective.terms) != dict(before.objective.terms):
+        trials.append(("the new terms of the objective", replace(after, objective=before.objective)))
+    found = runner.solve(*(milp for _, milp in trials)) if trials else ()
+    for (what, _), model in zip(trials, found, strict=True):
+        if model.objective is None:
+            status = model.solution.status if model.solution else "unsolved"
+            yield Statement("change", f"With {what} taken back the model is {status}")
+        else:
+            gap = now - model.objective
+            yield Statement("change", f"Taking back {what} alone would bring the optimum to {number(model.objective)}, "
+                                      f"so it accounts for {number(gap)}")  # fmt: skip
+
+
+def _margins(version: Version, plan: str) -> Iterator[Statement]:
+    """What binds and is worth most; what leaves room; what the relaxation says."""
+    model, milp = version.model, version.milp
+    if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
+        return
+    record = read_json(version.files[version.record]) if version.record else {}
+    solution = model.solution
+    tight = [row for row in milp.rows if solution.slacks[row.name] <= TIGHT * max(1.0, abs(row.rhs))]
+    if not milp.has_integers:
+        tight.sort(key=lambda row: -abs(solution.duals.get(row.name, 0.0)))
+    for row in tight[:MOST]:
+        source = _source(version, record, row.name, "slack")
+        yield Statement("binding", f"In {plan} row {plain(row.name)} binds: {_told(row)}", source)
+        dual = solution.duals.get(row.name)
+        if not milp.has_integers and dual:
+            source = _source(version, record, row.name, "dual_value")
+            yield Statement("binding", f"In {plan} one unit more of {plain(row.name)} changes the objective by "
+                                       f"{number(dual)}{_until(solution.ranges.get(row.name))}", source)  # fmt: skip
+    for row in [row for row in milp.rows if row not in tight][:MOST]:
+        source = _source(version, record, row.name, "slack")
+        room = number(solution.slacks[row.name])
+        yield Statement("room", f"In {plan} row {plain(row.name)} leaves room of {room}", source)
+    if model.relaxed is not None and model.relaxed.objective is not None and model.objective is not None:
+        path = version.record.replace(".solution.json", ".lp_relaxation.json")
+        value = number(model.relaxed.objective)
+        source = (Key(path, ("objective_value",), value),) if path in version.files and version.record else ()
+        yield Statement("relaxation", f"With its integers relaxed {plan} comes to {value}, and with them to "
+                                      f"{number(model.objective)}", source)  # fmt: skip
+        yield Statement("relaxation", f"The duals of the relaxation are not prices of {plan}: whole decisions jump, so "
+                                      "that a small change may do nothing or much")  # fmt: skip
+
+
+def _source(version: Version, record: dict[str, object], row: str, key: str) -> tuple[Key, ...]:
+    rows = record.get("constraints")
+    if not isinstance(rows, dict) or not isinstance(rows.get(row), dict) or rows[row].get(key) is None:
+        return ()
+    return (Key(version.record, ("constraints", row, key), number(rows[row][key])),)
+
+
+def _until(interval: Interval | None) -> str:
+    if interval is None or (abs(interval.low) == float("inf") and abs(interval.high) == float("inf")):
+        return ""
+    return f", while its right side stays from {number(interval.low)} to {number(interval.high)}"
+
+
+def _told(row: Row) -> str:
+    terms = " + ".join(f"{number(value)} {plain(name)}" for name, value in list(row.terms.items())[:8])
+    more = f" + {len(row.terms) - 8} more" if len(row.terms) > 8 else ""
+    return f"{terms or '0'}{more} {row.relation} {number(row.rhs)}"

@@ -1,0 +1,199 @@
+"""A person's workspace: its files, drafts in which agents work, and what came of each verb, in its own ``run.db``."""
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent.budget import Budget
+from oragent.errors import WorkspaceError
+from oragent.ledger import Study
+from oragent.ledger.study import Finished
+from oragent.milp.files import read as read_milp
+from oragent.workspace import parameters
+from oragent.workspace.facts import main_program
+from oragent.workspace.generating.programs import program
+from oragent.workspace.generating.uses import safe_names
+from oragent.workspace.layout import REQUIRED, Finding, Mode, Workspace, check
+from oragent.workspace.reading import decode, named, read_bytes, walk
+from oragent.workspace.runner import OURS, Ran
+from oragent.workspace.versions import Versions
+
+__all__ = ["Home", "add_parameters", "begin", "begin_from", "finished", "plain_json", "rows_of", "with_values"]
+
+PLACES = ("docs", "data", "src")
+WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A workspace of a person.
+
+    Attributes:
+        folder: Where it lies.
+    """
+
+    folder: Path
+
+    def files(self) -> dict[str, Path]:
+        """Its files, but for what is ours.
+
+        Raises:
+            WorkspaceError: if there is no workspace, or a link in it.
+        """
+        if not self.folder.is_dir():
+            raise WorkspaceError(f"no workspace at {named(self.folder)}: 'oragent workspace new' makes one")
+        return {path: place for path, place in walk(self.folder).items() if path.partition("/")[0] not in OURS}
+
+    def workspace(self) -> Workspace:
+        """It as a workspace to build in.
+
+        Raises:
+            WorkspaceError: if documents or data are missing.
+        """
+        files = self.files()
+        missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
+        if missing:
+            raise WorkspaceError(
+                f"no workspace at {named(self.folder)}: no file in {' and '.join(missing)}; put the requirement into "
+                "docs/ and tables into data/"
+            )
+        return Workspace(Mode.BUILD, files, {})
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with its files."""
+        return check(self.workspace())
+
+    def program(self) -> str:
+        """Path of its program; empty where there is none."""
+        return main_program(self.files())
+
+    def snapshot(self) -> dict[str, str]:
+        """Its texts by path, so that work that was cut off begins where it began.
+
+        Raises:
+            WorkspaceError: if a file is no text.
+        """
+        places = {path: place for path, place in self.files().items() if path.partition("/")[0] in PLACES}
+        return {path: decode(read_bytes(place), path) for path, place in places.items()}
+
+    def draft(self, name: str, texts: Mapping[str, str]) -> Path:
+        """A fresh folder with these texts, in which an agent works.
+
+        Raises:
+            WorkspaceError: if it cannot be made.
+        """
+        folder = self.folder / ".oragent" / "drafts" / name
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            for path, text in texts.items():
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / path).write_text(text, encoding="utf-8")
+            (folder / "src").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {named(folder)}: {error.strerror}; make room for it") from None
+        return folder
+
+
+def begin(folder: Path) -> Home:
+    """Make an empty workspace.
+
+    Raises:
+        WorkspaceError: if the folder has files.
+    """
+    _empty(folder)
+    head = io.StringIO()
+    csv.writer(head, lineterminator="\n").writerow(parameters.HEADER)
+    contents = {"docs/business_requirement.md": WELCOME, f"data/{parameters.FILE}": head.getvalue()}
+    with Versions(folder) as versions:
+        versions.write(contents, "new", "begun")
+    return Home(folder)
+
+
+def begin_from(run: Path, folder: Path) -> Home:
+    """Make a workspace of a run that left a model: documents, data, and the model as a program.
+
+    Raises:
+        WorkspaceError: if the run left none, or the folder has files.
+        MilpError: if its model is broken.
+    """
+    if not (run / "milp.json").is_file():
+        raise WorkspaceError(
+            f"no model in {named(run)}: expected milp.json, as a run of formulate or converse leaves it"
+        )
+    milp, _ = safe_names(read_milp(run / "milp.json"))
+    contents: dict[str, str] = {}
+    for path in sorted(run.iterdir()):
+        if path.suffix in {".md", ".txt"} and path.is_file() and not path.is_symlink():
+            contents[f"docs/{path.name}"] = decode(read_bytes(path), path)
+        elif path.name == "data.json" or path.suffix == ".csv":
+            contents[f"data/{path.name}"] = decode(read_bytes(path), path)
+    if not any(path.startswith("docs/") for path in contents):
+        contents["docs/business_requirement.md"] = f"# {milp.name or 'A model'}\n\n{milp.meaning or WELCOME}\n"
+    figures = io.StringIO()
+    csv.writer(figures, lineterminator="\n").writerow(parameters.HEADER)
+    contents.setdefault(f"data/{parameters.FILE}", figures.getvalue())
+    contents["src/optimization_model.py"] = program(milp, milp.name or "A model")
+    _empty(folder)
+    with Versions(folder) as versions:
+        versions.write(contents, "from", f"taken from {run.name}")
+    return Home(folder)
+
+
+def finished(folder: Path) -> list[Finished]:
+    """The verbs that came to an end, in their order."""
+    if not (folder / "run.db").is_file():
+        return []
+    with Study(folder, {}, Budget(evaluations=None)) as study:
+        return study.finished()
+
+
+def rows_of(ran: Ran) -> dict[str, list[float | None]]:
+    """Slack and dual of each row of a run's model, for pages; duals of integer models with the integers fixed."""
+    last = ran.last
+    if last is None or last.milp is None or last.solution is None:
+        return {}
+    solution = last.solution
+    return {row.name: [solution.slacks.get(row.name), solution.duals.get(row.name)] for row in last.milp.rows[:400]}
+
+
+def add_parameters(text: str, given: list[dict[str, Any]]) -> str:
+    """A table of general parameters with more rows; those that it has are left as they are."""
+    rows = list(csv.reader(io.StringIO(text))) or [list(parameters.HEADER)]
+    names = {row[0].strip() for row in rows if row}
+    for one in given:
+        if str(one.get("name", "")) and str(one["name"]) not in names:
+            cells = [str(one.get(key) or "") for key in ("name", "value", "unit", "meaning")]
+            rows.append([cell.replace("\n", " ")[:300] for cell in cells])
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def with_values(text: str, values: Mapping[str, str]) -> str:
+    """A table of general parameters with other values."""
+    rows = list(csv.reader(io.StringIO(text)))
+    for row in rows:
+        if len(row) > 1 and row[0].strip() in values:
+            row[1] = values[row[0].strip()]
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows)
+    return out.getvalue()
+
+
+def _empty(folder: Path) -> None:
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise WorkspaceError(f"{named(folder)} is there already and has files; name a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(f"cannot make {named(folder)}: {error.strerror}") from None
+
+
+def plain_json(value: Any) -> str:
+    """A value as JSON text for people."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""Workspaces of our own making: specification, data, documents, noise, revisions, questions, and all labels."""

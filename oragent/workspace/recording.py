@@ -1,0 +1,108 @@
+"""Write what a run came to as the public release does: an execution record, and one solver record a model.
+
+Slacks are right side minus activity, so at most 0 on ``>=``; duals and reduced costs of integer models are null, and
+those of their relaxation stand in a record of its own.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from oragent.milp.model import Milp
+from oragent.milp.solution import Solution, Status
+from oragent.workspace.grading import Stop
+from oragent.workspace.runner import Model, Ran
+
+__all__ = ["records_of"]
+
+CODES = {Status.OPTIMAL: 2, Status.INFEASIBLE: 3, Status.UNBOUNDED: 5, Status.FEASIBLE: 9, Status.UNKNOWN: 1}
+PULP = {Status.OPTIMAL: "Optimal", Status.INFEASIBLE: "Infeasible", Status.UNBOUNDED: "Unbounded",
+        Status.FEASIBLE: "Not Solved", Status.UNKNOWN: "Undefined"}  # fmt: skip
+
+
+def records_of(ran: Ran, timed: bool = True) -> dict[str, str]:
+    """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
+
+    Args:
+        ran: The run.
+        timed: Whether they say how long it took; without that, two runs leave the same.
+    """
+    files = {
+        "logs/execution_record.json": _json({
+            "returncode": ran.code, "timed_out": ran.stop is Stop.TIMEOUT, "objective_value": ran.printed.value,
+            "stdout": ran.stdout, "stderr": ran.stderr, "error": ran.reason or None, "backing": str(ran.backing),
+        }),
+        "logs/solver_output.log": ran.stdout,
+    }  # fmt: skip
+    for name, model in _named(ran.models).items():
+        milp, solution, relaxed = model.milp, model.solution, model.relaxed
+        if milp is None or solution is None:
+            continue
+        if not timed:
+            solution, relaxed = replace(solution, seconds=0.0), relaxed and replace(relaxed, seconds=0.0)
+        files[f"solver_records/{name}.solution.json"] = _json(_solution(name, milp, solution))
+        files[f"solver_records/{name}.highs.log"] = _log(solution)
+        if relaxed is not None and relaxed.status.has_point:
+            files[f"solver_records/{name}.lp_relaxation.json"] = _json(_relaxation(name, milp, relaxed))
+    return files
+
+
+def _named(models: tuple[Model, ...]) -> dict[str, Model]:
+    """Models by names that files can have, each once."""
+    found: dict[str, Model] = {}
+    for model in models:
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "_", model.milp.name if model.milp else "")[:60].strip("_") or "model"
+        name, number = stem, 1
+        while name in found:
+            number += 1
+            name = f"{stem}_{number}"
+        found[name] = model
+    return found
+
+
+def _solution(name: str, milp: Milp, solution: Solution) -> dict[str, Any]:
+    whole = milp.has_integers
+    return {
+        "solver": "highs", "model_name": name, "status_code": CODES[solution.status],
+        "status": str(CODES[solution.status]), "pulp_status": PULP[solution.status], "is_mip": whole,
+        "objective_value": solution.objective, "objective_bound": solution.bound, "mip_gap": solution.gap,
+        "runtime": round(solution.seconds, 6), "node_count": None, "iteration_count": None,
+        **_columns(milp, solution, {} if whole else solution.duals, {} if whole else solution.reduced_costs),
+    }  # fmt: skip
+
+
+def _relaxation(name: str, milp: Milp, relaxed: Solution) -> dict[str, Any]:
+    return {
+        "solver": "highs", "model_name": f"{name}_lp_relaxation", "diagnostic_type": "lp_relaxation",
+        "status_code": CODES[relaxed.status], "objective_value": relaxed.objective,
+        "runtime": round(relaxed.seconds, 6), **_columns(milp, relaxed, relaxed.duals, relaxed.reduced_costs),
+    }  # fmt: skip
+
+
+def _columns(
+    milp: Milp, solution: Solution, duals: Mapping[str, float], reduced: Mapping[str, float]
+) -> dict[str, Any]:
+    values, activities = solution.values, solution.activities
+    return {
+        "variables": {one.name: {"value": values.get(one.name), "reduced_cost": reduced.get(one.name)}
+                      for one in milp.variables},
+        "constraints": {row.name: {
+            "sense": str(row.relation), "rhs": row.rhs,
+            "slack": row.rhs - activities[row.name] if row.name in activities else None,
+            "dual_value": duals.get(row.name),
+        } for row in milp.rows},
+    }  # fmt: skip
+
+
+def _log(solution: Solution) -> str:
+    lines = [
+        solution.solver, "threads 1", f"status {solution.status}", f"objective {solution.objective}",
+        f"bound {solution.bound}", f"gap {solution.gap}", f"seconds {solution.seconds:.3f}", solution.note,
+    ]  # fmt: skip
+    return "\n".join(filter(None, lines)) + "\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n"

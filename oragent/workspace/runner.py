@@ -1,0 +1,241 @@
+"""Run a program of a workspace, confined, on a copy; solve what it modelled again; say what came of it.
+
+The published sandbox is a container without a network. Ours is the border, with one folder alone: a copy of the
+workspace, which the program may read and change; labels, other workspaces and the machine's files are not there.
+"""
+
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import MilpError, WorkspaceError
+from oragent.milp import as_json
+from oragent.milp.model import Milp
+from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
+from oragent.sandbox import PYTHON, Command, End, Ended, Limits
+from oragent.sandbox.border import Sandbox
+from oragent.workspace.grading import Attempt, Direction, Stop
+from oragent.workspace.objective import Backing, Printed, backing, parse
+from oragent.workspace.reading import named, read_bytes, walk
+from oragent.workspace.shim import SOLVES
+
+__all__ = ["LIMITS", "Model", "Ran", "Runner"]
+
+STAGE = Path(__file__).with_name("stage.py")
+HERE = ".oragent"  # in the working copy, what is ours and no file of the workspace
+OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}  # beside the files of a person's workspace
+LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=30.0)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a program solved, solved again outside of its reach.
+
+    Attributes:
+        milp: The model; None where what was captured is none.
+        solution: What it comes to, duals included; None where it was not solved again.
+        relaxed: What it comes to with its integers relaxed; None for a model without any.
+        note: Why something is missing; empty where nothing is.
+    """
+
+    milp: Milp | None
+    solution: Solution | None = None
+    relaxed: Solution | None = None
+    note: str = ""
+
+    @property
+    def objective(self) -> float | None:
+        """Of the solution."""
+        return self.solution.objective if self.solution else None
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What running a program came to.
+
+    Attributes:
+        stop: Way in which it ended.
+        code: Exit code, or minus the signal.
+        stdout: Standard output, head and tail.
+        stderr: Standard error, head and tail.
+        models: Models that it solved, the last ones, in order.
+        changed: Files of the copy that it made or changed, with their content.
+        removed: Files of the copy that are gone.
+        wall_s: Seconds by the clock.
+        cpu_s: CPU seconds.
+        peak_mb: Resident memory, MiB.
+        reason: Why it was ended, in words; empty where it ended by itself.
+    """
+
+    stop: Stop
+    code: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    models: tuple[Model, ...] = ()
+    changed: Mapping[str, bytes] = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    peak_mb: float = 0.0
+    reason: str = ""
+
+    @property
+    def printed(self) -> Printed:
+        """The objective in its output."""
+        return parse(self.stdout)
+
+    @property
+    def backing(self) -> Backing:
+        """What stands behind the printed objective; an enumeration or an invented value has nothing."""
+        return backing(self.printed, [model.objective for model in self.models])
+
+    @property
+    def last(self) -> Model | None:
+        """The model behind the printed objective; where none is, the last that was solved."""
+        value = self.printed.value
+        known = [model for model in self.models if model.milp is not None]
+        if value is not None:
+            for model in reversed(known):
+                if model.objective is not None and math.isclose(model.objective, value, rel_tol=1e-6, abs_tol=1e-6):
+                    return model
+        return known[-1] if known else None
+
+    @property
+    def attempt(self) -> Attempt:
+        """The run as it is graded: status and models are ours, the printed value is the program's."""
+        last = self.last
+        status = str(last.solution.status) if last and last.solution else ""
+        direction = Direction(str(last.milp.sense)) if last and last.milp else None
+        objectives = tuple(model.objective for model in self.models)
+        return Attempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
+
+
+@dataclass
+class Runner:
+    """Runs programs of workspaces in a sandbox that others share.
+
+    Attributes:
+        sandbox: The border.
+        limits: Limits of one program; solving its models again has the same.
+    """
+
+    sandbox: Sandbox
+    limits: Limits = LIMITS
+
+    def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> Ran:
+        """Run a program on a copy of a folder; may be called from several threads.
+
+        Args:
+            folder: Folder of the workspace or view.
+            program: Path of the program below it.
+            files: Files that stand in the copy in place of the folder's, such as an edited program.
+
+        Raises:
+            WorkspaceError: if the folder holds a link or device, or has no such program.
+            SandboxError: if our own side fails.
+        """
+        with _copied(folder, files or {}) as (copy, contents):
+            if program not in contents:
+                raise WorkspaceError(f"no program {named(program)} in {named(folder)}; expected a Python file in src/")
+            ended = self.sandbox(self._command(copy, program), warm_up=STAGE)
+        kept = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
+        left = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
+        return Ran(
+            _stop(ended), ended.code, ended.stdout, ended.stderr, self._resolved(kept),
+            {name: content for name, content in left.items() if contents.get(name) != content},
+            tuple(name for name in contents if name not in left and name not in ended.left_out),
+            ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
+        )  # fmt: skip
+
+    def solve(self, *milps: Milp) -> tuple[Model, ...]:
+        """Solve models apart from everybody, with duals and relaxations.
+
+        Raises:
+            SandboxError: if our own side fails.
+        """
+        kept = {f"{place:06}": json.dumps({"milp": as_json.to_dict(milp)}) for place, milp in enumerate(milps)}
+        return self._resolved({name: text.encode() for name, text in kept.items()})
+
+    def _command(self, copy: Path, program: str) -> Command:
+        words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s))
+        files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
+        return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",))
+
+    def _resolved(self, kept: Mapping[str, bytes]) -> tuple[Model, ...]:
+        if not kept:
+            return ()
+        texts = [content.decode("utf-8", "replace") for _, content in sorted(kept.items())]
+        files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
+        words = (PYTHON, "stage.py", "resolve", str(0.9 * self.limits.cpu_s))
+        ended = self.sandbox(Command(words, files, limits=self.limits, bring=("resolved.json",)), warm_up=STAGE)
+        if "resolved.json" not in ended.files:
+            why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
+            return tuple(Model(None, note=why) for _ in texts)
+        return tuple(_model(plain) for plain in json.loads(ended.files["resolved.json"]))
+
+
+@contextmanager
+def _copied(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Path, dict[str, bytes]]]:
+    """A copy of a folder that goes with the run, and its contents; what is ours in it is left out."""
+    contents = {path: read_bytes(place) for path, place in walk(folder).items() if path.partition("/")[0] not in OURS}
+    contents |= {path: one.encode() if isinstance(one, str) else one for path, one in files.items()}
+    scratch = Path(tempfile.mkdtemp(prefix="oragent-workspace-"))
+    try:
+        copy = scratch / "workspace"
+        copy.mkdir()
+        for path, content in contents.items():
+            (copy / path).parent.mkdir(parents=True, exist_ok=True)
+            (copy / path).write_bytes(content)
+        yield copy, contents
+    except OSError as error:
+        raise WorkspaceError(f"cannot copy {named(folder)} to be run: {error.strerror}; make room for it") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _stop(ended: Ended) -> Stop:
+    if ended.end is End.DEADLINE:
+        return Stop.TIMEOUT
+    if ended.end is End.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
+        return Stop.MEMORY
+    return Stop.ENDED if ended.end is End.EXITED and ended.code == 0 else Stop.ERROR
+
+
+def _model(plain: Mapping[str, Any]) -> Model:
+    milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
+    try:
+        return Model(
+            as_json.from_dict(milp) if milp else None, _solution(solution), _solution(relaxed), plain.get("note", "")
+        )
+    except (MilpError, KeyError, TypeError, ValueError) as problem:
+        return Model(None, note=f"not solved again: {type(problem).__name__}")
+
+
+def _solution(plain: Any) -> Solution | None:
+    if plain is None:
+        return None
+    given = {key: plain[key] for key in ("objective", "bound", "gap", "values", "activities", "slacks", "seconds",
+                                         "solver", "note")}  # fmt: skip
+    sensitivity, relaxation = (_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
+    return Solution(Status(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
+
+
+def _sensitivity(plain: Any) -> Sensitivity | None:
+    if plain is None:
+        return None
+    ranges = {key: {name: _interval(one) for name, one in plain[key].items()}
+              for key in ("rhs_ranges", "cost_ranges", "bound_ranges")}  # fmt: skip
+    return Sensitivity(
+        Source(plain["source"]), plain["objective"], plain["duals"], plain["reduced_costs"], **ranges
+    )  # fmt: skip
+
+
+def _interval(plain: Mapping[str, float | None]) -> Interval:
+    low, high = plain["low"], plain["high"]
+    return Interval(-math.inf if low is None else low, math.inf if high is None else high)

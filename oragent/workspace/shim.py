@@ -1,0 +1,110 @@
+"""What a program of a workspace finds in the place of solvers, in its own process: ours, and every model is kept.
+
+Programs of the public release name Gurobi, by PuLP or by helpers of their own. All of them get HiGHS on one thread.
+"""
+
+import importlib.util
+import json
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import highspy
+import pulp
+
+from oragent.milp.capturing import bring_solver
+
+__all__ = ["KEPT", "SOLVES", "install"]
+
+SOLVES = ".oragent/solves"  # below the copy of the workspace
+KEPT = 20  # models, the last ones
+STEMS = {"utils": "utility_code"}  # what questions call what programs import
+
+
+class Keeper:
+    """Writes each model that is solved as a file; of many the last ones stay.
+
+    Args:
+        folder: Where they go; it is made.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder, self.count = folder, 0
+        self.native = True  # whether a run of HiGHS is the program's own, and not PuLP's
+
+    def keep(self, model: dict[str, Any]) -> None:
+        """Write a model."""
+        self.count += 1
+        (self._folder / f"{self.count:06}.json").write_text(json.dumps(model), encoding="utf-8")
+        (self._folder / f"{self.count - KEPT:06}.json").unlink(missing_ok=True)
+
+
+class Stems:
+    """Finds a helper under the name by which programs import it, where it is called otherwise.
+
+    Args:
+        folder: Of the program.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """As ``importlib`` asks for it."""
+        place = self._folder / f"{STEMS.get(name, '')}.py"
+        return importlib.util.spec_from_file_location(name, place) if name in STEMS and place.is_file() else None
+
+
+def install(folder: Path, program: Path, limit_s: float) -> Keeper:
+    """Put all of it in place, once, before the program begins.
+
+    Args:
+        folder: Working copy; models go below it.
+        program: The program that will run.
+        limit_s: Seconds of one solve.
+    """
+    keeper = Keeper(folder / SOLVES)
+    bring_solver(keeper.keep, limit_s)
+    _watch_highs(keeper)
+    for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
+        sys.modules[name] = _stand_in(name)
+    sys.meta_path.append(Stems(program.parent))  # after Python's own finders: a helper that is there comes first
+    return keeper
+
+
+def _stand_in(name: str) -> ModuleType:
+    module = ModuleType(name, "PuLP under another name: every solver is HiGHS.")
+    vars(module).update({key: value for key, value in vars(pulp).items() if not key.startswith("__")})
+    vars(module)["install_gurobi_objective_recorder"] = lambda *args, **kwargs: None
+    vars(module)["__all__"] = [key for key in vars(pulp) if not key.startswith("_")]
+    return module
+
+
+def _watch_highs(keeper: Keeper) -> None:
+    """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
+    plain_run = highspy.Highs.run
+    call_solver = pulp.apis.HiGHS.callSolver
+
+    def run(self: Any) -> Any:
+        if keeper.native:
+            self.setOptionValue("threads", 1)
+            self.setOptionValue("mip_rel_gap", 1e-9)
+            path = keeper._folder / "model.mps"
+            self.writeModel(str(path))
+            keeper.keep({"mps": path.read_text(encoding="utf-8", errors="replace")})
+            path.unlink()
+        return plain_run(self)
+
+    def quietly(self: Any, lp: Any) -> Any:
+        keeper.native = False
+        try:
+            return call_solver(self, lp)
+        finally:
+            keeper.native = True
+
+    for name in ("run", "solve", "optimize"):
+        setattr(highspy.Highs, name, run)
+    pulp.apis.HiGHS.__mro__[1].callSolver = quietly

@@ -1,0 +1,15 @@
+"""The script that runs in the sandbox: a program of a workspace, or the models that one left, solved again.
+
+One script for both, so that one warm interpreter has all imports of both done.
+"""
+
+import sys
+
+from oragent.workspace import resolving
+from oragent.workspace.inside import be_program
+
+if __name__ == "__main__":
+    if sys.argv[1] == "resolve":
+        resolving.main(float(sys.argv[2]))
+    else:
+        be_program(sys.argv[2:])

@@ -1,0 +1,238 @@
+"""What is done in a person's workspace: build, revise, ask; each a case of its study, so that a kill loses nothing."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oragent.errors import ReplyError, WorkspaceError
+from oragent.ledger.case import Case
+from oragent.ledger.study import Study
+from oragent.llm.model import Message
+from oragent.milp.explanation import explain
+from oragent.milp.plain import number
+from oragent.programs.replies import extract_json
+from oragent.workspace import explaining, facts, parameters
+from oragent.workspace.agents import Work
+from oragent.workspace.citations import check
+from oragent.workspace.comparing import compared
+from oragent.workspace.folder import Home, add_parameters, plain_json, rows_of, with_values
+from oragent.workspace.grading import Stop, passes
+from oragent.workspace.layout import Mode
+from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
+from oragent.workspace.roles import TEMPERATURE, TRACKS, Manner, Track, fill, system, worked
+from oragent.workspace.runner import Ran, Runner
+from oragent.workspace.tasks import Task
+from oragent.workspace.tools import Desk, described
+from oragent.workspace.versions import Versions
+
+__all__ = ["Verbs", "failure_request"]
+
+FIGURES = f"data/{parameters.FILE}"
+PRESERVED = 1e-4
+MOST = 40  # differences that are kept
+
+
+@dataclass(frozen=True)
+class Verbs:
+    """The verbs of one workspace.
+
+    Attributes:
+        home: The workspace.
+        study: Its study.
+        versions: Its versions.
+        runner: Runner of programs.
+        accept: Whether a revision whose preservation fails is written all the same.
+    """
+
+    home: Home
+    study: Study
+    versions: Versions
+    runner: Runner
+    accept: bool = False
+
+    async def build(self, case: Case) -> dict[str, Any]:
+        """Build a program from documents and data, and write it if its model has an optimum."""
+        texts = await self._texts(case)
+        draft = self.home.draft(case.name, texts)
+        desk = Desk(draft, self.runner, ("src",))
+        task = Task(case.name, 0, Mode.BUILD, None, draft)
+        done = await worked(case, "builder", system(task, Manner()), "Begin.", desk)
+        ran = await self._ran(desk, done)
+        found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
+        if _works(ran):
+            self._write(desk, texts, "builder", f"built, objective {number(found['objective'])}")
+            found["written"] = True
+        return found
+
+    async def revise(self, case: Case, request: str) -> dict[str, Any]:
+        """Plan a revision, do it in a draft, compare both versions, and write it if it holds.
+
+        Args:
+            case: Its case.
+            request: What is to change.
+        """
+        texts = await self._texts(case)
+        path = f"docs/{case.name}.md"
+        self.versions.write({path: request.rstrip() + "\n"}, "request", f"request {case.name}")
+        texts[path] = request.rstrip() + "\n"
+        draft = self.home.draft(case.name, texts)
+        program = facts.main_program(walk(draft))
+        if not program:
+            raise WorkspaceError("there is no program to revise; 'oragent workspace build' makes one")
+        before = await asyncio.to_thread(self.runner.run, draft, program)
+        plan = await self._plan(case, request, texts)
+        new = [one for one in plan["data"] if isinstance(one, dict)]
+        table = add_parameters(texts.get(FIGURES, ""), new)
+        desk = Desk(draft, self.runner, ("src", "data"))
+        for name, text in ((FIGURES, table), ("plan.json", plain_json(plan))):
+            (draft / name).parent.mkdir(exist_ok=True)
+            (draft / name).write_text(text, encoding="utf-8")
+        old = "no objective" if before.printed.value is None else number(before.printed.value)
+        told = fill("change", request=path, program=program, track=TRACKS[Track.PULP], objective=old)
+        done = await worked(case, "reviser", told, "Begin.", desk)
+        after = await self._ran(desk, done)
+        found = self._result(done, after) | {"verb": "revise", "request": request, "plan": plan, "written": False}
+        found["before"] = before.printed.value
+        found["rows_before"] = rows_of(before)
+        found["differences"] = _differences(before, after)
+        found["preserved"] = await self._preserved(desk, done, new, before)
+        if _works(after) and (found["preserved"] is not False or self.accept):
+            self._write(desk, texts, "reviser", str(plan.get("summary") or "revised"))
+            found["written"] = True
+        return found
+
+    async def ask(self, case: Case, question: str, model: bool) -> dict[str, Any]:
+        """Answer a question with citations, by a model or from records alone.
+
+        Args:
+            case: Its case.
+            question: The question.
+            model: Whether a language model answers.
+        """
+        texts = await self._texts(case, answers=True)
+        draft = self.home.draft(case.name, texts)
+        if model:
+            done = await worked(case, "explainer", fill("explainer"), f"Question: {question}", Desk(draft, self.runner))
+            said = done.answer
+        else:
+            files = walk(draft)
+            known = await asyncio.to_thread(facts.known, draft, files, self.runner)
+            said = await asyncio.to_thread(explaining.answer, known, question, self.runner)
+            done = Work(answer=said, end="answered from records")
+        broken = [str(one) for one in check(said, walk(draft))]
+        self.versions.write({f"answers/{case.name}.md": f"# {question}\n\n{said}\n"}, "explainer", shown(question, 120))
+        return {"verb": "ask", "request": question, "answer": said, "broken_citations": broken, "end": done.end,
+                "calls": done.calls, "written": True, "objective": None}  # fmt: skip
+
+    async def _texts(self, case: Case, answers: bool = False) -> dict[str, str]:
+        """The files as they were when the case first began: after a kill it begins there again."""
+
+        async def now() -> dict[str, str]:
+            records = {}
+            if answers:
+                places = {path: place for path, place in self.home.files().items()
+                          if path.startswith(("logs/", "solver_records/"))}  # fmt: skip
+                records = {path: decode(read_bytes(place), path) for path, place in places.items()}
+            return {**self.home.snapshot(), **records}
+
+        found: dict[str, str] = await self.study.once(case, "texts", now)
+        return found
+
+    async def _ran(self, desk: Desk, done: Work) -> Ran | None:
+        if not done.path:
+            return None
+        return await asyncio.to_thread(self.runner.run, desk.folder, done.path)
+
+    async def _plan(self, case: Case, request: str, texts: Mapping[str, str]) -> dict[str, Any]:
+        told = "".join(f"=== {path}\n{text}\n" for path, text in texts.items())
+        messages = [Message("user", fill("plan", request=request, files=told))]
+        for _ in range(2):
+            reply = await case.ask("planner", messages, TEMPERATURE)
+            try:
+                return _plan_of(extract_json(reply.text))
+            except ReplyError as problem:
+                messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
+        return {"summary": "no plan that can be read came", "rows": [], "data": [], "objective": ""}
+
+    async def _preserved(self, desk: Desk, done: Work, new: list[dict[str, Any]], before: Ran) -> bool | None:
+        """Whether at the plan's neutral values the optimum is the one before; None where there are none."""
+        neutral = {str(one["name"]): str(one["neutral"]) for one in new
+                   if one.get("name") and finite(_number(one.get("neutral"))) is not None}  # fmt: skip
+        value = before.printed.value
+        if not neutral or value is None or not done.path:
+            return None
+        table = decode(read_bytes(desk.folder / FIGURES), FIGURES)
+        ran = await asyncio.to_thread(
+            self.runner.run, desk.folder, done.path, {FIGURES: with_values(table, neutral)}
+        )  # fmt: skip
+        return ran.printed.value is not None and passes(ran.printed.value, value, PRESERVED)
+
+    def _result(self, done: Work, ran: Ran | None) -> dict[str, Any]:
+        return {
+            "path": done.path, "calls": done.calls, "end": done.end,
+            "objective": None if ran is None else ran.printed.value,
+            "run": "no program was left" if ran is None else described(ran),
+            "rows": {} if ran is None else rows_of(ran),
+        }  # fmt: skip
+
+    def _write(self, desk: Desk, texts: Mapping[str, str], author: str, reason: str) -> None:
+        """Bring what was changed in a draft into the workspace, as one version."""
+        files = {path: decode(read_bytes(place), path) for path, place in desk.files().items() if path != "plan.json"}
+        self.versions.write({path: text for path, text in files.items() if texts.get(path) != text}, author, reason)
+
+
+def failure_request(ran: Ran) -> str:
+    """What a run that failed asks for, in words; of an infeasible model with the rows that cannot hold together.
+
+    Raises:
+        WorkspaceError: if the run did not fail.
+    """
+    last = ran.last
+    if _works(ran):
+        raise WorkspaceError("the program runs and its model has an optimum: there is nothing to mend; use --request")
+    lines = [
+        "# The last run failed",
+        "",
+        "Mend the program or, where the figures are wrong, say so. What was seen:",
+        "",
+    ]
+    lines.append(described(ran))
+    if last is not None and last.milp is not None and last.solution is not None and not last.solution.status.has_point:
+        lines += ["", *(f"- {remark.text}" for remark in explain(last.milp, last.solution, 20.0)[:20])]
+    return "\n".join(lines) + "\n"
+
+
+def _works(ran: Ran | None) -> bool:
+    """Whether a run ended well: an objective was printed, and where models were solved the one behind it is optimal."""
+    if ran is None or ran.stop is not Stop.ENDED or ran.printed.value is None:
+        return False
+    return ran.attempt.status in {"", "optimal"}
+
+
+def _differences(before: Ran, after: Ran | None) -> list[str]:
+    old, new = before.last, after.last if after else None
+    if old is None or new is None or old.milp is None or new.milp is None:
+        return []
+    names = {row.name for row in old.milp.rows}
+    found = [f"new row: {shown(row.name)}" for row in new.milp.rows if row.name not in names]
+    return [*found, *(str(one) for one in compared(new.milp, old.milp) if one.flaw != "extra row")][:MOST]
+
+
+def _plan_of(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise ReplyError("the plan is no JSON object; answer with summary, rows, data and objective")
+    plan = {"summary": str(found.get("summary") or "")[:300], "objective": str(found.get("objective") or "")[:300]}
+    lists = {name: found.get(name) or [] for name in ("rows", "data")}
+    if not all(isinstance(one, list) for one in lists.values()):
+        raise ReplyError("rows and data of the plan must be lists of objects")
+    plain: dict[str, Any] = json.loads(json.dumps({**plan, **{name: one[:100] for name, one in lists.items()}}))
+    return plain
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(str(value))
+    except ValueError:
+        return None

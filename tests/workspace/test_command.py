@@ -1,0 +1,305 @@
+"""A folder of a person's: built, revised and asked about by a scripted model, killed in between, and gone on with."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError, OragentError, WorkspaceError
+from oragent.llm.model import Message, Request, ToolCall
+from oragent.llm.scripted import Scripted
+from oragent.sandbox.border import Sandbox
+from oragent.terminal import Terminal
+from oragent.workspace import command
+from oragent.workspace.folder import Home, begin, begin_from, finished
+from oragent.workspace.versions import Versions
+from tests.workspace.release import put
+
+DATA = "Parameter_Name,Value,Unit,Context_Description\nflour,100,kg,what there is\nprice_rye,4,EUR,of a loaf\n"
+STORY = "# Bakery\n\nLoaves of rye earn `price_rye`, loaves of wheat 3 EUR. A loaf takes a kilogram of `flour`.\n"
+PROGRAM = """import csv, pathlib
+import pulp
+
+HERE = pathlib.Path(__file__).resolve().parent.parent / "data" / "general_parameters.csv"
+
+
+def figures():
+    with open(HERE, newline="") as file:
+        return {row["Parameter_Name"]: float(row["Value"]) for row in csv.DictReader(file)}
+
+
+def model(p):
+    problem = pulp.LpProblem("bakery", pulp.LpMaximize)
+    rye, wheat = pulp.LpVariable("rye", 0), pulp.LpVariable("wheat", 0)
+    problem += p["price_rye"] * rye + 3 * wheat
+    problem += rye + wheat <= p["flour"], "flour_there"
+    return problem, rye, wheat
+
+
+def main():
+    problem, rye, wheat = model(figures())
+    problem.solve()
+    print("OBJECTIVE_VALUE:", pulp.value(problem.objective))
+
+
+main()
+"""
+EDIT = """<<<<<<< SEARCH
+    return problem, rye, wheat
+=======
+    problem += rye <= p["most_rye"], "rye_sold"
+    return problem, rye, wheat
+>>>>>>> REPLACE
+"""
+PLAN = {
+    "summary": "rye is limited by what can be sold", "objective": "nothing",
+    "rows": [{"name": "rye_sold", "change": "add", "why": "limit"}],
+    "data": [{"name": "most_rye", "value": "40", "unit": "loaves", "meaning": "that can be sold", "neutral": "1000"}],
+}  # fmt: skip
+ANSWER = 'Row rye_sold binds at 40 loaves [data/general_parameters.csv, row most_rye, column Value = 40] [docs/a.md:3 "Loaves of rye"].'
+
+
+SHARED: list[Sandbox] = []
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing of ours catches it."""
+
+
+def call(name: str, **arguments: object) -> Message:
+    return Message("assistant", "", (ToolCall("1", name, arguments),))
+
+
+def baker(seen: list[str], kill_at: int | None = None) -> Scripted:
+    """A model that does the right thing; it may be killed at a call."""
+    steps = {
+        "builder": [call("list_files"), call("read_file", path="docs/a.md"), call("write_file", path="src/bakery.py", text=PROGRAM),
+                    call("run", path="src/bakery.py"), call("submit", path="src/bakery.py")],
+        "planner": [Message("assistant", json.dumps(PLAN))],
+        "reviser": [call("read_file", path="src/bakery.py"), call("edit", path="src/bakery.py", edits=EDIT),
+                    call("run", path="src/bakery.py"), call("submit", path="src/bakery.py")],
+        "explainer": [call("search", text="most_rye"), call("submit", answer=ANSWER)],
+    }  # fmt: skip
+
+    def reply(request: Request, number: int) -> Message:
+        if kill_at is not None and number == kill_at:
+            raise Killed
+        seen.append(request.key)
+        done = sum(message.role == "assistant" for message in request.messages)
+        return steps[request.role][min(done, len(steps[request.role]) - 1)]
+
+    return Scripted(reply)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def box() -> Iterator[None]:
+    with Sandbox(1) as shared:
+        SHARED.append(shared)
+        yield
+        SHARED.clear()
+
+
+def wanting(home: Path, model: Scripted | None = None) -> command.Wanted:
+    return command.Wanted(home, "scripted" if model else "", asked=model, sandbox=SHARED[0])
+
+
+def running(home: Path, screen: Terminal) -> int:
+    return command.run(home, "", screen, SHARED[0])
+
+
+@pytest.fixture
+def home(tmp_path) -> Path:
+    put(tmp_path / "bakery", {"docs/a.md": STORY, "data/general_parameters.csv": DATA})
+    (tmp_path / "request.md").write_text("No more than 40 loaves of rye can be sold.\n")
+    return tmp_path / "bakery"
+
+
+def console() -> tuple[Terminal, io.StringIO]:
+    out = io.StringIO()
+    return Terminal(file=out, width=200, color_system=None, force_terminal=False), out
+
+
+def all_three(home: Path, model: Scripted) -> str:
+    screen, out = console()
+    wanted = wanting(home, model)
+    done = {one.name for one in finished(home)}
+    if "build-1" not in done:
+        assert command.build(wanted, screen) == 0, out.getvalue()
+    if "revise-1" not in done:
+        assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 0, out.getvalue()
+    if "ask-1" not in done:
+        assert command.ask(wanted, "What limits rye?", screen) == 0
+    return out.getvalue()
+
+
+def test_build_revise_and_ask_leave_versions_a_diff_and_an_answer(home):
+    said = all_three(home, baker([]))
+    assert "printed objective: 400" in said
+    assert "new row: rye_sold" in said
+    assert "objective: 400 to 340; at neutral values the former optimum holds" in said
+    assert "does not hold" not in said
+    screen, out = console()
+    command.history(home, screen)
+    authors = [line.split()[3] for line in out.getvalue().splitlines()]
+    assert [one for one in authors if one in {"builder", "request", "reviser", "explainer"}] == [
+        "builder",
+        "request",
+        "reviser",
+        "explainer",
+    ]
+    with Versions(home) as versions:
+        revision = next(one for one in versions.history() if one.author == "reviser")
+        text = versions.diff(revision.number)
+        assert '+    problem += rye <= p["most_rye"], "rye_sold"' in text
+        assert "+most_rye,40,loaves,that can be sold" in text
+    page = (home / "report.html").read_text()
+    assert "rye_sold" in page
+    assert "<script" not in page
+    assert "What limits rye?" in page
+
+
+@pytest.mark.parametrize("moment", [0, 3, 5, 8, 11])
+def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
+    seen: list[str] = []
+    try:
+        all_three(home, baker(seen, kill_at=moment))
+    except Killed:
+        pass
+    else:
+        pytest.fail("it was not killed")
+    all_three(home, baker(seen))
+    assert len(seen) == len(set(seen)) == 12
+    assert "rye_sold" in (home / "src/bakery.py").read_text()
+    with Versions(home) as versions:
+        authors = [one.author for one in versions.history()]
+        assert [one for one in authors if one in {"builder", "request", "reviser", "explainer"}] == [
+            "builder",
+            "request",
+            "reviser",
+            "explainer",
+        ]
+
+
+def test_an_answer_without_a_model_has_citations_that_hold(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    screen, out = console()
+    assert running(home, screen) == 0
+    assert command.ask(wanting(home), "Which limit binds, and what is one unit more worth?", screen) == 0
+    said = out.getvalue()
+    assert "one unit more of flour_there changes the objective by 4" in said
+    assert "solver_records/bakery.solution.json, constraints.flour_there.dual_value = 4" in said
+    assert "does not hold" not in said
+
+
+def test_a_revision_that_breaks_what_was_right_is_not_written(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    plan = PLAN | {"data": [PLAN["data"][0] | {"neutral": "50"}]}
+
+    def reply(request: Request, number: int) -> Message:
+        if request.role == "planner":
+            return Message("assistant", json.dumps(plan))
+        done = sum(message.role == "assistant" for message in request.messages)
+        return [call("edit", path="src/bakery.py", edits=EDIT), call("submit", path="src/bakery.py")][min(done, 1)]
+
+    screen, out = console()
+    wanted = wanting(home, Scripted(reply))
+    assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 3
+    assert "the former optimum fails" in out.getvalue()
+    assert "not written" in out.getvalue()
+    assert (home / "src/bakery.py").read_text() == PROGRAM
+    assert command.revise(wanted, home.parent / "request.md", False, True, screen) == 0
+    assert "rye_sold" in (home / "src/bakery.py").read_text()
+
+
+def test_feedback_is_taken_from_a_run_that_failed(home):
+    put(
+        home,
+        {
+            "src/bakery.py": PROGRAM.replace(
+                "    return problem,", '    problem += rye >= 2 * p["flour"], "too_much"\n    return problem,'
+            )
+        },
+    )
+    mended = '<<<<<<< SEARCH\n    problem += rye >= 2 * p["flour"], "too_much"\n=======\n>>>>>>> REPLACE\n'
+    told: list[str] = []
+
+    def reply(request: Request, number: int) -> Message:
+        told.append(request.prompt)
+        if request.role == "planner":
+            return Message("assistant", json.dumps({"summary": "mend", "rows": [], "data": [], "objective": ""}))
+        done = sum(message.role == "assistant" for message in request.messages)
+        return [call("edit", path="src/bakery.py", edits=mended), call("submit", path="src/bakery.py")][min(done, 1)]
+
+    screen, out = console()
+    wanted = wanting(home, Scripted(reply))
+    assert command.revise(wanted, None, True, False, screen) == 0, out.getvalue()
+    assert "'too_much'" in told[0]
+    with pytest.raises(OragentError, match="nothing to mend"):
+        raise OragentError(_unfinished(wanted))
+
+
+def _unfinished(wanted: command.Wanted) -> str:
+    screen, out = console()
+    assert command.revise(wanted, None, True, False, screen) == 3
+    return out.getvalue()
+
+
+def test_undo_and_history_on_the_command_line(home):
+    all_three(home, baker([]))
+    screen, out = console()
+    command.undo(home, screen)
+    command.undo(home, screen)
+    assert "rye_sold" not in (home / "src/bakery.py").read_text()
+    assert "takes back version" in out.getvalue()
+
+
+def test_a_run_becomes_a_workspace(tmp_path):
+    run = tmp_path / "run"
+    put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({
+        "sense": "maximize", "objective": {"terms": {"rye loaves": 4.0}}, "variables": [{"name": "rye loaves", "high": 5}], "rows": [],
+    })})  # fmt: skip
+    made = begin_from(run, tmp_path / "w")
+    assert set(made.files()) == {
+        "docs/problem.md",
+        "data/data.json",
+        "data/general_parameters.csv",
+        "src/optimization_model.py",
+    }
+    screen, out = console()
+    assert running(tmp_path / "w", screen) == 0
+    assert "printed objective: 20" in out.getvalue()
+    with pytest.raises(WorkspaceError, match="there already"):
+        begin(tmp_path / "w")
+    with pytest.raises(WorkspaceError, match="no model in"):
+        begin_from(tmp_path, tmp_path / "x")
+
+
+def test_what_is_missing_is_said_in_one_line(tmp_path, home):
+    screen, _ = console()
+    with pytest.raises(WorkspaceError, match="no workspace at"):
+        Home(tmp_path / "nothing").files()
+    with pytest.raises(ConfigError, match="name a model with --model"):
+        command.build(command.Wanted(home), screen)
+    with pytest.raises(ConfigError, match="give one"):
+        command.revise(command.Wanted(home), None, False, False, screen)
+    with pytest.raises(WorkspaceError, match="no program in"):
+        running(home, screen)
+    (home / "docs/a.md").unlink()
+    with pytest.raises(WorkspaceError, match="no file in docs"):
+        command.check(home, screen)
+    assert command.new(tmp_path / "fresh", None, screen) == 0
+    assert command.check(tmp_path / "fresh", screen) == 1  # a table without rows
+
+
+def test_pages_show_what_strangers_wrote_as_text(home):
+    put(home, {"docs/b.md": "<script>alert(1)</script> `<img src=x>` \x1b[2J\n", "data/t.csv": "<b>,x\n<i>,1\n"})
+    screen, _ = console()
+    put(home, {"src/bakery.py": PROGRAM + "# <script>\n"})
+    running(home, screen)
+    page = (home / "report.html").read_text()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "<i>,1" not in page
+    assert "\x1b" not in page

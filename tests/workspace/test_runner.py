@@ -1,0 +1,247 @@
+"""Programs of a workspace, confined: what is captured is solved again, what is hostile comes to nothing."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import WorkspaceError
+from oragent.milp import Status, solve
+from oragent.sandbox import Limits
+from oragent.sandbox.border import Sandbox
+from oragent.workspace.grading import Outcome, Stop, grade
+from oragent.workspace.layout import Mode
+from oragent.workspace.objective import Backing
+from oragent.workspace.recording import records_of
+from oragent.workspace.references import Reference
+from oragent.workspace.runner import Runner
+from tests.workspace.release import put
+
+DATA = "Parameter_Name,Value,Unit,Context_Description\ncapacity,10.5,kg,what the van carries\n"
+READ = """
+import csv, os
+here = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "general_parameters.csv")
+capacity = float(list(csv.reader(open(here)))[1][1])
+"""
+MODEL = """
+import pulp
+problem = pulp.LpProblem("van", pulp.LpMaximize)
+x, y = pulp.LpVariable("x", 0, cat="Integer"), pulp.LpVariable("y", 0)
+problem += 3 * x + 2 * y + 5
+problem += 2 * x + y <= capacity, "weight"
+problem += x + y <= 8, "places"
+"""
+SOLVE = "problem.solve(pulp.{solver}(msg=0))\nprint('OBJECTIVE_VALUE:', pulp.value(problem.objective))\n"
+HIGHSPY = """
+import highspy
+h = highspy.Highs()
+h.setOptionValue("output_flag", False)
+x, y = h.addVariable(0, 4), h.addIntegral(0, 3.5)
+h.addConstr(x + y <= 5.5)
+h.maximize(x + 2 * y + 1)
+print("OBJECTIVE_VALUE:", h.getObjectiveValue())
+"""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    with Sandbox(1) as box:
+        yield Runner(box, Limits(cpu_s=20.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=2.0))
+
+
+def folder(tmp_path: Path, program: str, **more: str) -> Path:
+    put(
+        tmp_path / "w",
+        {"src/program.py": program, "data/general_parameters.csv": DATA, "docs/a.md": "A van.\n", **more},
+    )
+    return tmp_path / "w"
+
+
+@pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
+def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
+    ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
+    assert (ran.stop, ran.backing, ran.printed.value) == (Stop.ENDED, Backing.MODEL, 23.0)
+    assert ran.last.milp.name == "van"
+    assert ran.last.relaxed.objective == 23.5
+    assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).passed
+
+
+def test_helpers_of_the_release_are_found(tmp_path, runner):
+    program = (
+        "from gurobi_execution_record import install_gurobi_objective_recorder\ninstall_gurobi_objective_recorder()\n"
+        + "from gurobi_pulp_compat import LpProblem, LpVariable, LpMaximize, lpSum, value, GUROBI_CMD, constants\n"
+        + "import utils\np = LpProblem('p', LpMaximize)\nx = LpVariable.dicts('x', range(2), 0, utils.HIGH)\n"
+        + "p += lpSum(x.values())\np.solve(GUROBI_CMD(msg=0))\nprint('OBJECTIVE_VALUE:', value(p.objective))\n"
+    )
+    ran = runner.run(folder(tmp_path, program, **{"src/utility_code.py": "HIGH = 3\n"}), "src/program.py")
+    assert (ran.printed.value, ran.backing) == (6.0, Backing.MODEL), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "backing"),
+    [
+        (HIGHSPY, Backing.MODEL),
+        (READ + MODEL + "def build_problem():\n    return problem\n", Backing.MODEL),
+        (READ + MODEL + "PROBLEM = problem\n", Backing.MODEL),
+        (READ + MODEL + "problem.solve()\nprint('OBJECTIVE_VALUE:', 22)\n", Backing.OTHER),
+        (READ + MODEL + "problem.solve()\nprint('OBJECTIVE_VALUE: 23.4')\n", Backing.OTHER),
+        ("print('OBJECTIVE_VALUE:', 23)\n", Backing.NONE),
+    ],
+)
+def test_a_printed_value_is_backed_by_a_model_or_marked(tmp_path, runner, program, backing):
+    assert runner.run(folder(tmp_path, program), "src/program.py").backing is backing
+
+
+def test_data_come_from_the_working_folder_too(tmp_path, runner):
+    program = "import csv\nprint('OBJECTIVE_VALUE:', list(csv.reader(open('./data/general_parameters.csv')))[1][1])\n"
+    assert runner.run(folder(tmp_path, program), "src/program.py").printed.value == 10.5
+
+
+def test_what_a_program_writes_stays_in_the_copy(tmp_path, runner):
+    place = folder(tmp_path, "import os\nopen('new.txt', 'w').write('1')\nos.remove('docs/a.md')\n")
+    ran = runner.run(place, "src/program.py")
+    assert (dict(ran.changed), ran.removed) == ({"new.txt": b"1"}, ("docs/a.md",))
+    assert (place / "docs/a.md").is_file()
+    assert not (place / "new.txt").exists()
+
+
+def test_only_the_last_of_many_models_are_kept(tmp_path, runner):
+    program = "import pulp\nfor n in range(1, 31):\n    p = pulp.LpProblem('p', pulp.LpMaximize)\n    p += pulp.LpVariable('x', 0, n)\n    p.solve()\nprint('OBJECTIVE_VALUE:', n)\n"
+    ran = runner.run(folder(tmp_path, program), "src/program.py")
+    assert [model.objective for model in ran.models] == list(range(11, 31))
+
+
+@pytest.mark.parametrize(
+    ("program", "stop", "outcome"),
+    [
+        ("while True: pass\n", Stop.TIMEOUT, Outcome.TIMEOUT),
+        ("import time\ntime.sleep(60)\n", Stop.TIMEOUT, Outcome.TIMEOUT),
+        ("x = ['a' * 10**7 for _ in range(1000)]\n", Stop.MEMORY, Outcome.MEMORY),
+        ("1 / 0\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
+        ("import os\nos._exit(3)\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
+        ("import os\nos.abort()\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
+        ("def f(:\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
+        ("print('OBJECTIVE_VALUE: nan')\n", Stop.ENDED, Outcome.NO_OBJECTIVE),
+        ("print('nothing')\n", Stop.ENDED, Outcome.NO_OBJECTIVE),
+        (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", Stop.ENDED, Outcome.INFEASIBLE),
+        ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", Stop.ENDED, Outcome.UNBOUNDED),
+    ],
+)  # fmt: skip
+def test_a_failure_is_data(tmp_path, runner, program, stop, outcome):
+    quick = Runner(runner.sandbox, Limits(cpu_s=2.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=1.0))
+    ran = quick.run(folder(tmp_path, program), "src/program.py")
+    assert ran.stop is stop
+    assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
+
+
+HOSTILE = {
+    "fork": "import os\nos.fork()",
+    "start": "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'true'])",
+    "become": "import os\nos.execv('/bin/true', ['true'])",
+    "thread": "import threading\nthreading.Thread(target=print).start()",
+    "socket": "import socket\nsocket.socket()",
+    "up": "import os\nos.listdir(os.path.join(os.getcwd(), '..', '..'))",
+    "read": "open({secret!r}).read()",
+    "write": "open({secret!r}, 'a').write('x')",
+    "outside": "open('/usr/lib/oragent-was-here', 'w')",
+    "link": "import os\nos.link({secret!r}, 'a')",
+}
+
+
+@pytest.mark.parametrize("deed", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
+    secret = tmp_path / "vault" / "reference_objectives.csv"
+    secret.parent.mkdir(mode=0o700)
+    secret.write_text("the label")
+    ran = runner.run(folder(tmp_path, deed.format(secret=str(secret)) + "\nprint('did it')\n"), "src/program.py")
+    assert ran.stop is Stop.ERROR
+    assert "did it" not in ran.stdout
+    assert secret.read_text() == "the label"
+
+
+def test_what_a_program_leaves_behind_leads_nowhere(tmp_path, runner):
+    program = "import os\nos.symlink('/etc/passwd', 'leak.txt')\nos.makedirs('.oragent/solves', exist_ok=True)\nos.mkfifo('pipe')\nopen('.oragent/solves/000001.json', 'w').write('{\"data\": 5}')\n"
+    ran = runner.run(folder(tmp_path, program), "src/program.py")
+    assert ran.stop is Stop.ENDED
+    assert dict(ran.changed) == {}
+    assert [model.milp for model in ran.models] == [None]
+    assert ran.models[0].note
+
+
+def test_a_link_in_the_folder_is_refused(tmp_path, runner):
+    place = folder(tmp_path, "")
+    (place / "data" / "link.csv").symlink_to("/etc/passwd")
+    with pytest.raises(WorkspaceError, match="is a link"):
+        runner.run(place, "src/program.py")
+    with pytest.raises(WorkspaceError, match="no program"):
+        runner.run(folder(tmp_path / "b", ""), "src/other.py")
+
+
+WALK = """
+import os, sys
+found = []
+def look(path):
+    try:
+        found.append(open(path, "rb").read(1 << 20))
+    except OSError:
+        pass
+here, tops = os.getcwd(), ["/", "/proc", "/tmp", "/root", "/home", "/etc", "/var", "/dev", "/run", {secret!r}]
+while here != "/":
+    tops.append(here)
+    here = os.path.dirname(here)
+seen = set()
+for top, folders, files in (step for start in tops for step in os.walk(start)):
+    if top in seen or "site-packages" in top or "python3" in top:
+        folders[:] = []
+        continue
+    seen.add(top)
+    for name in files:
+        if not (top.startswith("/proc") and name in {{"kcore", "kmsg", "pagemap", "mem"}}):
+            look(os.path.join(top, name))
+for name, value in os.environ.items():
+    found.append((name + value).encode())
+everything = b"".join(found)
+print("seen", sum({word!r}.encode() in one for one in found), len(everything))
+"""
+
+
+def ran_walk(word, secret):
+    return WALK.format(word=word, secret=str(secret)).replace("S3CRET-LABEL", "S3CRET-' 'LABEL")
+
+
+def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
+    word = "S3CRET-" + "LABEL-4711"
+    monkeypatch.setenv("ORAGENT_LABEL", word)
+    put(tmp_path, {"vault/rubrics.jsonl": word, "views/other/docs/a.md": word})
+    ran = runner.run(folder(tmp_path, ran_walk(word, tmp_path)), "src/program.py")
+    assert ran.stop is Stop.ENDED, ran.stderr
+    assert ran.stdout.startswith("seen 0 "), ran.stdout
+    again = runner.run(folder(tmp_path / "control", ran_walk(word, tmp_path), **{"docs/b.md": word}), "src/program.py")
+    assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
+
+
+def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runner):
+    linear = (READ + MODEL).replace(', cat="Integer"', "")
+    for program, whole in ((READ + MODEL, True), (linear, False)):
+        ran = runner.run(folder(tmp_path, program + SOLVE.format(solver="HiGHS")), "src/program.py")
+        files = records_of(ran)
+        record = json.loads(files["solver_records/van.solution.json"])
+        again = solve(ran.last.milp)
+        assert again.status is Status.OPTIMAL
+        assert record["objective_value"] == pytest.approx(again.objective)
+        assert record["is_mip"] is whole
+        assert ("solver_records/van.lp_relaxation.json" in files) is whole
+        slack = record["constraints"]["places"]
+        assert slack["slack"] == pytest.approx(8 - again.activities["places"])
+        assert slack["dual_value"] == (None if whole else pytest.approx(again.duals["places"]))
+        assert json.loads(files["logs/execution_record.json"])["objective_value"] == ran.printed.value
+
+
+def test_duals_in_records_are_finite_differences(tmp_path, runner):
+    linear = (READ + MODEL).replace(', cat="Integer"', "") + SOLVE.format(solver="HiGHS")
+    place = folder(tmp_path, linear)
+    base = runner.run(place, "src/program.py")
+    dual = json.loads(records_of(base)["solver_records/van.solution.json"])["constraints"]["weight"]["dual_value"]
+    moved = runner.run(place, "src/program.py", {"data/general_parameters.csv": DATA.replace("10.5", "10.6")})
+    assert dual == pytest.approx((moved.printed.value - base.printed.value) / 0.1)
