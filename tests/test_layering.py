@@ -35,7 +35,7 @@ ALLOWED = {
     "llm": VALUES | {"programs"},
     "isolation": {"errors"},
     "sandbox": VALUES | {"isolation"},
-    "evaluation": VALUES | {"programs", "sandbox"},
+    "evaluation": VALUES | {"programs", "sandbox", "isolation"},
     "ledger": VALUES | {"llm"},
     "pages": VALUES | {"programs"},
     "milp": VALUES,

@@ -15,20 +15,21 @@ from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
-from oragent.evaluation.problem import Feature, Problem, load
+from oragent.evaluation.problem import Feature, Problem, load, root_of
+from oragent.evaluation.requirements import unmet
 from oragent.programs.inspection import tree
 
 __all__ = ["check"]
 
 
 def check(
-    folder: Path, root: Path, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
+    folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
 ) -> Iterator[Finding]:
     """Check a problem, one thing after another; what comes late rests on what came before it.
 
     Args:
         folder: Folder of the problem.
-        root: Root of the project, for data and checkpoints.
+        root: Root of the project, for data and checkpoints; None: the project that the folder lies in, or the folder.
         breed: Function that makes children of the seed, by which score and features are tried.
         timeout_s: CPU seconds that one evaluation may take; default: what the problem says.
         quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
@@ -40,16 +41,22 @@ def check(
     """
     try:
         problem = load(folder)
+        beside = problem.companions
     except ProblemError as error:
         yield Finding(Level.FAILURE, "folder", str(error))
         return
-    yield Finding(Level.OK, "folder", f"problem.yaml, {problem.about.evaluator} and heuristic.py can be read")
+    read = f"problem.yaml, {problem.about.evaluator} and {', '.join(problem.about.candidate.names)} can be read"
+    yield Finding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
+    missing = unmet(problem)
+    yield verdict("what it needs", "\n".join(missing), "everything is here")
+    if missing:
+        return
     yield _docstring(problem)
     with Runner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
-        bench = Bench(problem, root.resolve(), patience_s, breed, lambda job: next(ways)(job))
+        bench = Bench(problem, root_of(problem, root), patience_s, breed, lambda job: next(ways)(job))
         yield from _findings(bench, quick)
 
 

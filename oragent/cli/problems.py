@@ -16,7 +16,8 @@ from oragent.cli.options import ProblemName, Root, console
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
-from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
+from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
+from oragent.evaluation.requirements import demand
 from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
@@ -54,8 +55,9 @@ def evaluate_candidate(
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
-    base = project(root)
-    found = find(problem, base)
+    found = find(problem, project(root))
+    base = root_of(found, root)
+    demand(found)
     source = read(candidate, found.signature) if candidate else found.seed
     if context.args:
         given: dict[str, Path | str | int | None] = {
@@ -107,7 +109,7 @@ def check(
     base = project(root)
     if not folder.is_dir() and (base / "problems" / folder).is_dir():
         folder = base / "problems" / folder
-    for finding in contract.check(folder, base, child_of_seed, quick=quick):
+    for finding in contract.check(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
@@ -146,7 +148,7 @@ def _job(
     arguments += [f"{AUDIT}={audit}"] if audit else []
     patience = 1.0 if audit is None else AUDIT_PATIENCE
     limits = problem.limits(settings, patience)
-    return Job(problem.evaluator, source, root, limits, mode, size, tuple(arguments))
+    return problem.job(source, root, limits, mode, size, tuple(arguments))
 
 
 def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:

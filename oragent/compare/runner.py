@@ -16,7 +16,7 @@ from oragent.budget import Spent
 from oragent.compare.plan import config
 from oragent.compare.variants import STRATEGY
 from oragent.errors import ConfigError, ProblemError, StoreError
-from oragent.evaluation.problem import Problem, find
+from oragent.evaluation.problem import Problem, find, root_of
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.files import write
@@ -71,14 +71,14 @@ class SearchRunner:
     def run(self, cell: Cell, folder: Path) -> End:
         """Do a run, or the rest of it, and write its report."""
         path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
-        opened: list[RunFolder] = []
+        opened, home = list[RunFolder](), root_of(problem)
 
         def opening() -> RunFolder:
             outputs = self._home(cell, folder)
-            opened.append(reopen(path) if path else begin(self._plan.root, outputs, problem, settings))
+            opened.append(reopen(path) if path else begin(home, outputs, problem, settings))
             return opened[0]
 
-        outcome = self._launch(settings, self._plan.root, problem, opening, self._observer(cell))
+        outcome = self._launch(settings, home, problem, opening, self._observer(cell))
         write(opened[0].path)
         return End() if outcome.complete else End(outcome.reason, stopped=outcome.reason == STOPPED)
 

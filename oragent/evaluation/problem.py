@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,13 +14,34 @@ from pydantic.dataclasses import dataclass as checked
 
 from oragent.direction import Direction
 from oragent.errors import ProblemError
-from oragent.evaluation.job import is_guarded
+from oragent.evaluation.companions import Companions, companions
+from oragent.evaluation.job import Job, is_guarded
+from oragent.isolation.environment import Value, chosen
 from oragent.programs.inspection import signature
+from oragent.programs.parts import NAME, joined
 from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
 from oragent.settings import STRICT, explain
 
-__all__ = ["Feature", "LimitSettings", "Problem", "available", "find", "load", "project"]
+__all__ = [
+    "CandidateSettings",
+    "Feature",
+    "Language",
+    "LimitSettings",
+    "Problem",
+    "available",
+    "find",
+    "load",
+    "project",
+    "root_of",
+]
+
+
+class Language(StrEnum):
+    """A language that candidates are written in."""
+
+    PYTHON = "python"
+    CPP = "cpp"
 
 
 @checked(frozen=True, config=STRICT)
@@ -32,6 +54,32 @@ class Feature:
 
 
 @checked(frozen=True, config=STRICT)
+class CandidateSettings:
+    """What a candidate is made of.
+
+    Attributes:
+        language: Language that it is written in.
+        files: Names of its files, the main one first; empty: ``heuristic.py``, or ``heuristic.cpp``.
+    """
+
+    language: Language = Language.PYTHON
+    files: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ending = ".py" if self.language is Language.PYTHON else (".cpp", ".cc", ".hpp", ".h")
+        for name in self.files:
+            if not NAME.fullmatch(name) or not name.endswith(ending) or name in ("eval.py", "candidate.py"):
+                raise ValueError(f"{name!r} cannot name a candidate's file in {self.language}: such as rules.py")
+        if len(set(self.files)) < len(self.files):
+            raise ValueError("a candidate's files must have different names")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its files, the main one first."""
+        return self.files or (f"heuristic.{'py' if self.language is Language.PYTHON else 'cpp'}",)
+
+
+@checked(frozen=True, config=STRICT)
 class Description:
     """What ``problem.yaml`` may say.
 
@@ -39,6 +87,8 @@ class Description:
         title: Title of the problem, one line for a list.
         description: Description for a language model: the problem, what the function gets and must return.
         function: Name of the function that evolves.
+        functions: Names of further functions that evolve with it, in the same candidate.
+        candidate: What a candidate is made of: its language, its files.
         direction: Direction of the scores: whether more or less is better.
         evaluator: Name of the script that scores; any program that prints the result block.
         timeout_s: CPU seconds that one evaluation may take, over all its processes.
@@ -47,7 +97,9 @@ class Description:
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         primitives: Expressions over the function's arguments that breeding may insert.
-        requires: Modules that the evaluator imports and that oragent does not bring; it says how to get them.
+        requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
+            that it starts; looked for before a run.
+        environment: Variables that the evaluator finds; without a value the user's own, which must be set.
         published: Figures of others, for comparison.
         notes: Notes for people.
     """
@@ -55,6 +107,8 @@ class Description:
     title: str
     description: str
     function: str
+    functions: tuple[str, ...] = ()
+    candidate: CandidateSettings = field(default_factory=CandidateSettings)
     direction: Direction = Direction.MAXIMIZE
     evaluator: str = "eval.py"
     timeout_s: Annotated[float, Gt(0)] = 60.0
@@ -64,6 +118,7 @@ class Description:
     features: tuple[Feature, ...] = ()
     primitives: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    environment: dict[str, Value] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
 
@@ -110,6 +165,15 @@ class Problem:
         return self.folder / self.about.evaluator
 
     @property
+    def companions(self) -> Companions:
+        """What else of its folder goes with the evaluator.
+
+        Raises:
+            ProblemError: if that is too much, or cannot be read.
+        """
+        return companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
+
+    @property
     def is_guarded(self) -> bool:
         """Whether the evaluator keeps candidates in guests; otherwise they share its process, and can forge a score."""
         python = self.evaluator.suffix == ".py"
@@ -124,6 +188,19 @@ class Problem:
         """
         seconds = settings.timeout_s or self.about.timeout_s
         return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
+
+    def job(
+        self,
+        source: str,
+        root: Path,
+        limits: Limits,
+        mode: str | None = None,
+        size: int | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> Job:
+        """The evaluation of a candidate; the arguments are those of a ``Job``."""
+        own = chosen(self.about.environment)
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, self.about.candidate.names, own)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
@@ -145,7 +222,7 @@ def load(folder: Path) -> Problem:
     except ValidationError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
     _read(folder, about.evaluator)
-    seed = _read(folder, "heuristic.py")
+    seed = joined({name: _read(folder, name) for name in about.candidate.names})
     knowledge = folder / "knowledge.md"
     return Problem(
         name=folder.name,
@@ -163,6 +240,17 @@ def project(given: Path | None = None) -> Path:
         return given.resolve()
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
+
+
+def root_of(problem: Problem, given: Path | None = None) -> Path:
+    """The root that an evaluation is told: the given one, else the project that the problem lies in, else its folder.
+
+    It does not depend on where one works: a problem finds its data wherever it is called from.
+    """
+    if given:
+        return given.resolve()
+    above = (folder for folder in problem.folder.parents if any(folder.glob("problems/*/problem.yaml")))
+    return next(above, problem.folder)
 
 
 def available(root: Path) -> Iterator[Problem]:
@@ -204,8 +292,7 @@ def _read(folder: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ProblemError(
-            f"{path} is missing; a problem's folder holds problem.yaml, eval.py and heuristic.py"
-        ) from None
+        wanted = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
+        raise ProblemError(f"{path} is missing; a problem's folder holds {wanted}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None

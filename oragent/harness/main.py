@@ -12,6 +12,7 @@ from typing import NoReturn
 from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
+from oragent.harness.beginning import OWN
 from oragent.harness.claims import Calls
 from oragent.harness.guest import Guest
 from oragent.isolation import kernel
@@ -45,7 +46,7 @@ def run(
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
-    restart_without_secrets()
+    restart_without_secrets(OWN)
     arguments = parse_arguments(sizes, flags=flags, choices=choices)
     kernel.hide_memory()
     prepare()

@@ -51,7 +51,7 @@ class Scorer:
         problem, config = self.folder.problem, self.folder.config
         own = options(problem, config.limits, self.offers, patience=patience)
         limits, size = problem.limits(config.limits, patience), config.problem_size
-        return self.run(Job(problem.evaluator, source, self.folder.root, limits, mode, size, (*own, *arguments)))
+        return self.run(problem.job(source, self.folder.root, limits, mode, size, (*own, *arguments)))
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score.

@@ -18,6 +18,7 @@ import yaml
 from oragent import __version__, files
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
+from oragent.evaluation.requirements import demand
 from oragent.plain import plain
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
@@ -140,6 +141,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
         StoreError: if it cannot be made.
     """
     config = settled(config, strategy)
+    demand(problem)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
@@ -177,8 +179,14 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
     problem = load(folder)
     if _fingerprint(problem) != fingerprint:
-        changed = f"{problem.evaluator.name} or heuristic.py in {folder}"
+        changed = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
         raise ProblemError(f"{changed} changed since this run began; begin a new run")
+    files = tree["problem"].get("files")  # which runs of earlier versions do not name
+    if files and problem.companions.digest != files.get("sha256"):
+        raise ProblemError(
+            f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
+            "new run"
+        )
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
         with run.locked():
@@ -210,7 +218,7 @@ def _fresh(parent: Path, stem: str) -> Path:
 
 def _describe(run: RunFolder) -> None:
     """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
-    about = run.problem.about
+    about, beside = run.problem.about, run.problem.companions
     tree = {
         "oragent": __version__,
         "root": str(run.root),
@@ -218,6 +226,7 @@ def _describe(run: RunFolder) -> None:
             "name": run.problem.name,
             "folder": str(run.problem.folder),
             "fingerprint": _fingerprint(run.problem),
+            "files": {"count": beside.files, "bytes": beside.bytes, "sha256": beside.digest},
             "title": about.title,
             "direction": str(about.direction),
             "function": about.function,

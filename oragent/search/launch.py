@@ -14,10 +14,11 @@ from pydantic import SecretStr
 from tqdm import tqdm
 
 from oragent.errors import ConfigError
-from oragent.evaluation import Job, Runner
+from oragent.evaluation import Runner
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
-from oragent.evaluation.problem import Problem
+from oragent.evaluation.problem import Problem, project
+from oragent.evaluation.requirements import demand
 from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, models
 from oragent.llm.model import Model
@@ -109,9 +110,10 @@ async def search(
         OragentError, OSError: as for ``launch``.
     """
     given = given or Given()
+    demand(problem)
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
-        runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
             with folder.locked(), folder.opened() as store:
@@ -139,6 +141,12 @@ async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]
         known = json.dumps(sorted(offered(await pool.evaluate(asked)) if asked else ()))
         store.note("offers", known)
     return frozenset(json.loads(known))
+
+
+def _prices(root: Path) -> Prices:
+    """The price table of the problem's project; of the one that we work in where the problem has none around it."""
+    places = (place / "configs" / "prices.yaml" for place in (root, project()))
+    return next((Prices.load(place) for place in places if place.is_file()), Prices())
 
 
 def _reworded(count: int) -> str:
@@ -207,7 +215,7 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=Prices.load(root / "configs" / "prices.yaml"),
+        prices=_prices(root),
         key=given.key,
     ) as made:
         yield made.main, made.roles

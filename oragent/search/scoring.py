@@ -178,7 +178,7 @@ class Scoring:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
-        return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
+        return self._problem.job(source, self._root, limits, mode, size, arguments)
 
     async def _fly(self, name: str, job: Job, seen: Seen) -> Evaluation:
         try:
