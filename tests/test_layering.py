@@ -40,7 +40,7 @@ ALLOWED = {
     "pages": VALUES | {"programs"},
     "milp": VALUES,
     "bench": VALUES | {"pages"},
-    "harness": {"errors", "protocol", "output", "plain", "direction", "isolation"},
+    "harness": {"errors", "protocol", "output", "plain", "direction", "isolation", "programs"},
     "domains": {"errors"},
     "solvers": {"errors"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},

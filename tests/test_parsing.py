@@ -23,6 +23,7 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 # How often each file calls a parser, and why it may.
 SITES = {
     "programs/syntax.py": ({"ast.parse": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
+    "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/looking.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
     "programs/assembly.py": ({"ast.parse": 1}, CHILD),
     "programs/pulling.py": ({"raw_decode": 1}, CHILD),
@@ -75,7 +76,7 @@ SITES = {
     "formulate/sets/nl4opt.py": ({"json.loads": 1}, USER),
     "formulate/sets/optibench.py": ({"json.loads": 1}, USER),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),
-    "harness/inside.py": ({"exec": 1, "compile": 1}, SANDBOX),
+    "harness/modules.py": ({"exec": 1, "compile": 1}, "in a guest"),
     "harness/references.py": ({"yaml.load": 1}, SANDBOX),
     "domains/driving/baseline.py": ({"json.loads": 1}, SANDBOX),
     "converse/problems/json_objects.py": ({"raw_decode": 1}, BOUNDED),

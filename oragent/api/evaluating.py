@@ -10,7 +10,7 @@ from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation, Runner
 from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
-from oragent.programs.inspection import inspect, read
+from oragent.programs.inspection import fitted, inspect, read
 
 __all__ = ["evaluate", "problems"]
 
@@ -69,6 +69,7 @@ def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
         return read(Path(program), problem.signature)
     source = program if isinstance(program, str) else source_of(program)
+    source = fitted(source, problem.signature)
     if wrong := inspect(source, problem.signature).problem:
         raise CandidateError(wrong, "rejected")
     return source

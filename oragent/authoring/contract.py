@@ -1,6 +1,5 @@
 """Hold a problem's folder to the contract, and say in plain words what does not fit."""
 
-import ast
 import json
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
@@ -17,7 +16,6 @@ from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load, root_of
 from oragent.evaluation.requirements import unmet
-from oragent.programs.inspection import tree
 
 __all__ = ["check"]
 
@@ -75,13 +73,13 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
 
 def _docstring(problem: Problem) -> Finding:
     wanted = problem.signature
-    functions = [node for node in tree(problem.seed).body if isinstance(node, ast.FunctionDef)]
-    text = next(ast.get_docstring(node) for node in reversed(functions) if node.name == wanted.function)
-    complaint = "" if text else (
-        f"{wanted.function} in heuristic.py has no docstring; it is what a language model is shown: say what goes in "
+    kind = "docstring" if wanted.language == "python" else "comment above it"
+    file = problem.about.candidate.names[0]
+    complaint = "" if problem.documentation else (
+        f"{wanted.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
         "and what must come out, with shapes and units"
     )  # fmt: skip
-    return verdict("function", complaint, f"{wanted.text} with a docstring", Level.WARNING)
+    return verdict("function", complaint, f"{wanted.text} with a {kind}", Level.WARNING)
 
 
 def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:

@@ -128,7 +128,7 @@ def _search(
         with Bar(config.budget, problem.about.direction) as bar:
             outcome = launch(config, root, problem, opening, bar, replay, bar.tell)
     except (OragentError, OSError):
-        if opened and (opened[0].path / "best.py").is_file():
+        if opened and opened[0].best.is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
         raise
     page = reports.write(opened[0].path)

@@ -24,7 +24,7 @@ from oragent.report.held_out import held_out
 from oragent.report.run import RunData, load
 from oragent.search.config import Config
 from oragent.search.engine import Observer, Outcome
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.folder import RunFolder, begin, best_file, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.store import Store
 
@@ -85,7 +85,7 @@ class SearchRunner:
     def finish(self, cell: Cell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
         path = self._expected(cell, folder)
-        found, best = path / HELD_OUT, path / "best.py"
+        found, best = path / HELD_OUT, best_file(path)
         if found.is_file() and found.stat().st_mtime >= best.stat().st_mtime:
             return ""
         try:

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,7 +17,8 @@ from oragent.errors import ProblemError
 from oragent.evaluation.companions import Companions, companions
 from oragent.evaluation.job import Job, is_guarded
 from oragent.isolation.environment import Value, chosen
-from oragent.programs.inspection import signature
+from oragent.programs import native, regions
+from oragent.programs.inspection import documentation, outline, signature
 from oragent.programs.parts import NAME, joined
 from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
@@ -59,7 +60,7 @@ class CandidateSettings:
 
     Attributes:
         language: Language that it is written in.
-        files: Names of its files, the main one first; empty: ``heuristic.py``, or ``heuristic.cpp``.
+        files: Names of its files, the first of them ``heuristic.py`` or ``heuristic.cpp``; empty: that one alone.
     """
 
     language: Language = Language.PYTHON
@@ -70,13 +71,19 @@ class CandidateSettings:
         for name in self.files:
             if not NAME.fullmatch(name) or not name.endswith(ending) or name in ("eval.py", "candidate.py"):
                 raise ValueError(f"{name!r} cannot name a candidate's file in {self.language}: such as rules.py")
+        if self.files and self.files[0] != self._main:
+            raise ValueError(f"the first file of a candidate in {self.language} is {self._main}, not {self.files[0]}")
         if len(set(self.files)) < len(self.files):
             raise ValueError("a candidate's files must have different names")
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of its files, the main one first."""
-        return self.files or (f"heuristic.{'py' if self.language is Language.PYTHON else 'cpp'}",)
+        return self.files or (self._main,)
+
+    @property
+    def _main(self) -> str:
+        return f"heuristic.{'py' if self.language is Language.PYTHON else 'cpp'}"
 
 
 @checked(frozen=True, config=STRICT)
@@ -160,6 +167,29 @@ class Problem:
     knowledge: str
 
     @property
+    def brief(self) -> str:
+        """The description for a language model, with what holds for every candidate beside it."""
+        return "\n\n".join((self.about.description.strip(), *_rules(self.signature)))
+
+    @property
+    def outline(self) -> str:
+        """The definition of the function with its documentation and no body: what a model must fill in."""
+        wanted = self.signature
+        if wanted.language == "cpp":
+            said = native.documentation(self.seed, wanted.function)
+            above = "".join(f"// {line}\n" for line in said.split("\n")) if said else ""
+            includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
+            return f"{includes}\n{above}{wanted.text} {{\n    // ...\n}}".lstrip()
+        return "\n\n\n".join(outline(self.seed, name) for name in wanted.functions)
+
+    @property
+    def documentation(self) -> str:
+        """What the seed says of the function: its docstring, or the comment above it in C++; empty for nothing."""
+        if self.signature.language == "cpp":
+            return native.documentation(self.seed, self.signature.function)
+        return documentation(self.seed, self.signature.function)
+
+    @property
     def evaluator(self) -> Path:
         """The script that scores a candidate."""
         return self.folder / self.about.evaluator
@@ -229,9 +259,46 @@ def load(folder: Path) -> Problem:
         folder=folder,
         about=about,
         seed=seed,
-        signature=signature(seed, about.function),
+        signature=_signature(seed, about),
         knowledge=knowledge.read_text(encoding="utf-8") if knowledge.is_file() else "",
     )
+
+
+def _signature(seed: str, about: Description) -> Signature:
+    """What every candidate must define, in which language, and what of it is fixed.
+
+    Raises:
+        ProblemError: if the seed itself does not.
+    """
+    names, own = about.candidate.names, about.candidate
+    frame = regions.frame(seed)
+    if own.language is Language.CPP:
+        found = [Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)]
+    else:
+        found = [signature(seed, name) for name in (about.function, *about.functions)]
+    files = names if len(names) > 1 else ()
+    return replace(found[0], others=tuple(found[1:]), language=str(own.language), files=files, frame=frame)
+
+
+def _rules(wanted: Signature) -> list[str]:
+    """What a model has to know of candidates that are more than one Python function."""
+    told = []
+    if wanted.others:
+        names = ", ".join(f"`{name}`" for name in wanted.functions)
+        told.append(f"A program defines all of these functions, which work together: {names}.")
+    if wanted.files:
+        sign = "#" if wanted.language == "python" else "//"
+        rest = " and ".join(f"`{sign} ---- file: {name} ----`" for name in wanted.files[1:])
+        told.append(
+            f"A program has {len(wanted.files)} files: {wanted.files[0]} comes first, and each further one stands "
+            f"below the line {rest}. Answer with all of them in one block, these lines included."
+        )
+    if wanted.frame:
+        told.append(
+            "Only what stands between the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END may change; all else "
+            "stays as it is. Keep these lines."
+        )
+    return told
 
 
 def project(given: Path | None = None) -> Path:

@@ -18,6 +18,7 @@ DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
+SEEDS = ("heuristic.py", "heuristic.cpp")
 ALL = -1  # decisions of an audit
 SEED_BYTES = 8
 
@@ -138,7 +139,7 @@ def parse_arguments(
     if given.problem_size is not None and given.problem_size not in known:
         valid = ", ".join(map(str, known))
         parser.error(f"unknown problem_size {given.problem_size} in mode {given.mode}: choose one of {valid}")
-    candidate = given.candidate or Path(sys.argv[0]).resolve().parent / "heuristic.py"
+    candidate = given.candidate or _beside()
     if not candidate.is_file():
         parser.error(f"no candidate at {candidate}: name a Python file with --candidate FILE")
     chosen = known if given.problem_size is None else (given.problem_size,)
@@ -157,6 +158,12 @@ def parse_arguments(
         picked,
         seed,
     )
+
+
+def _beside() -> Path:
+    """The candidate beside the script."""
+    folder = Path(sys.argv[0]).resolve().parent
+    return next((path for path in (folder / name for name in SEEDS) if path.is_file()), folder / SEEDS[0])
 
 
 def _heuristic_s(given: argparse.Namespace) -> float | None:

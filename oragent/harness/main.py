@@ -7,6 +7,8 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from oragent.errors import CandidateError, OragentError
@@ -28,6 +30,8 @@ def run(
     evaluate: Callable[[Arguments, Guest], Result],
     *,
     function: str,
+    functions: Sequence[str] = (),
+    files: Sequence[str] = (),
     sizes: Mapping[str, Sequence[int]],
     spare: bool = False,
     flags: Mapping[str, str] | None = None,
@@ -38,6 +42,8 @@ def run(
     Args:
         evaluate: Function that scores the candidate; all that it knows is what it is given.
         function: Name of the function that evolves.
+        functions: Names of further functions that evolve with it, called by ``guest.of(name)``.
+        files: Names of the candidate's further files.
         sizes: Problem sizes of each mode.
         spare: Whether ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
@@ -52,7 +58,8 @@ def run(
     prepare()
     _ask_processor()
     try:
-        outcome = _outcome(evaluate, arguments, function, spare or bool(arguments.audit))
+        make = partial(Guest, function=function, functions=functions, files=files)
+        outcome = _outcome(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)))
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -72,11 +79,11 @@ def _ask_processor() -> None:
 
 
 def _outcome(
-    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, function: str, spare: bool
+    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, make: Callable[[Path], Guest]
 ) -> Result | Failure:
     where = ""
     try:
-        with Guest(arguments.candidate, function, spare=spare) as guest:
+        with make(arguments.candidate) as guest:
             guest.heuristic_s = arguments.heuristic_s
             try:
                 return _scored(evaluate, arguments, guest)

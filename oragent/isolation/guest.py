@@ -34,6 +34,7 @@ class Cage:
         prepared: Folder that becomes a guest's root; None where it has to make one.
         born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
         home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
+        shown: Files that guests can read beside Python's.
     """
 
     memory_mb: int
@@ -41,16 +42,17 @@ class Cage:
     prepared: Path | None = None
     born_with: int = 0
     home: int = -1
+    shown: tuple[Path, ...] = ()
 
     @classmethod
-    def make(cls, memory_mb: int) -> Self:
+    def make(cls, memory_mb: int, shown: tuple[Path, ...] = ()) -> Self:
         """Prepare what guests of this process have in common."""
         rules = -1
         if allowed(Means.LANDLOCK):
             with suppress(OSError):
-                rules = landlock.ruleset(_files(), (), network=False)
-        prepared = os.environ.get(GUEST_ROOT)
-        return cls(memory_mb, rules, Path(prepared) if prepared else None)
+                rules = landlock.ruleset((*_files(), *shown), (), network=False)
+        prepared = None if shown else os.environ.get(GUEST_ROOT)  # which shows Python's files alone
+        return cls(memory_mb, rules, Path(prepared) if prepared else None, shown=shown)
 
     @contextmanager
     def newborn(self) -> Iterator[int]:
@@ -189,7 +191,7 @@ def _leave(cage: Cage, more: int) -> bool:
 def _hide_files(cage: Cage) -> None:
     """Show Python's files alone, and no ``/proc``."""
     if cage.prepared is None:
-        root.pivot(_files(), (), devices=DEVICES)
+        root.pivot((*_files(), *cage.shown), (), devices=DEVICES)
     else:
         os.chroot(cage.prepared)
         os.chdir("/")

@@ -14,14 +14,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent.errors import CandidateError, OragentError, ProblemError
-from oragent.programs import caps, examiner, looking, syntax
+from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
 from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
 
 __all__ = [
     "Inspected",
+    "documentation",
     "expression",
+    "fitted",
     "inspect",
     "layout",
     "length",
@@ -65,20 +67,54 @@ def inspect(source: str, wanted: Signature) -> Inspected:
     A syntax error, another function or signature, or a text that is too long, nested too deeply or too dear to be read
     is no exception but the ``problem`` of what is returned.
     """
-    if vouched(source):
+    if vouched(source) and wanted.language == "python":
         return looking.look(source, wanted)
     if problem := caps.text_problem(source):
         return Inspected(problem, source, looking.hashed(source), 0)
     try:
-        fields = {"function": wanted.function, "parameters": [*wanted.parameters], "text": wanted.text}
-        answer = examiner.ask("inspect", source=source, **fields)
+        answer = examiner.ask("inspect", source=source, wanted=syntax.plain(wanted))
     except Hopeless as hopeless:
         return Inspected(str(hopeless), source, looking.hashed(source), 0)
     if problem := _field(answer, "problem", str):
         return Inspected(problem, source, looking.hashed(source), 0)
     canonical, length = _field(answer, "canonical", str), _field(answer, "length", int)
-    vouch(source)
+    if wanted.language == "python":
+        vouch(source)
     return Inspected("", canonical, looking.hashed(canonical), length)
+
+
+def fitted(source: str, wanted: Signature) -> str:
+    """A program with what its problem fixes as the seed has it; as it is where nothing is fixed.
+
+    Args:
+        source: Text of the program, or of what may change in it alone.
+        wanted: Signature with the frame.
+
+    Raises:
+        CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
+    """
+    if not wanted.frame:
+        return source
+    if regions.has_markers(source):
+        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
+    if wanted.language != "python":
+        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
+    if vouched(source):
+        made = regions.filled(wanted.frame, regions.spread(source, wanted.frame))
+        vouch(made)
+        return made
+    if problem := caps.text_problem(source):
+        raise CandidateError(problem, "rejected")
+    try:
+        answer = examiner.ask("spread", source=source, frame=list(wanted.frame))
+    except Hopeless as hopeless:
+        raise CandidateError(str(hopeless), "rejected") from None
+    if isinstance(complaint := answer.get("problem"), str):
+        raise CandidateError(complaint, "rejected")
+    blocks = answer.get("blocks")
+    if not isinstance(blocks, list) or len(blocks) != len(wanted.frame) // 2:
+        raise CandidateError("the program cannot be read; write a simpler one", "rejected")
+    return regions.filled(wanted.frame, [str(block) for block in blocks])
 
 
 def tree(source: str) -> ast.Module:
@@ -133,6 +169,16 @@ def outline(source: str, function: str) -> str:
     return syntax.outline(source, function)
 
 
+def documentation(source: str, function: str) -> str:
+    """The docstring of a function at the top level; empty where it has none.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source is no valid program.
+    """
+    named = [node for node in tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
+    return (ast.get_docstring(named[-1]) or "") if named else ""
+
+
 def expression(text: str) -> ast.expr:
     """Parse an expression of a problem's author, once it is known that this does no harm.
 
@@ -163,11 +209,14 @@ def read(path: Path, wanted: Signature) -> str:
     try:
         with path.open("rb") as file:
             source = file.read(caps.MAX_BYTES + 1).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+        source = fitted(source, wanted)
         problem = f"{path}: {found}" if (found := inspect(source, wanted).problem) else ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
         problem = f"{path} is not UTF-8 text"
+    except CandidateError as complaint:
+        problem = f"{path}: {complaint}"
     if problem:
         raise CandidateError(problem, "rejected")
     return source

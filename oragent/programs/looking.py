@@ -5,7 +5,8 @@ import hashlib
 from dataclasses import dataclass
 
 from oragent.errors import CandidateError
-from oragent.programs import syntax
+from oragent.programs import native, syntax
+from oragent.programs.parts import files_of, joined
 from oragent.programs.syntax import Signature
 
 __all__ = ["Inspected", "expression_problem", "hashed", "laid_out", "look", "vet"]
@@ -31,11 +32,40 @@ class Inspected:
 def look(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``; what is wrong with it is no exception."""
     try:
-        syntax.check(source, wanted)
-        canonical, length = syntax.canonical(source, wanted.function), syntax.length(source)
+        if wanted.language == "cpp":
+            native.check(source, wanted.functions)
+            canonical, length = native.canonical(source), native.length(source)
+        elif wanted.files:
+            canonical, length = _look_at_files(source, wanted)
+        else:
+            syntax.check(source, wanted)
+            canonical, length = syntax.canonical(source, *wanted.functions), syntax.length(source)
     except CandidateError as complaint:
         return Inspected(str(complaint), source, hashed(source), 0)
     return Inspected("", canonical, hashed(canonical), length)
+
+
+def _look_at_files(source: str, wanted: Signature) -> tuple[str, int]:
+    """Canonical form and length of a program of several Python files.
+
+    Raises:
+        CandidateError: ``rejected``, naming the file.
+    """
+    files = files_of(source, wanted.files)
+    canonical, length = list[str](), 0
+    for name in wanted.files:
+        if name not in files:
+            told = f"the program has no file {name}: it begins below a line '# ---- file: {name} ----'"
+            raise CandidateError(told, "rejected")
+        try:
+            tree = syntax.compiled(files[name])
+            defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            canonical.append(syntax.canonical(files[name], *defined))
+            length += syntax.length(files[name])
+        except CandidateError as complaint:
+            raise CandidateError(f"{name}: {complaint}", "rejected") from None
+    syntax.check(source, wanted)
+    return joined(dict(zip(wanted.files, canonical, strict=True))), length
 
 
 def vet(source: str) -> tuple[str, int]:

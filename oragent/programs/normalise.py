@@ -32,13 +32,13 @@ _GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "
 _ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
 
 
-def normalise(tree: ast.Module, function: str) -> ast.Module | None:
+def normalise(tree: ast.Module, *functions: str) -> ast.Module | None:
     """Strip and rename in place for ``ast.unparse``; None where the program may look at itself."""
     drop_docstrings(tree)
     if any(_looks_at_itself(node) for node in nodes(tree)):
         return None
     _drop_annotations(tree)
-    _drop_unused(tree, function)
+    _drop_unused(tree, functions)
     try:
         rename_locals(tree)
     except RecursionError:
@@ -168,11 +168,11 @@ def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
-def _drop_unused(tree: ast.Module, function: str) -> None:
+def _drop_unused(tree: ast.Module, functions: tuple[str, ...]) -> None:
     """Drop what the rest does not name: imports that cannot fail, plain functions, constants of the module."""
     waiting: dict[str, list[ast.stmt]] = {}  # by each name that a statement is needed for
     kept: set[ast.stmt] = set()
-    used, fresh = {function}, [function]
+    used, fresh = set(functions), list(functions)
 
     def keep(statement: ast.stmt) -> None:
         kept.add(statement)

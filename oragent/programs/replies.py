@@ -10,11 +10,12 @@ from typing import Any
 from oragent.errors import ReplyError
 from oragent.programs import caps, examiner
 from oragent.programs.examiner import Hopeless
+from oragent.programs.syntax import Signature, plain
 
 __all__ = ["extract_code", "extract_json"]
 
 
-def extract_code(text: str, function: str, parent: str | None = None) -> str:
+def extract_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
     """Take the program out of a reply.
 
     A reply may fence its code, with any tag or none, in one block or several, or not at all; forget the last fence;
@@ -25,6 +26,7 @@ def extract_code(text: str, function: str, parent: str | None = None) -> str:
         text: Text of the reply.
         function: Name of the function that the program must define at its top level.
         parent: Program that the reply was asked to change, where there is one.
+        wanted: What it must define where that is more than one Python function: further functions, files, C++.
 
     Returns:
         The source of a module that parses, defines ``function`` and ends with one newline. Of several programs that do,
@@ -33,7 +35,9 @@ def extract_code(text: str, function: str, parent: str | None = None) -> str:
     Raises:
         ReplyError: there is no such program.
     """
-    source = _asked("code", "source", text, function=function, parent=parent)
+    more = wanted is not None and (wanted.others or wanted.files or wanted.language != "python")
+    fields = {"wanted": plain(wanted)} if wanted and more else {}
+    source = _asked("code", "source", text, function=function, parent=parent, **fields)
     if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
     return source
@@ -54,7 +58,7 @@ def extract_json(text: str) -> Any:
         raise ReplyError("the JSON in the reply cannot be read; answer with plain JSON") from None
 
 
-def _asked(kind: str, wanted: str, text: str, **fields: Any) -> str:
+def _asked(kind: str, answered: str, text: str, **fields: Any) -> str:
     if len(text) > caps.MAX_REPLY:
         raise ReplyError(
             f"the reply has {len(text):,} characters, at most {caps.MAX_REPLY:,} are read; write a shorter one"
@@ -65,6 +69,6 @@ def _asked(kind: str, wanted: str, text: str, **fields: Any) -> str:
         raise ReplyError(str(hopeless)) from None
     if isinstance(problem := answer.get("problem"), str):
         raise ReplyError(problem)
-    if not isinstance(found := answer.get(wanted), str):
+    if not isinstance(found := answer.get(answered), str):
         raise ReplyError("the reply cannot be read; write a simpler one")
     return found

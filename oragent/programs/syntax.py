@@ -12,7 +12,18 @@ from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
 from oragent.programs.walking import nodes
 
-__all__ = ["Signature", "canonical", "check", "compiled", "fingerprint", "length", "outline", "parse", "signature"]
+__all__ = [
+    "Signature",
+    "canonical",
+    "check",
+    "compiled",
+    "fingerprint",
+    "length",
+    "outline",
+    "parse",
+    "plain",
+    "signature",
+]
 
 
 @dataclass(frozen=True)
@@ -23,11 +34,41 @@ class Signature:
         function: Name of the function that evolves.
         parameters: Names of the parameters in their order; they are passed by position or by keyword.
         text: Text of the ``def ...:`` line as a model is shown it.
+        others: Further functions that the program must define.
+        language: Language of the program, ``python`` or ``cpp``.
+        files: Names of its files, the main one first, where it has several.
+        frame: Fixed text and blocks of the seed in turn, as ``regions.frame`` has them; empty where all may change.
     """
 
     function: str
     parameters: tuple[str, ...]
     text: str
+    others: tuple["Signature", ...] = ()
+    language: str = "python"
+    files: tuple[str, ...] = ()
+    frame: tuple[str, ...] = ()
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of all functions that the program must define."""
+        return (self.function, *(one.function for one in self.others))
+
+    @property
+    def shown(self) -> str:
+        """What it must define, as a model is shown it within backticks."""
+        return "`\n`".join((self.text, *(one.text for one in self.others)))
+
+
+def plain(wanted: Signature) -> dict[str, object]:
+    """A signature as JSON has it, without its frame."""
+    return {
+        "function": wanted.function,
+        "parameters": [*wanted.parameters],
+        "text": wanted.text,
+        "others": [plain(one) for one in wanted.others],
+        "language": wanted.language,
+        "files": [*wanted.files],
+    }
 
 
 def signature(source: str, function: str) -> Signature:
@@ -60,14 +101,20 @@ def outline(source: str, function: str) -> str:
 
 @lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
 def check(source: str, wanted: Signature) -> None:
-    """Reject a program that cannot be called as ``wanted``, before an evaluation is spent on it.
+    """Reject a Python program that cannot be called as ``wanted``, before an evaluation is spent on it.
 
     Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
 
     Raises:
         CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
     """
-    node = _definition(compiled(source), wanted.function)
+    tree = compiled(source)
+    for one in (wanted, *wanted.others):
+        _check_definition(tree, one)
+
+
+def _check_definition(tree: ast.Module, wanted: Signature) -> None:
+    node = _definition(tree, wanted.function)
     count, names = len(wanted.parameters), _parameters(node)
     required = len(names) - len(node.args.defaults)
     extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
@@ -94,7 +141,7 @@ def compiled(source: str) -> ast.Module:
     return tree
 
 
-def canonical(source: str, function: str) -> str:
+def canonical(source: str, function: str, *others: str) -> str:
     """Rewrite a program so that equal ones read the same.
 
     Formatting, comments, docstrings, annotations, unused imports and definitions go, and local variables are called
@@ -104,12 +151,12 @@ def canonical(source: str, function: str) -> str:
     Raises:
         CandidateError: with status ``rejected``: the source does not parse.
     """
-    return _canonical(source, function)
+    return _canonical(source, (function, *others))
 
 
 @lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
-def _canonical(source: str, function: str) -> str:
-    tree = normalise(parse(source), function)
+def _canonical(source: str, functions: tuple[str, ...]) -> str:
+    tree = normalise(parse(source), *functions)
     if tree is None:
         return source
     try:

@@ -14,7 +14,7 @@ from oragent.errors import ProblemError, StoreError
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.offers import ask, options
 from oragent.protocol import Status
-from oragent.search.folder import RunFolder, reopen
+from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
 __all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "read"]
@@ -72,9 +72,9 @@ def best_text(path: Path) -> str:
     Raises:
         StoreError: if there is none.
     """
-    best = path / "best.py"
+    best = best_file(path)
     if not best.is_file():
-        raise StoreError(f"{path} has no best.py: nothing was scored")
+        raise StoreError(f"{path} has no {best.name}: nothing was scored")
     return best.read_text(encoding="utf-8")
 
 

@@ -27,7 +27,7 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
-__all__ = ["RunFolder", "begin", "reopen"]
+__all__ = ["RunFolder", "begin", "best_file", "reopen"]
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -55,6 +55,15 @@ class RunFolder:
     def database(self) -> Path:
         """Path of the database."""
         return self.path / "run.db"
+
+    @property
+    def best(self) -> Path:
+        """Path of the best program: ``best.py``, or ``best.cpp``."""
+        return self.path / f"best{self._ending}"
+
+    @property
+    def _ending(self) -> str:
+        return Path(self.problem.about.candidate.names[0]).suffix
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -103,19 +112,20 @@ class RunFolder:
 
     def found_elites(self) -> list[Path]:
         """The programs that a run leaves beside its database: its elites, and its best."""
-        files = [*sorted((self.path / "candidates").glob("*/heuristic.py")), self.path / "best.py"]
+        files = [*sorted((self.path / "candidates").glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite) -> None:
-        """Replace ``best.py`` in one step, so that whoever imports it never sees half a file."""
-        head = f"# {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
-        files.replace(self.path / "best.py", head + elite.source.rstrip() + "\n")
+        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
+        sign = "#" if self._ending == ".py" else "//"
+        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
+        files.replace(self.best, head + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
         folder = self.path / "candidates" / elite.id
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "heuristic.py").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
+        (folder / f"heuristic{self._ending}").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
         figures = {"score": elite.score, "features": elite.features and list(elite.features), "metrics": elite.metrics}
         (folder / "evaluation.yaml").write_text(yaml.safe_dump(figures, sort_keys=False), encoding="utf-8")
 
@@ -125,6 +135,11 @@ class RunFolder:
         for folder in (self.path / "candidates").glob("*"):
             if folder.name not in keep:
                 shutil.rmtree(folder)
+
+
+def best_file(path: Path) -> Path:
+    """Path of the best program in a run's folder, whatever its problem has become; ``best.py`` where there is none."""
+    return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
 
 
 def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:

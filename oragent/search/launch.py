@@ -35,6 +35,7 @@ from oragent.search.strategy import Strategy
 __all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
+LANGUAGES = {"python": "Python", "cpp": "C++"}
 Tell = Callable[[str], None]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
@@ -111,6 +112,7 @@ async def search(
     """
     given = given or Given()
     demand(problem)
+    _expect_language(given.strategy or chosen(config), problem)
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
@@ -141,6 +143,21 @@ async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]
         known = json.dumps(sorted(offered(await pool.evaluate(asked)) if asked else ()))
         store.note("offers", known)
     return frozenset(json.loads(known))
+
+
+def _expect_language(strategy: Strategy, problem: Problem) -> None:
+    """See that a strategy can write what the problem's candidates are written in.
+
+    Raises:
+        ConfigError: if it cannot.
+    """
+    language = problem.signature.language
+    if strategy.languages and language not in strategy.languages:
+        breeds = " and ".join(LANGUAGES[known] for known in strategy.languages)
+        raise ConfigError(
+            f"{strategy.name} breeds {breeds} only, and candidates of {problem.name} are written in "
+            f"{LANGUAGES[language]}: name a model, --model NAME, for a strategy that asks one"
+        )
 
 
 def _prices(root: Path) -> Prices:

@@ -126,7 +126,7 @@ class Scoring:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
         if not would_lead(source, full, seen.archive):
             return fingerprint, full
-        chance = unseeded(source)
+        chance = unseeded(source, self._problem.signature.language)
         if chance:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._audits:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from oragent.programs.blocks import fence
+from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Elite
 
 __all__ = ["figures", "said", "show"]
@@ -20,7 +20,7 @@ def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), be
         beside: Other program, whose figures stand in brackets behind the first one's.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
-    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}{fence(one.source.strip(), 'python')}"
+    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}{fence(one.source.strip(), tag(one.source))}"
 
 
 def figures(one: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
