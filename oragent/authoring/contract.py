@@ -127,13 +127,17 @@ def _features(declared: tuple[Feature, ...], seed: Seed) -> Finding:
     return verdict("features", complaint, praise)
 
 
-def _misfit(declared: tuple[Feature, ...], features: tuple[int, ...] | None) -> str:
+def _misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
     """Say why the features of an evaluation are no cell of the archive; empty if they are."""
     if features is None:
         return f"problem.yaml declares {len(declared)}, the evaluator printed None" if declared else ""
     if len(features) != len(declared):
         return f"problem.yaml declares {len(declared)}, the evaluator printed {features}; make them as many"
     for feature, value in zip(declared, features, strict=True):
+        if feature.kind == "number":
+            continue
+        if type(value) is not int:
+            return f"{feature.name} is {value}, and no bin: print whole numbers, or declare kind: number"
         if not 0 <= value < feature.bins:
             return f"{feature.name} is {value}, its bins are 0 to {feature.bins - 1}; clip it, or declare more bins"
     return ""

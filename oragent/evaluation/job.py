@@ -115,7 +115,7 @@ class Evaluation:
 
     status: Status
     score: float | None = None
-    features: tuple[int, ...] | None = None
+    features: tuple[float, ...] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     message: str = ""
     traceback: str = ""

@@ -47,11 +47,34 @@ class Language(StrEnum):
 
 @checked(frozen=True, config=STRICT)
 class Feature:
-    """One axis of the archive: its name, how many bins it has, what it means."""
+    """One axis of the archive.
+
+    Attributes:
+        name: Name of the axis.
+        bins: Number of its bins.
+        meaning: What it means.
+        kind: ``bin``: the evaluator prints the number of a bin; ``number``: what it measured, and a run finds the bin.
+        low: Lower end of a measured axis; without both ends a run takes them from its first candidates.
+        high: Upper end of it.
+    """
 
     name: str
     bins: Annotated[int, Ge(2)]
     meaning: str = ""
+    kind: Literal["bin", "number"] = "bin"
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"feature {self.name!r} needs both ends, low and high, or neither")
+        if self.low is not None and self.high is not None and not (self.kind == "number" and self.low < self.high):
+            raise ValueError(f"feature {self.name!r}: low and high go with kind: number, and low is less than high")
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Its ends, where they are declared."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @checked(frozen=True, config=STRICT)

@@ -38,5 +38,8 @@ def said(value: Any) -> str:
 def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run: a prompt must not.
     timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
-    cell = [(f"{name} bin", str(value)) for name, value in zip(bins, one.features or (), strict=False)]
+    cell = [
+        (f"{name} bin" if isinstance(value, int) else name, said(value))
+        for name, value in zip(bins, one.features or (), strict=False)
+    ]
     return [("score", f"{one.score:.6g}"), *timeless, *cell]
