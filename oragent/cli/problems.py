@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
-from oragent.authoring import contract, scaffold
+from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import ProblemName, Root, console
 from oragent.errors import ConfigError, ProblemError
@@ -22,7 +22,7 @@ from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
 
-__all__ = ["check", "evaluate_candidate", "new", "problems"]
+__all__ = ["check", "evaluate_candidate", "import_task", "new", "problems"]
 
 AUDIT_PATIENCE = 60  # thousands of processes take their time
 
@@ -96,6 +96,23 @@ def new(
     """Make the folder of a problem of your own; it runs at once."""
     folder = scaffold.new(name, parent, plain=plain)
     console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
+
+
+def import_task(
+    task: Annotated[Path, typer.Argument(metavar="DIR", help="A task's folder: initial_program.py, evaluator.py.")],
+    parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
+    name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
+) -> None:
+    """Make a problem of a task for OpenEvolve or ShinkaEvolve, and say what could not be taken over."""
+    made = importing.import_task(task, parent, name)
+    for line in made.taken:
+        console.print(f"taken: {line}", highlight=False, markup=False, soft_wrap=True)
+    for line in made.left:
+        console.print(f"left:  {line}", highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        f"made {made.folder}: try 'oragent check {made.folder}', then 'oragent run {made.folder}'",
+        highlight=False, markup=False, soft_wrap=True,
+    )  # fmt: skip
 
 
 def check(
