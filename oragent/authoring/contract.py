@@ -19,6 +19,8 @@ from oragent.evaluation.requirements import unmet
 
 __all__ = ["check"]
 
+BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
+
 
 def check(
     folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
@@ -65,10 +67,12 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
     yield _features(bench.problem.about.features, seed)
     yield _metrics(seed)
     yield is_function(bench, seed, quick)
-    yield from primitives(bench, seed)
+    bred = bench.problem.signature.language == "python"
+    if bred:
+        yield from primitives(bench, seed)
     yield from command_line(bench, seed, quick)
     yield from misbehaviour(bench, seed)
-    yield variants(bench, seed, quick)
+    yield variants(bench, seed, quick) if bred else Finding(Level.OK, "variants of the seed", BY_MODELS)
 
 
 def _docstring(problem: Problem) -> Finding:

@@ -5,9 +5,9 @@ programs as texts, however many files they have. Plain operations on text: nothi
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["NAME", "files_of", "joined", "named"]
+__all__ = ["NAME", "files_of", "joined", "named", "with_main"]
 
 NAME = re.compile(r"[A-Za-z_]\w*\.(?:py|cpp|cc|hpp|h)")
 HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[ \t]?-{3,}[ \t]*$", re.MULTILINE)
@@ -29,6 +29,18 @@ def joined(files: Mapping[str, str]) -> str:
 def named(source: str) -> tuple[str, ...]:
     """The names of the further files that a text holds, in its order."""
     return tuple(match["name"] for match in HEAD.finditer(source))
+
+
+def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -> str:
+    """A text with its main file changed.
+
+    Args:
+        source: Text, as ``joined`` makes it.
+        names: Names of the files that a candidate has, the main one first.
+        change: Function that changes the text of the main file.
+    """
+    files = files_of(source, names)
+    return joined({**files, names[0]: change(files[names[0]])})
 
 
 def files_of(source: str, names: Sequence[str]) -> dict[str, str]:

@@ -313,6 +313,7 @@ def _tell(scratch: Path, limits: Limits) -> None:
         "TMPDIR": str(scratch),
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
+        "ORAGENT_PYTHON": sys.executable,  # for programs in other languages: the one on the path may be out of sight
     }
 
 
