@@ -55,12 +55,13 @@ class Result:
 
     Attributes:
         metrics: Figures for people and models to read.
-        features: Cell of the archive, or None where the problem keeps a plain ranked population.
+        features: Cell of the archive, whole numbers, or what is measured of a behaviour where ``problem.yaml`` says so;
+            None where the problem keeps a plain ranked population.
         score: Score in natural units; ``problem.yaml`` says in which direction it is good.
     """
 
     metrics: dict[str, Any]
-    features: tuple[int, ...] | None
+    features: tuple[float, ...] | None
     score: float
 
 
@@ -135,8 +136,8 @@ def _parse_result(block: list[str]) -> Result | Failure:
         return _broken(f"metrics must be a dict, not {_shown(metrics)}")
     if isinstance(features, list):
         features = tuple(features)
-    if features is not None and not (isinstance(features, tuple) and all(type(value) is int for value in features)):
-        return _broken(f"features must be a tuple of ints or None, not {_shown(features)}")
+    if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
+        return _broken(f"features must be a tuple of ints, or of finite numbers, or None, not {_shown(features)}")
     if type(score) not in (int, float) or not _finite(score):
         return _broken(f"the score must be a finite number, not {_shown(score)}")
     return Result(metrics, features, float(score))
@@ -153,6 +154,10 @@ def _literal(block: list[str], part: str) -> Any:
         return read_literal(text)
     except (ValueError, RecursionError):
         raise ValueError(f"{part.lower()} must be a Python literal, not {_shown(text)}") from None
+
+
+def _is_feature(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and math.isfinite(value))
 
 
 def _finite(score: float) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
 from oragent.errors import CandidateError
-from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation import Evaluation, Runner
 from oragent.evaluation.offers import ask, options
-from oragent.evaluation.problem import LimitSettings, Problem, available, project
-from oragent.programs.inspection import inspect, read
+from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
+from oragent.programs.inspection import fitted, inspect, read
 
 __all__ = ["evaluate", "problems"]
 
@@ -53,13 +53,14 @@ def evaluate(
         CandidateError: if the program cannot be read, or does not define the problem's function.
         SandboxError: if our own side fails.
     """
-    base = project(Path(root) if root else None)
-    known = found(problem, base)
+    given = Path(root) if root else None
+    known = found(problem, project(given))
+    base = root_of(known, given)
     settings, source = LimitSettings(), _source(program, known)
     with Runner() as run:
         offers = ask(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
         own = options(known, settings, offers)
-        return run(Job(known.evaluator, source, base, known.limits(settings), mode, problem_size, own))
+        return run(known.job(source, base, known.limits(settings), mode, problem_size, own))
 
 
 def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -> str:
@@ -68,6 +69,7 @@ def _source(program: str | Path | Callable[..., Any] | None, problem: Problem) -
     if isinstance(program, Path) or (isinstance(program, str) and program.endswith(".py") and "\n" not in program):
         return read(Path(program), problem.signature)
     source = program if isinstance(program, str) else source_of(program)
+    source = fitted(source, problem.signature)
     if wrong := inspect(source, problem.signature).problem:
         raise CandidateError(wrong, "rejected")
     return source

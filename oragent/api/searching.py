@@ -9,7 +9,7 @@ from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, S
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
 from oragent.errors import ConfigError
-from oragent.evaluation.problem import Problem, project
+from oragent.evaluation.problem import Problem, project, root_of
 from oragent.search.config import Config, read
 from oragent.search.engine import Observer, Outcome, Progress
 from oragent.search.folder import RunFolder, begin, reopen
@@ -163,11 +163,12 @@ def _fresh(
     root: str | Path | None,
     outputs: str | Path | None,
 ) -> _Launched:
-    base = project(Path(root) if root else None)
+    within = Path(root) if root else None
+    base = project(within)
     settings = read(Path(config) if config else None, choices.overrides)
     known, given = found(problem, base), choices.given(settings)
-    place = Path(outputs) if outputs else base / "outputs"
-    return _Launched(settings, base, known, lambda: begin(base, place, known, settings, given.strategy), given)
+    place, home = Path(outputs) if outputs else base / "outputs", root_of(known, within)
+    return _Launched(settings, home, known, lambda: begin(home, place, known, settings, given.strategy), given)
 
 
 def _again(path: Path, choices: Choices) -> _Launched:

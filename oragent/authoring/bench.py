@@ -83,7 +83,7 @@ class Bench:
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
         text = self.problem.seed if source is None else source
-        return self.score(Job(self.problem.evaluator, text, self.root, limits, mode, size, arguments))
+        return self.score(self.problem.job(text, self.root, limits, mode, size, arguments))
 
     def child(self, rng: np.random.Generator) -> Child:
         """Breed a child of the seed."""

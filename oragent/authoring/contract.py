@@ -1,6 +1,5 @@
 """Hold a problem's folder to the contract, and say in plain words what does not fit."""
 
-import ast
 import json
 from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
@@ -15,20 +14,22 @@ from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
 from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
-from oragent.evaluation.problem import Feature, Problem, load
-from oragent.programs.inspection import tree
+from oragent.evaluation.problem import Feature, Problem, load, root_of
+from oragent.evaluation.requirements import unmet
 
 __all__ = ["check"]
 
+BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
+
 
 def check(
-    folder: Path, root: Path, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
+    folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
 ) -> Iterator[Finding]:
     """Check a problem, one thing after another; what comes late rests on what came before it.
 
     Args:
         folder: Folder of the problem.
-        root: Root of the project, for data and checkpoints.
+        root: Root of the project, for data and checkpoints; None: the project that the folder lies in, or the folder.
         breed: Function that makes children of the seed, by which score and features are tried.
         timeout_s: CPU seconds that one evaluation may take; default: what the problem says.
         quick: Whether to evaluate in mode val just once, leave out single sizes and mode test, and breed fewer
@@ -40,16 +41,22 @@ def check(
     """
     try:
         problem = load(folder)
+        beside = problem.companions
     except ProblemError as error:
         yield Finding(Level.FAILURE, "folder", str(error))
         return
-    yield Finding(Level.OK, "folder", f"problem.yaml, {problem.about.evaluator} and heuristic.py can be read")
+    read = f"problem.yaml, {problem.about.evaluator} and {', '.join(problem.about.candidate.names)} can be read"
+    yield Finding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
+    missing = unmet(problem)
+    yield verdict("what it needs", "\n".join(missing), "everything is here")
+    if missing:
+        return
     yield _docstring(problem)
     with Runner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
-        bench = Bench(problem, root.resolve(), patience_s, breed, lambda job: next(ways)(job))
+        bench = Bench(problem, root_of(problem, root), patience_s, breed, lambda job: next(ways)(job))
         yield from _findings(bench, quick)
 
 
@@ -60,21 +67,23 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
     yield _features(bench.problem.about.features, seed)
     yield _metrics(seed)
     yield is_function(bench, seed, quick)
-    yield from primitives(bench, seed)
+    bred = bench.problem.signature.language == "python"
+    if bred:
+        yield from primitives(bench, seed)
     yield from command_line(bench, seed, quick)
     yield from misbehaviour(bench, seed)
-    yield variants(bench, seed, quick)
+    yield variants(bench, seed, quick) if bred else Finding(Level.OK, "variants of the seed", BY_MODELS)
 
 
 def _docstring(problem: Problem) -> Finding:
     wanted = problem.signature
-    functions = [node for node in tree(problem.seed).body if isinstance(node, ast.FunctionDef)]
-    text = next(ast.get_docstring(node) for node in reversed(functions) if node.name == wanted.function)
-    complaint = "" if text else (
-        f"{wanted.function} in heuristic.py has no docstring; it is what a language model is shown: say what goes in "
+    kind = "docstring" if wanted.language == "python" else "comment above it"
+    file = problem.about.candidate.names[0]
+    complaint = "" if problem.documentation else (
+        f"{wanted.function} in {file} has no {kind}; it is what a language model is shown: say what goes in "
         "and what must come out, with shapes and units"
     )  # fmt: skip
-    return verdict("function", complaint, f"{wanted.text} with a docstring", Level.WARNING)
+    return verdict("function", complaint, f"{wanted.text} with a {kind}", Level.WARNING)
 
 
 def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:
@@ -122,13 +131,17 @@ def _features(declared: tuple[Feature, ...], seed: Seed) -> Finding:
     return verdict("features", complaint, praise)
 
 
-def _misfit(declared: tuple[Feature, ...], features: tuple[int, ...] | None) -> str:
+def _misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -> str:
     """Say why the features of an evaluation are no cell of the archive; empty if they are."""
     if features is None:
         return f"problem.yaml declares {len(declared)}, the evaluator printed None" if declared else ""
     if len(features) != len(declared):
         return f"problem.yaml declares {len(declared)}, the evaluator printed {features}; make them as many"
     for feature, value in zip(declared, features, strict=True):
+        if feature.kind == "number":
+            continue
+        if type(value) is not int:
+            return f"{feature.name} is {value}, and no bin: print whole numbers, or declare kind: number"
         if not 0 <= value < feature.bins:
             return f"{feature.name} is {value}, its bins are 0 to {feature.bins - 1}; clip it, or declare more bins"
     return ""

@@ -21,9 +21,9 @@ STATELESS = (
 )
 
 
-def chance(source: str) -> str:
+def chance(source: str, language: str = "python") -> str:
     """What to say of a heuristic that is random by its text; empty where nothing was found."""
-    found = unseeded(source)
+    found = unseeded(source, language)
     return f"the candidate itself is random, and not the evaluator: {found}" if found else ""
 
 
@@ -32,7 +32,7 @@ def is_function(bench: Bench, seed: Seed, quick: bool) -> Finding:
 
     A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
     """
-    if told := chance(bench.problem.seed):
+    if told := chance(bench.problem.seed, bench.problem.signature.language):
         return Finding(Level.FAILURE, TITLE, told)
     if AUDIT not in ask(bench.problem, bench.root, bench.score):
         return Finding(Level.OK, TITLE, f"its text takes nothing from chance or the clock; {missing(AUDIT)}")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level
 from oragent.evaluation import Evaluation
+from oragent.programs.parts import with_main
 from oragent.protocol import Result, Status, format_result
 
 __all__ = ["misbehaviour"]
@@ -24,6 +25,18 @@ def {function}(*args, **kwargs):
     {body}
 """
 
+# Its text follows the seed, whose function has another name by then.
+WRAPPED_CPP = """#include <cstdlib>
+#include <stdexcept>
+#include <unistd.h>
+#define {function} wrapped_by_a_check
+{seed}
+#undef {function}
+{header} {{
+    {body}
+}}
+"""
+
 CHECK_IT = "Check what the function returns before using it, as oragent.harness.matrix does"
 IN_PROCESS = (
     "The candidate runs in the evaluator's own process, where it can print a result of its own choice; "
@@ -37,7 +50,7 @@ class Case:
 
     Attributes:
         name: Name of the fault: what the candidate does.
-        body: Body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no Python.
+        body: Body of its function, after the seed was renamed to ``_wrapped``; empty: its text is no program.
         wanted: Statuses that name the fault.
         advice: Advice on what to do where it gets a score.
         level: Level of the finding where it gets a score.
@@ -52,7 +65,8 @@ class Case:
 
 def misbehaviour(bench: Bench, seed: Seed) -> Iterator[Finding]:
     """Score a candidate of each kind in mode train."""
-    for case in _cases(_forged(bench, seed)):
+    cases = _cases if bench.problem.signature.language == "python" else _cases_in_cpp
+    for case in cases(_forged(bench, seed)):
         endless = case.wanted == {Status.TIMEOUT}
         cpu_s = seed.train.cpu_s + HEAD_START_S if endless else seed.patience_s
         yield _judged(case, bench.run(_source(bench, case), mode="train", cpu_s=cpu_s))
@@ -77,11 +91,32 @@ def _cases(forged: str) -> list[Case]:
     ]
 
 
+def _cases_in_cpp(forged: str) -> list[Case]:
+    dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
+    failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
+    text = "".join(f"\\x{byte:02x}" for byte in forged.encode())
+    forge = f'if (write(1, "{text}", {len(forged.encode())})) _exit(0); std::abort();'
+    return [
+        Case("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), failed),
+        Case("does not compile", "", frozenset({Status.REJECTED}), failed),
+        Case("crashes", "std::abort();", dead, failed),
+        Case("ends its process", "_exit(0);", dead, failed),
+        Case("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
+        Case("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), failed),
+    ]
+
+
 def _source(bench: Bench, case: Case) -> str:
     problem = bench.problem
+    if problem.signature.language == "cpp":
+        if not case.body:
+            return f"{problem.seed}\n\nint (;\n"
+        header, function = problem.signature.text, problem.about.function
+        return WRAPPED_CPP.format(function=function, seed=problem.seed, header=header, body=case.body)
+    names, function = problem.about.candidate.names, problem.about.function
     if not case.body:
-        return f"{problem.seed}\n\ndef (:\n"
-    return WRAPPED.format(seed=problem.seed, function=problem.about.function, body=case.body)
+        return with_main(problem.seed, names, lambda text: f"{text}\n\ndef (:\n")
+    return with_main(problem.seed, names, lambda text: WRAPPED.format(seed=text, function=function, body=case.body))
 
 
 def _forged(bench: Bench, seed: Seed) -> str:

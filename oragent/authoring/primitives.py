@@ -10,6 +10,7 @@ from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
 from oragent.errors import CandidateError
 from oragent.programs.inspection import expression
+from oragent.programs.parts import with_main
 
 __all__ = ["primitives"]
 
@@ -56,8 +57,10 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
         yield Finding(Level.FAILURE, "primitives", complaint)
         return
     header = f"def {signature.function}({', '.join(signature.parameters)}):"
-    source = TRIED.format(
-        seed=bench.problem.seed, function=signature.function, header=header, primitives=about.primitives
+    source = with_main(
+        bench.problem.seed,
+        about.candidate.names,
+        lambda text: TRIED.format(seed=text, function=signature.function, header=header, primitives=about.primitives),
     )
     ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:

@@ -54,7 +54,7 @@ def _scores(seed: Seed, scored: Sequence[Evaluation]) -> set[float | None]:
     return {one.score for one in (seed.train, *scored)}
 
 
-def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[int, ...] | None]:
+def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float, ...] | None]:
     return {one.features for one in (seed.train, *scored)}
 
 

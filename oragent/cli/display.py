@@ -167,7 +167,7 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         **({"audited": outcome.audits} if outcome.audits.number else {}),
         "ended": outcome.reason,
         **({"note": outcome.remark} if outcome.remark else {}),
-        "program": folder.path / "best.py",
+        "program": folder.best,
         "report": page,
         "go on": way_on(folder.path, folder.config.budget, spent, outcome.reason, folder.again),
     }

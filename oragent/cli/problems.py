@@ -11,19 +11,20 @@ from rich.padding import Padding
 from rich.table import Table
 
 from oragent import shipped
-from oragent.authoring import contract, scaffold
+from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import ProblemName, Root, console, problem_names
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
-from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
+from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
+from oragent.evaluation.requirements import demand
 from oragent.pages.text import one_line
 from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
 
-__all__ = ["check", "evaluate_candidate", "new", "problems"]
+__all__ = ["check", "evaluate_candidate", "import_task", "new", "problems"]
 
 AUDIT_PATIENCE = 60  # thousands of processes take their time
 
@@ -68,8 +69,9 @@ def evaluate_candidate(
     root: Root = None,
 ) -> None:
     """Score one heuristic in the sandbox, as a search would; with options of the evaluator's own, as by hand."""
-    base = project(root)
-    found = find(problem, base)
+    found = find(problem, project(root))
+    base = root_of(found, root)
+    demand(found)
     source = read(candidate, found.signature) if candidate else found.seed
     if context.args:
         given: dict[str, Path | str | int | None] = {
@@ -110,6 +112,23 @@ def new(
     console.print(f"made {folder}: try 'oragent check {folder}', then 'oragent run {folder}'", soft_wrap=True)
 
 
+def import_task(
+    task: Annotated[Path, typer.Argument(metavar="DIR", help="A task's folder: initial_program.py, evaluator.py.")],
+    parent: Annotated[Path, typer.Option(help="Where to make the problem's folder.")] = Path(),
+    name: Annotated[str | None, typer.Option(help="Name of the problem (default: that of the folder).")] = None,
+) -> None:
+    """Make a problem of a task for OpenEvolve or ShinkaEvolve, and say what could not be taken over."""
+    made = importing.import_task(task, parent, name)
+    for line in made.taken:
+        console.print(f"taken: {line}", highlight=False, markup=False, soft_wrap=True)
+    for line in made.left:
+        console.print(f"left:  {line}", highlight=False, markup=False, soft_wrap=True)
+    console.print(
+        f"made {made.folder}: try 'oragent check {made.folder}', then 'oragent run {made.folder}'",
+        highlight=False, markup=False, soft_wrap=True,
+    )  # fmt: skip
+
+
 def check(
     folder: Annotated[Path, typer.Argument(metavar="PROBLEM", help="A problem's folder, or its name.")],
     root: Root = None,
@@ -121,7 +140,7 @@ def check(
     base = project(root)
     if not folder.is_dir():
         folder = shipped.place(base, Path("problems") / folder)
-    for finding in contract.check(folder, base, child_of_seed, quick=quick):
+    for finding in contract.check(folder, root, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)
         if finding.detail:
@@ -160,7 +179,7 @@ def _job(
     arguments += [f"{AUDIT}={audit}"] if audit else []
     patience = 1.0 if audit is None else AUDIT_PATIENCE
     limits = problem.limits(settings, patience)
-    return Job(problem.evaluator, source, root, limits, mode, size, tuple(arguments))
+    return problem.job(source, root, limits, mode, size, tuple(arguments))
 
 
 def _by_hand(problem: Problem, given: dict[str, Path | str | int | None], own: list[str]) -> int:

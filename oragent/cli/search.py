@@ -14,7 +14,7 @@ from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
 from oragent.cli.options import Root, RunPath, Settings, SettingsFile, console, problem_names
 from oragent.errors import ConfigError, OragentError
-from oragent.evaluation.problem import Problem, find, project
+from oragent.evaluation.problem import Problem, find, project, root_of
 from oragent.pages.format import count
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
@@ -55,17 +55,18 @@ def run(
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
         again = reopen(replay, [*([problem] if problem else []), *(settings or []), *overrides])
-        base, found, chosen = again.root, again.problem, again.config
+        base, home, found, chosen = again.root, again.root, again.problem, again.config
     elif problem:
         base, chosen = project(root), read(config, [*overrides, *(settings or [])])
         found = find(problem, base)
+        home = root_of(found, root)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
     _search(
         chosen,
-        base,
+        home,
         found,
-        lambda: begin(base, outputs or base / "outputs", found, chosen),
+        lambda: begin(home, outputs or base / "outputs", found, chosen),
         replay and replay / "run.db",
     )
 
@@ -134,7 +135,7 @@ def _search(
         with Display(console, title, config.budget, problem.about.direction) as display:
             outcome = launch(config, root, problem, opening, display, replay, display.tell, display.watching)
     except (OragentError, OSError):
-        if opened and (opened[0].path / "best.py").is_file():
+        if opened and opened[0].best.is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)
         raise
     page = reports.write(opened[0].path)

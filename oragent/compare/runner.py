@@ -16,7 +16,7 @@ from oragent.budget import Spent
 from oragent.compare.plan import config
 from oragent.compare.variants import STRATEGY
 from oragent.errors import ConfigError, ProblemError, StoreError
-from oragent.evaluation.problem import Problem, find
+from oragent.evaluation.problem import Problem, find, root_of
 from oragent.ledger import RecordedReply
 from oragent.report import about
 from oragent.report.files import write
@@ -24,7 +24,7 @@ from oragent.report.held_out import held_out
 from oragent.report.run import RunData, load
 from oragent.search.config import Config
 from oragent.search.engine import Observer, Outcome
-from oragent.search.folder import RunFolder, begin, reopen
+from oragent.search.folder import RunFolder, begin, best_file, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.store import Store
 
@@ -71,21 +71,21 @@ class SearchRunner:
     def run(self, cell: Cell, folder: Path) -> End:
         """Do a run, or the rest of it, and write its report."""
         path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
-        opened: list[RunFolder] = []
+        opened, home = list[RunFolder](), root_of(problem)
 
         def opening() -> RunFolder:
             outputs = self._home(cell, folder)
-            opened.append(reopen(path) if path else begin(self._plan.root, outputs, problem, settings))
+            opened.append(reopen(path) if path else begin(home, outputs, problem, settings))
             return opened[0]
 
-        outcome = self._launch(settings, self._plan.root, problem, opening, self._observer(cell))
+        outcome = self._launch(settings, home, problem, opening, self._observer(cell))
         write(opened[0].path)
         return End() if outcome.complete else End(outcome.reason, stopped=outcome.reason == STOPPED)
 
     def finish(self, cell: Cell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
         path = self._expected(cell, folder)
-        found, best = path / HELD_OUT, path / "best.py"
+        found, best = path / HELD_OUT, best_file(path)
         if found.is_file() and found.stat().st_mtime >= best.stat().st_mtime:
             return ""
         try:

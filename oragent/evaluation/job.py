@@ -2,13 +2,15 @@
 
 import ast
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from oragent.programs.parts import files_of
 from oragent.protocol import Failure, Result, Status
-from oragent.sandbox import FOLDER, PYTHON, Command, Ended, Limits
+from oragent.sandbox import FOLDER, PYTHON, Beside, Command, Ended, Limits
 
 __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
@@ -21,14 +23,19 @@ USAGE = "usage:"  # how argparse begins when it refuses arguments
 class Job:
     """What is to be evaluated.
 
+    The evaluator is copied beside the candidate; what else lies in its folder is found there too, and cannot be
+    changed.
+
     Attributes:
-        evaluator: Path of the problem's ``eval.py``; it is copied beside the candidate.
+        evaluator: Path of the problem's ``eval.py``.
         source: Text of the candidate.
         root_dir: Root of the project, for data and checkpoints.
         limits: Limits on what the evaluation may use.
         mode: Mode that is passed on where given; otherwise the evaluator's own default holds.
         problem_size: Size that is passed on where given, likewise.
         arguments: Further arguments of the evaluator, such as options of its own.
+        names: Names of the candidate's files, the main one first.
+        environment: Variables that the evaluator finds, beside those on the allow-list.
     """
 
     evaluator: Path
@@ -38,6 +45,8 @@ class Job:
     mode: str | None = None
     problem_size: int | None = None
     arguments: tuple[str, ...] = ()
+    names: tuple[str, ...] = ("heuristic.py",)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
@@ -46,9 +55,14 @@ class Job:
         name = self.evaluator.name
         program = (PYTHON, name) if self.is_python else (name,)
         places = f"--root_dir={self.root_dir.resolve()}", f"--file_output_prefix={FOLDER}{os.sep}"
-        files = {name: self.evaluator.read_text(encoding="utf-8"), "heuristic.py": self.source}
+        files = {name: self.evaluator.read_text(encoding="utf-8"), **files_of(self.source, self.names)}
         words = (*program, *places, *given, *self.arguments)
-        return Command(words, files, limits=self.limits, trusted=self.is_guarded)
+        return Command(words, files, environment=self.environment, limits=self.limits, trusted=self.is_guarded)
+
+    @property
+    def beside(self) -> Beside:
+        """The folder of the problem, as far as it goes with the evaluator."""
+        return Beside(self.evaluator.resolve().parent, (self.evaluator.name, *self.names))
 
     @property
     def is_guarded(self) -> bool:
@@ -101,7 +115,7 @@ class Evaluation:
 
     status: Status
     score: float | None = None
-    features: tuple[int, ...] | None = None
+    features: tuple[float, ...] | None = None
     metrics: dict[str, Any] = field(default_factory=dict)
     message: str = ""
     traceback: str = ""

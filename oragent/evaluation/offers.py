@@ -46,7 +46,7 @@ def question(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
     if not any(word in text for word in ("oragent", *(option.removeprefix("--") for option in LACKS))):
         return None
-    return Job(problem.evaluator, problem.seed, root, problem.limits(settings), arguments=("--help",))
+    return problem.job(problem.seed, root, problem.limits(settings), arguments=("--help",))
 
 
 def offered(ended: Evaluation) -> frozenset[str]:
@@ -72,7 +72,9 @@ def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> froze
 def options(
     problem: Problem, settings: LimitSettings, offers: frozenset[str], *, patience: float = 1.0
 ) -> tuple[str, ...]:
-    """The arguments by which an evaluator that offers it learns how long its heuristic may take.
+    """The arguments by which an evaluator that offers it learns how long its heuristic may take, or that it is free.
+
+    Without them it would look into the ``problem.yaml`` beside it, as by hand.
 
     Args:
         problem: Problem of the evaluator.
@@ -81,7 +83,8 @@ def options(
         patience: Factor on the bound, for a set that takes longer.
     """
     bound = problem.heuristic_s(settings)
-    return (f"{HEURISTIC_S}={patience * bound:g}",) if bound is not None and HEURISTIC_S in offers else ()
+    told = "none" if bound is None else f"{patience * bound:g}"
+    return (f"{HEURISTIC_S}={told}",) if HEURISTIC_S in offers else ()
 
 
 def missing(option: str) -> str:

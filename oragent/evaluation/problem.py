@@ -2,7 +2,8 @@
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,22 +15,99 @@ from pydantic.dataclasses import dataclass as checked
 from oragent import shipped
 from oragent.direction import Direction
 from oragent.errors import ProblemError
-from oragent.evaluation.job import is_guarded
-from oragent.programs.inspection import signature
+from oragent.evaluation.companions import Companions, companions
+from oragent.evaluation.job import Job, is_guarded
+from oragent.isolation.environment import Value, chosen
+from oragent.programs import native, regions
+from oragent.programs.inspection import documentation, outline, signature
+from oragent.programs.parts import NAME, joined
 from oragent.programs.syntax import Signature
 from oragent.sandbox import Limits
 from oragent.settings import STRICT, explain
 
-__all__ = ["Feature", "LimitSettings", "Problem", "available", "find", "load", "project"]
+__all__ = [
+    "CandidateSettings",
+    "Feature",
+    "Language",
+    "LimitSettings",
+    "Problem",
+    "available",
+    "find",
+    "load",
+    "project",
+    "root_of",
+]
+
+
+class Language(StrEnum):
+    """A language that candidates are written in."""
+
+    PYTHON = "python"
+    CPP = "cpp"
 
 
 @checked(frozen=True, config=STRICT)
 class Feature:
-    """One axis of the archive: its name, how many bins it has, what it means."""
+    """One axis of the archive.
+
+    Attributes:
+        name: Name of the axis.
+        bins: Number of its bins.
+        meaning: What it means.
+        kind: ``bin``: the evaluator prints the number of a bin; ``number``: what it measured, and a run finds the bin.
+        low: Lower end of a measured axis; without both ends a run takes them from its first candidates.
+        high: Upper end of it.
+    """
 
     name: str
     bins: Annotated[int, Ge(2)]
     meaning: str = ""
+    kind: Literal["bin", "number"] = "bin"
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"feature {self.name!r} needs both ends, low and high, or neither")
+        if self.low is not None and self.high is not None and not (self.kind == "number" and self.low < self.high):
+            raise ValueError(f"feature {self.name!r}: low and high go with kind: number, and low is less than high")
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Its ends, where they are declared."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+@checked(frozen=True, config=STRICT)
+class CandidateSettings:
+    """What a candidate is made of.
+
+    Attributes:
+        language: Language that it is written in.
+        files: Names of its files, the first of them ``heuristic.py`` or ``heuristic.cpp``; empty: that one alone.
+    """
+
+    language: Language = Language.PYTHON
+    files: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        ending = ".py" if self.language is Language.PYTHON else (".cpp", ".cc", ".hpp", ".h")
+        for name in self.files:
+            if not NAME.fullmatch(name) or not name.endswith(ending) or name in ("eval.py", "candidate.py"):
+                raise ValueError(f"{name!r} cannot name a candidate's file in {self.language}: such as rules.py")
+        if self.files and self.files[0] != self._main:
+            raise ValueError(f"the first file of a candidate in {self.language} is {self._main}, not {self.files[0]}")
+        if len(set(self.files)) < len(self.files):
+            raise ValueError("a candidate's files must have different names")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of its files, the main one first."""
+        return self.files or (self._main,)
+
+    @property
+    def _main(self) -> str:
+        return f"heuristic.{'py' if self.language is Language.PYTHON else 'cpp'}"
 
 
 @checked(frozen=True, config=STRICT)
@@ -40,6 +118,8 @@ class Description:
         title: Title of the problem, one line for a list.
         description: Description for a language model: the problem, what the function gets and must return.
         function: Name of the function that evolves.
+        functions: Names of further functions that evolve with it, in the same candidate.
+        candidate: What a candidate is made of: its language, its files.
         direction: Direction of the scores: whether more or less is better.
         evaluator: Name of the script that scores; any program that prints the result block.
         timeout_s: CPU seconds that one evaluation may take, over all its processes.
@@ -48,7 +128,9 @@ class Description:
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         primitives: Expressions over the function's arguments that breeding may insert.
-        requires: Modules that the evaluator imports and that oragent does not bring; it says how to get them.
+        requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
+            that it starts; looked for before a run.
+        environment: Variables that the evaluator finds; without a value the user's own, which must be set.
         published: Figures of others, for comparison.
         notes: Notes for people.
     """
@@ -56,6 +138,8 @@ class Description:
     title: str
     description: str
     function: str
+    functions: tuple[str, ...] = ()
+    candidate: CandidateSettings = field(default_factory=CandidateSettings)
     direction: Direction = Direction.MAXIMIZE
     evaluator: str = "eval.py"
     timeout_s: Annotated[float, Gt(0)] = 60.0
@@ -65,6 +149,7 @@ class Description:
     features: tuple[Feature, ...] = ()
     primitives: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
+    environment: dict[str, Value] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)
     notes: str = ""
 
@@ -106,9 +191,41 @@ class Problem:
     knowledge: str
 
     @property
+    def brief(self) -> str:
+        """The description for a language model, with what holds for every candidate beside it."""
+        return "\n\n".join((self.about.description.strip(), *_rules(self.signature)))
+
+    @property
+    def outline(self) -> str:
+        """The definition of the function with its documentation and no body: what a model must fill in."""
+        wanted = self.signature
+        if wanted.language == "cpp":
+            said = native.documentation(self.seed, wanted.function)
+            above = "".join(f"// {line}\n" for line in said.split("\n")) if said else ""
+            includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
+            return f"{includes}\n{above}{wanted.text} {{\n    // ...\n}}".lstrip()
+        return "\n\n\n".join(outline(self.seed, name) for name in wanted.functions)
+
+    @property
+    def documentation(self) -> str:
+        """What the seed says of the function: its docstring, or the comment above it in C++; empty for nothing."""
+        if self.signature.language == "cpp":
+            return native.documentation(self.seed, self.signature.function)
+        return documentation(self.seed, self.signature.function)
+
+    @property
     def evaluator(self) -> Path:
         """The script that scores a candidate."""
         return self.folder / self.about.evaluator
+
+    @property
+    def companions(self) -> Companions:
+        """What else of its folder goes with the evaluator.
+
+        Raises:
+            ProblemError: if that is too much, or cannot be read.
+        """
+        return companions(self.folder, (self.evaluator.name, *self.about.candidate.names))
 
     @property
     def is_guarded(self) -> bool:
@@ -125,6 +242,19 @@ class Problem:
         """
         seconds = settings.timeout_s or self.about.timeout_s
         return Limits(patience * seconds, settings.memory_mb or self.about.memory_mb)
+
+    def job(
+        self,
+        source: str,
+        root: Path,
+        limits: Limits,
+        mode: str | None = None,
+        size: int | None = None,
+        arguments: tuple[str, ...] = (),
+    ) -> Job:
+        """The evaluation of a candidate; the arguments are those of a ``Job``."""
+        own = chosen(self.about.environment)
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, self.about.candidate.names, own)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""
@@ -146,16 +276,53 @@ def load(folder: Path) -> Problem:
     except ValidationError as problem:
         raise ProblemError(f"{folder / 'problem.yaml'}: {explain(problem, Description)}") from None
     _read(folder, about.evaluator)
-    seed = _read(folder, "heuristic.py")
+    seed = joined({name: _read(folder, name) for name in about.candidate.names})
     knowledge = folder / "knowledge.md"
     return Problem(
         name=folder.name,
         folder=folder,
         about=about,
         seed=seed,
-        signature=signature(seed, about.function),
+        signature=_signature(seed, about),
         knowledge=knowledge.read_text(encoding="utf-8") if knowledge.is_file() else "",
     )
+
+
+def _signature(seed: str, about: Description) -> Signature:
+    """What every candidate must define, in which language, and what of it is fixed.
+
+    Raises:
+        ProblemError: if the seed itself does not.
+    """
+    names, own = about.candidate.names, about.candidate
+    frame = regions.frame(seed)
+    if own.language is Language.CPP:
+        found = [Signature(name, (), native.signature_text(seed, name)) for name in (about.function, *about.functions)]
+    else:
+        found = [signature(seed, name) for name in (about.function, *about.functions)]
+    files = names if len(names) > 1 else ()
+    return replace(found[0], others=tuple(found[1:]), language=str(own.language), files=files, frame=frame)
+
+
+def _rules(wanted: Signature) -> list[str]:
+    """What a model has to know of candidates that are more than one Python function."""
+    told = []
+    if wanted.others:
+        names = ", ".join(f"`{name}`" for name in wanted.functions)
+        told.append(f"A program defines all of these functions, which work together: {names}.")
+    if wanted.files:
+        sign = "#" if wanted.language == "python" else "//"
+        rest = " and ".join(f"`{sign} ---- file: {name} ----`" for name in wanted.files[1:])
+        told.append(
+            f"A program has {len(wanted.files)} files: {wanted.files[0]} comes first, and each further one stands "
+            f"below the line {rest}. Answer with all of them in one block, these lines included."
+        )
+    if wanted.frame:
+        told.append(
+            "Only what stands between the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END may change; all else "
+            "stays as it is. Keep these lines."
+        )
+    return told
 
 
 def project(given: Path | None = None) -> Path:
@@ -170,6 +337,17 @@ def project(given: Path | None = None) -> Path:
         return given.resolve()
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
+
+
+def root_of(problem: Problem, given: Path | None = None) -> Path:
+    """The root that an evaluation is told: the given one, else the project that the problem lies in, else its folder.
+
+    It does not depend on where one works: a problem finds its data wherever it is called from.
+    """
+    if given:
+        return given.resolve()
+    above = (folder for folder in problem.folder.parents if any(folder.glob("problems/*/problem.yaml")))
+    return next(above, problem.folder)
 
 
 def available(root: Path) -> Iterator[Problem]:
@@ -212,8 +390,7 @@ def _read(folder: Path, name: str) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ProblemError(
-            f"{path} is missing; a problem's folder holds problem.yaml, eval.py and heuristic.py"
-        ) from None
+        wanted = "problem.yaml, its evaluator and the seed heuristic (eval.py and heuristic.py)"
+        raise ProblemError(f"{path} is missing; a problem's folder holds {wanted}") from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ProblemError(f"{path} cannot be read: {problem}") from None

@@ -59,11 +59,13 @@ class Runner:
     def _run(self, job: Job) -> Ended:
         command, warm_up = job.command(), job.evaluator if job.is_python else None
         patient = replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s)
-        return self._sandbox(replace(command, limits=patient), root_dir=job.root_dir, warm_up=warm_up)
+        patient_one = replace(command, limits=patient)
+        return self._sandbox(patient_one, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside)
 
     def start(self, job: Job) -> None:
         """Start the server of a job's problem, and do not wait until it is warm."""
-        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=job.evaluator if job.is_python else None)
+        warm_up = job.evaluator if job.is_python else None
+        self._sandbox.start(job.limits, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside)
 
     def close(self) -> None:
         """End all servers, and what runs under them."""

@@ -22,6 +22,7 @@ MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
 FINAL = "final"  # a mode that evaluators may have: instances for the last round of a run's best elites alone
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
+SEEDS = ("heuristic.py", "heuristic.cpp")
 ALL = -1  # decisions of an audit
 SEED_BYTES = 8
 
@@ -156,7 +157,7 @@ def parse_arguments(
     if given is None:
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
-    candidate = given["candidate"] or Path(here, "heuristic.py")
+    candidate = given["candidate"] or _beside(here)
     if problem := _problem(given, sizes, candidate):
         parser().error(problem)
     size, mode = given["problem_size"], given["mode"]
@@ -225,6 +226,11 @@ def _problem(given: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candi
 
 def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))
+
+
+def _beside(here: str) -> Path:
+    """The candidate beside the script."""
+    return next((path for name in SEEDS if (path := Path(here, name)).is_file()), Path(here, SEEDS[0]))
 
 
 def _heuristic_s(given: float | None, mode: str, here: str) -> float | None:

@@ -6,7 +6,6 @@ the scorer is through, and every guest that it asked is dead, some decisions are
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from itertools import accumulate
 from random import SystemRandom
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 from oragent.harness import frames
 from oragent.errors import CandidateError
 from oragent.harness.guest import Guest
+from oragent.harness.modules import Callee
 from oragent.protocol import Status
 
 __all__ = ["audit", "same", "sample", "spot_check"]
@@ -53,9 +53,8 @@ def spot_check(guest: Guest) -> None:
     try:
         for claim in guest.claims:
             guest.where = claim.where
-            claim.replay(
-                lambda *args, **kwargs: guest.put(stranger, _call(args, kwargs)), sample(claim.count, claim.checked)
-            )
+            witness = Callee(lambda *call: guest.put(stranger, _call(*call)))
+            claim.replay(witness, sample(claim.count, claim.checked))
     finally:
         stranger.close()
 
@@ -85,7 +84,7 @@ def audit(guest: Guest, size: int | None) -> int:
         if owner < len(guest.claims):
             claim = guest.claims[owner]
             guest.where = claim.where
-            claim.replay(lambda *args, **kwargs: _alone(guest, _call(args, kwargs)), steps)
+            claim.replay(Callee(lambda *call: _alone(guest, _call(*call))), steps)
         else:
             guest.where, request, answer = kept[owner - len(guest.claims)]
             if not same(_alone(guest, request), answer):
@@ -123,8 +122,8 @@ def _is_tensor(value: Any) -> bool:
     return type(value).__module__ == "torch"
 
 
-def _call(args: Sequence[Any], kwargs: dict[str, Any]) -> bytes:
-    return frames.encode({"loop": None, "args": args, "kwargs": kwargs})
+def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
+    return frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
 
 
 def _alone(guest: Guest, request: bytes) -> Any:

@@ -8,10 +8,25 @@ import os
 import sys
 from pathlib import Path
 
-from oragent.isolation.environment import restart_without_secrets
+import yaml
 
-if Path(sys.argv[0]).name == "eval.py":  # an evaluator by hand; others are started again by ``harness.run``
-    restart_without_secrets()
+from oragent.isolation.environment import RESTARTED, chosen, restart_without_secrets
+
+__all__ = ["OWN"]
+
+
+def _own_variables() -> dict[str, str]:
+    """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""
+    described = Path(sys.argv[0]).parent / "problem.yaml"
+    text = described.read_text(encoding="utf-8") if described.is_file() else ""
+    wanted = (yaml.safe_load(text) or {}).get("environment") if "environment" in text else None
+    return chosen(wanted) if isinstance(wanted, dict) else {}
+
+
+OWN = {} if RESTARTED in os.environ else _own_variables()
+os.environ |= OWN
+if Path(sys.argv[0]).name == "eval.py":  # others are started again by ``harness.run``
+    restart_without_secrets(OWN)
 
 for _library in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ[f"{_library}_NUM_THREADS"] = "1"

@@ -1,15 +1,16 @@
 """The candidate in a process of its own, behind a callable: the scorer never runs it."""
 
 import os
+import shutil
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.harness import frames, inside
+from oragent.harness import frames, inside, modules, native
 from oragent.errors import CandidateError
 from oragent.harness.claims import Calls, Claim, Replay
 from oragent.harness.parents import Scorer, Spare
@@ -41,29 +42,38 @@ class Guest:
     heuristic_s: float | None = None
     look: Callable[[], None] | None = None
 
-    def __init__(self, candidate: Path, function: str, *, spare: bool = False) -> None:
+    def __init__(
+        self,
+        candidate: Path,
+        function: str,
+        *,
+        spare: bool = False,
+        functions: Sequence[str] = (),
+        files: Sequence[str] = (),
+    ) -> None:
         """Fork the guest.
 
         Args:
-            candidate: Python file that defines the function.
+            candidate: File that defines the function, in Python, or in C++, which is compiled here.
             function: Name of the function that evolves.
             spare: Whether to fork a process, too, that knows nothing and makes further guests: ``renew``, ``claim`` and
                 audits need it.
+            functions: Names of further functions that evolve with it.
+            files: Names of the candidate's further files.
 
         Raises:
-            CandidateError: ``rejected``, if the file is no UTF-8 text.
+            CandidateError: ``rejected``, if a file is no UTF-8 text, is missing, or does not compile.
         """
         self.where = ""
         self.seconds = 0.0
-        try:
-            source = candidate.read_text(encoding="utf-8")
-        except UnicodeDecodeError as problem:
-            raise CandidateError(f"{candidate.name} is not UTF-8 text: {problem}", Status.REJECTED) from None
+        self._names = (function, *functions)
+        sources = modules.read(candidate, files)
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
         held = memory.of("self")
-        cage = Cage.make(self._memory_mb, held.private)
+        self._library = native.build(sources, self._names) if candidate.suffix in native.ENDINGS else None
+        cage = Cage.make(self._memory_mb, held.private, (self._library,) if self._library else ())
         self._born_with = held.resident
-        live = partial(inside.live, path=candidate, source=source, function=function)
+        live = partial(inside.live, path=candidate, sources=sources, functions=self._names, library=self._library)
         self._spare = Spare(live, cage) if spare else None
         self._main: Process | None = Process(Scorer(live, cage), self._memory_mb, held.resident)
         if cage.rules >= 0:
@@ -81,6 +91,18 @@ class Guest:
         self.end()
         if self._spare is not None:
             self._spare.close()
+        if self._library is not None:
+            shutil.rmtree(self._library.parent, ignore_errors=True)
+
+    def of(self, name: str) -> Callable[..., Any]:
+        """Another of the candidate's functions, called as the guest itself is.
+
+        Raises:
+            ValueError: if it was not named when the guest was made.
+        """
+        if name not in self._names:
+            raise ValueError(f"{name!r} is none of the functions {', '.join(self._names)} that harness.run was told")
+        return lambda *args, **kwargs: self._called(name, args, kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the candidate's function on copies of the arguments.
@@ -91,7 +113,10 @@ class Guest:
         Raises:
             CandidateError: if it raised, died, ran out of memory or time, or returned what cannot travel.
         """
-        request = frames.encode({"loop": None, "args": args, "kwargs": kwargs})
+        return self._called("", args, kwargs)
+
+    def _called(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        request = frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
         answer = self._ask(self._living(), request)
         if self.calls is not None:
             self.calls.add(self.where, request, answer)
@@ -99,6 +124,8 @@ class Guest:
 
     def run(self, loop: Callable[..., Any], *args: Any) -> Any:
         """Run ``loop(function, *args)`` beside the candidate, for heuristics that are called thousands of times.
+
+        Where several functions evolve, ``function.of(name)`` are the others.
 
         Args:
             loop: Module-level function of ours, imported before the fork.
@@ -108,7 +135,7 @@ class Guest:
             What the loop returned. It ran in reach of the candidate, so it is a claim: check it, and say with ``claim``
             how its decisions can be put to others.
         """
-        request = {"loop": [loop.__module__, loop.__qualname__], "args": args, "kwargs": {}}
+        request = {"loop": [loop.__module__, loop.__qualname__], "name": "", "args": args, "kwargs": {}}
         return self._ask(self._living(), frames.encode(request))
 
     def claim(self, count: int, replay: Replay, checked: int = 20) -> None:

@@ -1,7 +1,6 @@
 """What runs inside a guest process: confine itself, load the candidate, answer calls until the wire closes."""
 
 import contextlib
-import linecache
 import os
 import random
 import resource
@@ -10,8 +9,8 @@ import socket
 import sys
 import time
 import traceback
-import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +19,8 @@ import numpy.random  # here and not at the first draw, so that a warm process ha
 
 from oragent.harness import frames
 from oragent.errors import CandidateError
+from oragent.harness.modules import Callee, load
+from oragent.harness.native import Library
 from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
 from oragent.protocol import Status
@@ -34,7 +35,17 @@ EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
 
 
-def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, source: str, function: str) -> NoReturn:
+def live(
+    wire: socket.socket,
+    log: int,
+    parent: int,
+    cage: Cage,
+    *,
+    path: Path,
+    sources: Mapping[str, str],
+    functions: Sequence[str],
+    library: Path | None = None,
+) -> NoReturn:
     """Be the guest: never returns, ends when its parent does.
 
     Args:
@@ -43,14 +54,15 @@ def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, 
         parent: Process id of the parent, as it is seen from here.
         cage: What holds it.
         path: Path of the candidate's file, for tracebacks.
-        source: Text of the candidate.
-        function: Name of the function that evolves.
+        sources: Texts of the candidate's files by name, the main one first.
+        functions: Names of the functions that evolve, the main one first.
+        library: Library that was built of it; None for Python.
     """
     code = EXIT_UNCONFINED
     try:
         _confine(wire, log, parent, cage)
         code = 0
-        candidate = _Candidate(path, source, function)
+        candidate = _Candidate(path, sources, functions, library)
         while (request := _receive(wire)) is not None:
             answer = _answer(candidate, request)
             with contextlib.suppress(Exception):  # the candidate may have closed or replaced them
@@ -104,28 +116,20 @@ def _close_all_but(*kept: int) -> None:
 
 
 class _Candidate:
-    """The candidate's module, loaded at the first call so that its failure has a caller to go to."""
+    """The candidate's functions, loaded at the first call so that its failure has a caller to go to."""
 
-    def __init__(self, path: Path, source: str, function: str) -> None:
-        self.path, self.source, self.name = str(path), source, function
-        self.draws_numbers = "random" in source  # seeding costs 15 microseconds a call: only where it can matter
-        self._function: Callable[..., Any] | None = None
+    def __init__(self, path: Path, sources: Mapping[str, str], functions: Sequence[str], library: Path | None) -> None:
+        self.path, self._sources, self._names, self._library = str(path), sources, functions, library
+        # Seeding costs 15 microseconds a call: only where it can matter.
+        self.draws_numbers = library is None and any("random" in source for source in sources.values())
+        self._functions: dict[str, Callable[..., Any]] = {}
+        self._main: Callable[..., Any] | None = None
         self.first_s: float | None = None  # CPU seconds of this process when the first call was through
 
     @property
-    def function(self) -> Callable[..., Any]:
-        if self._function is None:
-            self.seed()
-            module = types.ModuleType("candidate")
-            module.__file__ = self.path
-            sys.modules["candidate"] = module
-            linecache.cache[self.path] = (len(self.source), None, self.source.splitlines(keepends=True), self.path)
-            exec(compile(self.source, self.path, "exec"), module.__dict__)
-            found = getattr(module, self.name, None)
-            if not callable(found):
-                raise NameError(f"the candidate defines no function {self.name!r}")
-            self._function = found
-        return self._function
+    def beside(self) -> Callable[..., Any]:
+        """What a loop beside the candidate is given: the function, or all of them."""
+        return self.call if len(self._names) == 1 else Callee(self.called)
 
     def seed(self) -> None:
         """Seed the global generators, so that a heuristic that draws numbers is a function of its arguments."""
@@ -133,7 +137,7 @@ class _Candidate:
         np.random.seed(0)
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        function = self.function
+        function = self._main or self._load(self._names[0])
         if self.draws_numbers:
             self.seed()
         value = function(*args, **kwargs)
@@ -141,15 +145,37 @@ class _Candidate:
             self.first_s = time.process_time()
         return value
 
+    def called(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        if not name or name == self._names[0]:
+            return self.call(*args, **kwargs)
+        function = self._functions.get(name) or self._load(name)
+        if self.draws_numbers:
+            self.seed()
+        value = function(*args, **kwargs)
+        if self.first_s is None:
+            self.first_s = time.process_time()
+        return value
+
+    def _load(self, name: str) -> Callable[..., Any]:
+        if not self._functions:
+            self.seed()
+            if self._library is None:
+                self._functions = load(Path(self.path), self._sources, self._names)
+            else:
+                made = Library(self._library, self._names)
+                self._functions = {one: partial(made.call, one) for one in self._names}
+            self._main = self._functions[self._names[0]]
+        return self._functions[name]
+
 
 def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
         if request["loop"] is None:
-            value = candidate.call(*request["args"], **request["kwargs"])
+            value = candidate.called(request["name"], request["args"], request["kwargs"])
         else:
             module, name = request["loop"]
-            value = getattr(sys.modules[module], name)(candidate.call, *request["args"])
+            value = getattr(sys.modules[module], name)(candidate.beside, *request["args"])
         try:
             return frames.encode({"value": value, "first": candidate.first_s})
         except frames.FrameError as problem:

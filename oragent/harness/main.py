@@ -7,11 +7,14 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import NoReturn
 
 from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
+from oragent.harness.beginning import OWN
 from oragent.harness.claims import Calls
 from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
@@ -30,6 +33,8 @@ def run(
     evaluate: Callable[[Arguments, Guest], Result],
     *,
     function: str,
+    functions: Sequence[str] = (),
+    files: Sequence[str] = (),
     sizes: Mapping[str, Sequence[int]],
     spare: bool = False,
     flags: Mapping[str, str] | None = None,
@@ -41,6 +46,8 @@ def run(
     Args:
         evaluate: Function that scores the candidate; all that it knows is what it is given.
         function: Name of the function that evolves.
+        functions: Names of further functions that evolve with it, called by ``guest.of(name)``.
+        files: Names of the candidate's further files.
         sizes: Problem sizes of each mode.
         spare: Whether ``evaluate`` uses ``Guest.claim`` or ``Guest.renew``.
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
@@ -51,13 +58,14 @@ def run(
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
-    restart_without_secrets()
+    restart_without_secrets(OWN)
     arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor)
     kernel.hide_memory()
     prepare()
     _ask_processor()
     try:
-        outcome = _outcome(evaluate, arguments, function, spare or bool(arguments.audit))
+        make = partial(Guest, function=function, functions=functions, files=files)
+        outcome = _outcome(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)))
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -78,11 +86,11 @@ def _ask_processor() -> None:
 
 
 def _outcome(
-    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, function: str, spare: bool
+    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, make: Callable[[Path], Guest]
 ) -> Result | Failure:
     where = ""
     try:
-        with Guest(arguments.candidate, function, spare=spare) as guest:
+        with make(arguments.candidate) as guest:
             guest.heuristic_s = arguments.heuristic_s
             try:
                 return _scored(evaluate, arguments, guest)

@@ -34,6 +34,7 @@ class Cage:
         born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
         home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
         settled: Whether who forks them has done all that each would do first.
+        shown: Files that guests can read beside Python's.
     """
 
     memory_mb: int
@@ -42,16 +43,17 @@ class Cage:
     born_with: int = 0
     home: int = -1
     settled: bool = False
+    shown: tuple[Path, ...] = ()
 
     @classmethod
-    def make(cls, memory_mb: int, born_with: int = 0) -> Self:
+    def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
         """Prepare what guests of this process have in common."""
         rules = -1
         if allowed(Means.LANDLOCK):
             with suppress(OSError):
-                rules = landlock.ruleset(_files(), (), network=False)
-        prepared = os.environ.get(GUEST_ROOT)
-        return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with)
+                rules = landlock.ruleset((*_files(), *shown), (), network=False)
+        prepared = None if shown else os.environ.get(GUEST_ROOT)  # which shows Python's files alone
+        return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
 
     @contextmanager
     def newborn(self) -> Iterator[int]:
@@ -190,7 +192,7 @@ def _leave(cage: Cage, more: int) -> bool:
 def _hide_files(cage: Cage) -> None:
     """Show Python's files alone, and no ``/proc``."""
     if cage.prepared is None:
-        root.pivot(_files(), (), devices=DEVICES)
+        root.pivot((*_files(), *cage.shown), (), devices=DEVICES)
     else:
         os.chroot(cage.prepared)
         os.chdir("/")

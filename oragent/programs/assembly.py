@@ -55,12 +55,13 @@ def defined(
     return [node.name for node in tree.body if isinstance(node, kinds)]
 
 
-def completed(source: str, helpers: Sequence[str]) -> str:
+def completed(source: str, helpers: Sequence[str], needed: frozenset[str] = frozenset()) -> str:
     """Put the missing imports and definitions before a program.
 
     Args:
         source: Program that parses.
         helpers: Other programs that parse, in which missing names are looked up; the last definition of a name wins.
+        needed: Names that must be there though the program itself does not use them.
 
     Returns:
         ``source``, behind those statements of ``helpers`` that it needs, and those that they need in turn; and imports
@@ -71,7 +72,7 @@ def completed(source: str, helpers: Sequence[str]) -> str:
     home = {name: index for index, statement in enumerate(statements) for name in statement.names}
     inner = nodes(tree)
     own = _bound(inner)
-    wanted, chosen, familiar = _used(inner) - own, set[int](), set[str]()
+    wanted, chosen, familiar = (_used(inner) | needed) - own, set[int](), set[str]()
     while wanted:
         name = wanted.pop()
         if name not in home:

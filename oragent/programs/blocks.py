@@ -4,12 +4,13 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-__all__ = ["Block", "drop_thoughts", "fence", "fenced_blocks", "loose_code", "outermost_block"]
+__all__ = ["Block", "drop_thoughts", "fence", "fenced_blocks", "loose_code", "outermost_block", "tag"]
 
 OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}+|~{3,}+)(?P<tag>[^`]*)")
 STATEMENT = re.compile(
     r"(from\s+[\w.]+\s+import\b|import\s+\w|(async\s+)?def\s+\w+|class\s+\w+\s*[:(]|@\w|[A-Za-z_]\w*\s*(:[^=]*)?=(?!=))"
 )
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"]", re.MULTILINE)
 BACKTICKS = re.compile("`+")
 DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 
@@ -32,6 +33,11 @@ def fence(text: str, tag: str = "") -> str:
     longest = max(map(len, BACKTICKS.findall(text)), default=0)
     mark = "`" * max(3, longest + 1)
     return f"{mark}{tag}\n{text}\n{mark}"
+
+
+def tag(program: str) -> str:
+    """The language of a program, as the opening of a fence names it: C++ includes headers, and Python does not."""
+    return "cpp" if INCLUDE.search(program) else "python"
 
 
 def drop_thoughts(text: str) -> str:

@@ -17,11 +17,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent.errors import CandidateError, ReplyError
 from oragent.isolation import credentials, kernel, landlock, seccomp
 from oragent.isolation.guest import DEVICES, surrender
 from oragent.isolation.means import Means, allowed
-from oragent.programs import assembly, looking, nearness, pulling, syntax
+from oragent.programs import assembly, looking, nearness, pulling, regions, syntax
 
 __all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
 
@@ -31,9 +31,23 @@ WORN_MB = 256  # a process that still holds so much after a request makes room f
 HEAD = struct.Struct("<Q")  # length of what follows
 
 
-def _inspect(source: str, function: str, parameters: list[str], text: str) -> dict[str, Any]:
-    found = asdict(looking.look(source, syntax.Signature(function, tuple(parameters), text)))
+def _inspect(source: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    found = asdict(looking.look(source, _signature(**wanted)))
     return {name: found[name] for name in ("problem", "length")} | {"canonical": found["canonical"]}
+
+
+def _signature(
+    function: str, parameters: list[str], text: str, others: list[dict[str, Any]], language: str, files: list[str]
+) -> syntax.Signature:
+    more = tuple(_signature(**one) for one in others)
+    return syntax.Signature(function, tuple(parameters), text, more, language, tuple(files))
+
+
+def _spread(source: str, frame: list[str]) -> dict[str, Any]:
+    try:
+        return {"blocks": regions.spread(source, frame)}
+    except CandidateError as problem:
+        return {"problem": str(problem)}
 
 
 def _vet(source: str) -> dict[str, Any]:
@@ -49,15 +63,17 @@ def _expression(text: str) -> dict[str, Any]:
     return {"problem": looking.expression_problem(text)}
 
 
-def _code(text: str, function: str, parent: str | None, wanted: dict[str, Any] | None) -> dict[str, Any]:
+def _code(
+    text: str, function: str, parent: str | None, wanted: dict[str, Any] | None = None, look: bool = False
+) -> dict[str, Any]:
     try:
-        source = pulling.pull_code(text, function, parent)
+        source = pulling.pull_code(text, function, parent, _signature(**wanted) if wanted else None)
     except ReplyError as problem:
         return {"problem": str(problem)}
     found: dict[str, Any] = {"source": source}
-    if wanted is not None:
+    if wanted is not None and look:
         with suppress(MemoryError, RecursionError):  # who wants to look at the program is told so then
-            found["inspected"] = _inspect(source, function, **wanted)
+            found["inspected"] = _inspect(source, wanted)
     return found
 
 
@@ -82,6 +98,7 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "code": _code,
     "json": _json,
     "nearest": _nearest,
+    "spread": _spread,
 }
 
 

@@ -12,17 +12,19 @@ import threading
 from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from oragent.errors import CandidateError, OragentError, ProblemError
-from oragent.programs import caps, examiner, looking, syntax
+from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
 from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
 
 __all__ = [
     "Inspected",
+    "documentation",
     "expression",
+    "fitted",
     "foretold",
     "inspect",
     "layout",
@@ -30,7 +32,6 @@ __all__ = [
     "outline",
     "read",
     "signature",
-    "told",
     "tree",
     "vouch",
     "vouched",
@@ -76,32 +77,28 @@ def inspect(source: str, wanted: Signature) -> Inspected:
 
 
 def _looked_at(source: str, wanted: Signature) -> Inspected:
-    if vouched(source):
+    if vouched(source) and wanted.language == "python":
         return looking.look(source, wanted)
     if problem := caps.text_problem(source):
         return Inspected(problem, source, looking.hashed(source), 0)
     try:
-        return _told(examiner.ask("inspect", source=source, function=wanted.function, **told(wanted)), source)
+        return _told(examiner.ask("inspect", source=source, wanted=syntax.plain(wanted)), source, wanted)
     except Hopeless as hopeless:
         return Inspected(str(hopeless), source, looking.hashed(source), 0)
-
-
-def told(wanted: Signature) -> dict[str, Any]:
-    """A signature as the child is told it, beside the function's name."""
-    return {"parameters": [*wanted.parameters], "text": wanted.text}
 
 
 def foretold(source: str, wanted: Signature, answer: object) -> None:
     """Keep what the child said of a program when it took it out of a reply, so that it is not asked again."""
     if isinstance(answer, dict) and not caps.text_problem(source):
-        _kept(source, wanted, _told(answer, source))
+        _kept(source, wanted, _told(answer, source, wanted))
 
 
-def _told(answer: dict[str, object], source: str) -> Inspected:
+def _told(answer: dict[str, object], source: str, wanted: Signature) -> Inspected:
     if problem := _field(answer, "problem", str):
         return Inspected(problem, source, looking.hashed(source), 0)
     canonical, length = _field(answer, "canonical", str), _field(answer, "length", int)
-    vouch(source)
+    if wanted.language == "python":
+        vouch(source)
     return Inspected("", canonical, looking.hashed(canonical), length)
 
 
@@ -111,6 +108,40 @@ def _kept(source: str, wanted: Signature, found: Inspected) -> Inspected:
         if len(_inspected) > _MOST_INSPECTED:
             _inspected.popitem(last=False)
     return found
+
+
+def fitted(source: str, wanted: Signature) -> str:
+    """A program with what its problem fixes as the seed has it; as it is where nothing is fixed.
+
+    Args:
+        source: Text of the program, or of what may change in it alone.
+        wanted: Signature with the frame.
+
+    Raises:
+        CandidateError: ``rejected``: its markers are not those of the seed, or it cannot be read without any.
+    """
+    if not wanted.frame:
+        return source
+    if regions.has_markers(source):
+        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
+    if wanted.language != "python":
+        return regions.filled(wanted.frame, regions.blocks_in(source, wanted.frame))
+    if vouched(source):
+        made = regions.filled(wanted.frame, regions.spread(source, wanted.frame))
+        vouch(made)
+        return made
+    if problem := caps.text_problem(source):
+        raise CandidateError(problem, "rejected")
+    try:
+        answer = examiner.ask("spread", source=source, frame=list(wanted.frame))
+    except Hopeless as hopeless:
+        raise CandidateError(str(hopeless), "rejected") from None
+    if isinstance(complaint := answer.get("problem"), str):
+        raise CandidateError(complaint, "rejected")
+    blocks = answer.get("blocks")
+    if not isinstance(blocks, list) or len(blocks) != len(wanted.frame) // 2:
+        raise CandidateError("the program cannot be read; write a simpler one", "rejected")
+    return regions.filled(wanted.frame, [str(block) for block in blocks])
 
 
 def tree(source: str) -> ast.Module:
@@ -165,6 +196,16 @@ def outline(source: str, function: str) -> str:
     return syntax.outline(source, function)
 
 
+def documentation(source: str, function: str) -> str:
+    """The docstring of a function at the top level; empty where it has none.
+
+    Raises:
+        CandidateError: with status ``rejected``: the source is no valid program.
+    """
+    named = [node for node in tree(source).body if isinstance(node, ast.FunctionDef) and node.name == function]
+    return (ast.get_docstring(named[-1]) or "") if named else ""
+
+
 def expression(text: str) -> ast.expr:
     """Parse an expression of a problem's author, once it is known that this does no harm.
 
@@ -197,13 +238,15 @@ def read(path: Path, wanted: Signature) -> str:
             content = file.read(caps.MAX_BYTES + 1)
             size = max(len(content), os.fstat(file.fileno()).st_size)
         source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
-        source = source.replace("\r\n", "\n").replace("\r", "\n")
+        source = fitted(source.replace("\r\n", "\n").replace("\r", "\n"), wanted)
         found = caps.size_problem(size) or inspect(source, wanted).problem
         problem = f"{path}: {found}" if found else ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:
         problem = f"{path} is not UTF-8 text"
+    except CandidateError as complaint:
+        problem = f"{path}: {complaint}"
     if problem:
         raise CandidateError(problem, "rejected")
     return source

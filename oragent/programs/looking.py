@@ -5,8 +5,9 @@ import hashlib
 from dataclasses import dataclass
 
 from oragent.errors import CandidateError
-from oragent.programs import syntax
+from oragent.programs import native, syntax
 from oragent.programs.normalise import drop_docstrings
+from oragent.programs.parts import files_of, joined
 from oragent.programs.syntax import Signature
 
 __all__ = ["Inspected", "expression_problem", "hashed", "laid_out", "look", "vet"]
@@ -32,13 +33,51 @@ class Inspected:
 def look(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``; what is wrong with it is no exception."""
     try:
-        tree = syntax.compiled(source)
-        syntax.hold(tree, wanted)
-        found = drop_docstrings(tree)
-        canonical = syntax.reduced(tree, source, wanted.function, found)
+        if wanted.language == "cpp":
+            native.check(source, wanted.functions)
+            canonical, length = native.canonical(source), native.length(source)
+        elif wanted.files:
+            canonical, length = _look_at_files(source, wanted)
+        else:
+            canonical, length = _look_at_one(source, wanted)
     except CandidateError as complaint:
         return Inspected(str(complaint), source, hashed(source), 0)
-    return Inspected("", canonical, hashed(canonical), len(found))
+    return Inspected("", canonical, hashed(canonical), length)
+
+
+def _look_at_one(source: str, wanted: Signature) -> tuple[str, int]:
+    """Canonical form and length of a Python program, which is parsed once.
+
+    Raises:
+        CandidateError: ``rejected``.
+    """
+    tree = syntax.compiled(source)
+    syntax.hold(tree, wanted)
+    found = drop_docstrings(tree)
+    return syntax.reduced(tree, source, wanted.functions, found), len(found)
+
+
+def _look_at_files(source: str, wanted: Signature) -> tuple[str, int]:
+    """Canonical form and length of a program of several Python files.
+
+    Raises:
+        CandidateError: ``rejected``, naming the file.
+    """
+    files = files_of(source, wanted.files)
+    canonical, length = list[str](), 0
+    for name in wanted.files:
+        if name not in files:
+            told = f"the program has no file {name}: it begins below a line '# ---- file: {name} ----'"
+            raise CandidateError(told, "rejected")
+        try:
+            tree = syntax.compiled(files[name])
+            defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+            canonical.append(syntax.canonical(files[name], *defined))
+            length += syntax.length(files[name])
+        except CandidateError as complaint:
+            raise CandidateError(f"{name}: {complaint}", "rejected") from None
+    syntax.check(source, wanted)
+    return joined(dict(zip(wanted.files, canonical, strict=True))), length
 
 
 def vet(source: str) -> tuple[str, int]:

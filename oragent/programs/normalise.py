@@ -33,12 +33,12 @@ _GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "
 _ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
 
 
-def normalise(tree: ast.Module, function: str, found: Sequence[ast.AST] = ()) -> ast.Module | None:
+def normalise(tree: ast.Module, functions: Sequence[str], found: Sequence[ast.AST] = ()) -> ast.Module | None:
     """Strip and rename in place for ``ast.unparse``; None where the program may look at itself.
 
     Args:
         tree: Program, which is spent by this.
-        function: Name of the function that must stay.
+        functions: Names of the functions that must stay.
         found: Its nodes, as ``drop_docstrings`` has returned them; empty where it has not been called.
     """
     found = found or drop_docstrings(tree)
@@ -46,8 +46,8 @@ def normalise(tree: ast.Module, function: str, found: Sequence[ast.AST] = ()) ->
         return None
     if any(map(_has_annotations, found)):
         _drop_annotations(tree)
-    if len(tree.body) > 1 or getattr(tree.body[0] if tree.body else None, "name", "") != function:
-        _drop_unused(tree, function)
+    if len(tree.body) > 1 or getattr(tree.body[0] if tree.body else None, "name", "") not in functions:
+        _drop_unused(tree, functions)
     try:
         rename_locals(tree, found)
     except RecursionError:
@@ -209,11 +209,11 @@ def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is ...
 
 
-def _drop_unused(tree: ast.Module, function: str) -> None:
+def _drop_unused(tree: ast.Module, functions: Sequence[str]) -> None:
     """Drop what the rest does not name: imports that cannot fail, plain functions, constants of the module."""
     waiting: dict[str, list[ast.stmt]] = {}  # by each name that a statement is needed for
     kept: set[ast.stmt] = set()
-    used, fresh = {function}, [function]
+    used, fresh = set(functions), list(functions)
 
     def keep(statement: ast.stmt) -> None:
         kept.add(statement)

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent.errors import ReplyError
+from oragent.programs import native
 from oragent.programs.assembly import completed, defined, parsed
 from oragent.programs.blocks import Block, drop_thoughts, fenced_blocks, loose_code, outermost_block
 from oragent.programs.edits import apply_edits, has_edits
+from oragent.programs.parts import files_of, joined, named
+from oragent.programs.syntax import Signature
 
 __all__ = ["pull_code", "pull_json"]
 
@@ -42,12 +45,14 @@ class _Piece:
         return defined(self.tree) if self.tree else []
 
 
-def pull_code(text: str, function: str, parent: str | None = None) -> str:
+def pull_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
     """Take the program out of a reply, as ``replies.extract_code`` describes it.
 
     Raises:
         ReplyError: there is no such program.
     """
+    if wanted and wanted.language == "cpp":
+        return native.pull(text, wanted.functions, parent)
     text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
     if not text.strip():
         raise ReplyError(f"the reply is empty; {_wanted(function)}")
@@ -59,12 +64,42 @@ def pull_code(text: str, function: str, parent: str | None = None) -> str:
         return _edited(text, function, parent)
     blocks, outside = fenced_blocks(text)
     fenced = [_Piece.read(block.text, block.closed) for block in blocks if block.text.strip()]
+    if wanted and (wanted.others or wanted.files):
+        return _of_several(fenced, wanted, parent)
     pieces = fenced if _holds(fenced, function) else [*fenced, *_loose(text, blocks, outside, function)]
     if not _holds(pieces, function):
         raise ReplyError(_why_not(fenced, pieces, function))
     *_, program = (piece for piece in pieces if function in piece.names())
     helpers = [piece.text for piece in pieces if piece.tree and piece is not program]
     return _finished(completed(program.text, _known(parent) + helpers), function)
+
+
+def _of_several(fenced: list[_Piece], wanted: Signature, parent: str | None) -> str:
+    """A program of several functions or files: what the reply leaves out is taken from the parent.
+
+    Raises:
+        ReplyError: it has none of the functions, or one is neither in it nor in the parent.
+    """
+    pieces = [piece for piece in fenced if piece.tree and piece.tree.body]
+    if not any(name in piece.names() for piece in pieces for name in wanted.functions):
+        raise ReplyError(_why_not(fenced, fenced, wanted.function))
+    if wanted.files:
+        files = files_of(parent or "", wanted.files)
+        for piece in pieces:
+            files |= _files_in(piece, wanted, files)
+        return _finished(joined({name: files[name] for name in wanted.files if name in files}), wanted.function)
+    known = _known(parent)
+    program = pieces[-1].text if len(pieces) == 1 else "\n\n\n".join(piece.text for piece in pieces)
+    return _finished(completed(program, known, frozenset(wanted.functions)), wanted.function)
+
+
+def _files_in(piece: _Piece, wanted: Signature, known: dict[str, str]) -> dict[str, str]:
+    """The files that a block holds; without a line that names one, it is the file whose function it defines."""
+    files = files_of(piece.text, wanted.files)
+    if named(piece.text):
+        return {name: text for name, text in files.items() if text.strip()}
+    homes = [name for name, text in known.items() if set(_Piece.read(text).names()) & set(piece.names())]
+    return {homes[0] if homes else wanted.files[0]: piece.text}
 
 
 def _edited(text: str, function: str, parent: str) -> str:

@@ -3,7 +3,7 @@
 import ast
 
 from oragent.errors import CandidateError
-from oragent.programs import inspection
+from oragent.programs import inspection, native
 
 __all__ = ["unseeded"]
 
@@ -28,7 +28,7 @@ CLOCKS = {
 GENERATOR = "np.random.default_rng(0)"
 
 
-def unseeded(source: str) -> str:
+def unseeded(source: str, language: str = "python") -> str:
     """Where a program draws numbers anew in each process, or reads the clock, and what to write in its place.
 
     It reads the text alone, so it misses what is hidden well, and never runs anything.
@@ -37,6 +37,8 @@ def unseeded(source: str) -> str:
         One line, such as ``np.random.default_rng() in line 3 has no seed: write np.random.default_rng(0)``; empty where
         nothing was found, or the text is no program.
     """
+    if language == "cpp":
+        return native.chance(source)
     try:
         tree = inspection.tree(source)
     except CandidateError:

@@ -10,7 +10,7 @@ from typing import Any
 from oragent.errors import ReplyError
 from oragent.programs import caps, examiner, inspection
 from oragent.programs.examiner import Hopeless
-from oragent.programs.syntax import Signature
+from oragent.programs.syntax import Signature, plain
 
 __all__ = ["extract_code", "extract_json"]
 
@@ -26,7 +26,8 @@ def extract_code(text: str, function: str, parent: str | None = None, wanted: Si
         text: Text of the reply.
         function: Name of the function that the program must define at its top level.
         parent: Program that the reply was asked to change, where there is one.
-        wanted: Signature that the function must have, where the program is to be inspected next: that is done at once.
+        wanted: What the program must define, where it is to be inspected next: that is done at once, unless a frame
+            has to be put around it first.
 
     Returns:
         The source of a module that parses, defines ``function`` and ends with one newline. Of several programs that do,
@@ -35,15 +36,16 @@ def extract_code(text: str, function: str, parent: str | None = None, wanted: Si
     Raises:
         ReplyError: there is no such program.
     """
-    fields = {"function": function, "parent": parent}
+    told: dict[str, Any] = {"function": function, "parent": parent, "wanted": None if wanted is None else plain(wanted)}
+    look = wanted is not None and not wanted.frame
     try:
-        answer = _answer("code", text, **fields, wanted=None if wanted is None else inspection.told(wanted))
+        answer = _answer("code", text, **told, look=look)
     except ReplyError:  # perhaps it is the program that takes too much, and not the reply
-        answer = _answer("code", text, **fields, wanted=None)
+        answer = _answer("code", text, **told, look=False)
     source = _text(answer, "source")
     if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
-    if wanted is not None:
+    if wanted is not None and look:
         inspection.foretold(source, wanted, answer.get("inspected"))
     return source
 

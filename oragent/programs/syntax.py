@@ -22,6 +22,7 @@ __all__ = [
     "length",
     "outline",
     "parse",
+    "plain",
     "reduced",
     "signature",
 ]
@@ -35,11 +36,41 @@ class Signature:
         function: Name of the function that evolves.
         parameters: Names of the parameters in their order; they are passed by position or by keyword.
         text: Text of the ``def ...:`` line as a model is shown it.
+        others: Further functions that the program must define.
+        language: Language of the program, ``python`` or ``cpp``.
+        files: Names of its files, the main one first, where it has several.
+        frame: Fixed text and blocks of the seed in turn, as ``regions.frame`` has them; empty where all may change.
     """
 
     function: str
     parameters: tuple[str, ...]
     text: str
+    others: tuple["Signature", ...] = ()
+    language: str = "python"
+    files: tuple[str, ...] = ()
+    frame: tuple[str, ...] = ()
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Names of all functions that the program must define."""
+        return (self.function, *(one.function for one in self.others))
+
+    @property
+    def shown(self) -> str:
+        """What it must define, as a model is shown it within backticks."""
+        return "`\n`".join((self.text, *(one.text for one in self.others)))
+
+
+def plain(wanted: Signature) -> dict[str, object]:
+    """A signature as JSON has it, without its frame."""
+    return {
+        "function": wanted.function,
+        "parameters": [*wanted.parameters],
+        "text": wanted.text,
+        "others": [plain(one) for one in wanted.others],
+        "language": wanted.language,
+        "files": [*wanted.files],
+    }
 
 
 def signature(source: str, function: str) -> Signature:
@@ -72,7 +103,7 @@ def outline(source: str, function: str) -> str:
 
 @lru_cache(maxsize=64)  # asked when a reply is read, and again before an evaluation is spent
 def check(source: str, wanted: Signature) -> None:
-    """Reject a program that cannot be called as ``wanted``, before an evaluation is spent on it.
+    """Reject a Python program that cannot be called as ``wanted``, before an evaluation is spent on it.
 
     Parameters that follow the wanted ones are fine if they have defaults, and so is any code around the function.
 
@@ -88,6 +119,11 @@ def hold(tree: ast.Module, wanted: Signature) -> None:
     Raises:
         CandidateError: with status ``rejected``: another function or signature.
     """
+    for one in (wanted, *wanted.others):
+        _hold(tree, one)
+
+
+def _hold(tree: ast.Module, wanted: Signature) -> None:
     node = _definition(tree, wanted.function)
     count, names = len(wanted.parameters), _parameters(node)
     required = len(names) - len(node.args.defaults)
@@ -115,7 +151,7 @@ def compiled(source: str) -> ast.Module:
     return tree
 
 
-def canonical(source: str, function: str) -> str:
+def canonical(source: str, function: str, *others: str) -> str:
     """Rewrite a program so that equal ones read the same.
 
     Formatting, comments, docstrings, annotations, unused imports and definitions go, and local variables are called
@@ -125,24 +161,24 @@ def canonical(source: str, function: str) -> str:
     Raises:
         CandidateError: with status ``rejected``: the source does not parse.
     """
-    return _canonical(source, function)
+    return _canonical(source, (function, *others))
 
 
 @lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
-def _canonical(source: str, function: str) -> str:
-    return reduced(parse(source), source, function)
+def _canonical(source: str, functions: tuple[str, ...]) -> str:
+    return reduced(parse(source), source, functions)
 
 
-def reduced(tree: ast.Module, source: str, function: str, found: Sequence[ast.AST] = ()) -> str:
+def reduced(tree: ast.Module, source: str, functions: Sequence[str], found: Sequence[ast.AST] = ()) -> str:
     """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
 
     Args:
         tree: The program.
         source: Its text.
-        function: Name of the function that evolves.
+        functions: Names of the functions that evolve.
         found: Its nodes without docstrings, where these have been dropped.
     """
-    kept = normalise(tree, function, found)
+    kept = normalise(tree, functions, found)
     if kept is None:
         return source
     try:

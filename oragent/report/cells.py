@@ -51,11 +51,11 @@ def mapped(data: RunData) -> list[Map]:
     return [Map(columns, rows, scores) for scores in cells]
 
 
-def _place(features: tuple[int, ...], row: int | None) -> tuple[int, int] | None:
+def _place(features: tuple[float, ...], row: int | None) -> tuple[int, int] | None:
     """Column and row; None where an evaluator printed fewer features than were announced."""
     if row is not None:
-        return (features[0], row) if features else None
-    return (features[0], features[1]) if len(features) > 1 else None
+        return (int(features[0]), row) if features else None
+    return (int(features[0]), int(features[1])) if len(features) > 1 else None
 
 
 def _bins(announced: int, found: Iterable[int]) -> tuple[int, ...]:

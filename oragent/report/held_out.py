@@ -16,7 +16,7 @@ from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.offers import ask, options
 from oragent.protocol import Status
 from oragent.report.paired import kept
-from oragent.search.folder import RunFolder, reopen
+from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
 __all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "identity", "paired_figures", "read"]
@@ -53,7 +53,7 @@ class Scorer:
         problem, config = self.folder.problem, self.folder.config
         own = options(problem, config.limits, self.offers, patience=patience)
         limits, size = problem.limits(config.limits, patience), config.problem_size
-        return self.run(Job(problem.evaluator, source, self.folder.root, limits, mode, size, (*own, *arguments)))
+        return self.run(problem.job(source, self.folder.root, limits, mode, size, (*own, *arguments)))
 
     def score(self, source: str, mode: str, *arguments: str) -> dict[str, Any]:
         """The metrics of a program, and its score.
@@ -74,9 +74,9 @@ def best_text(path: Path) -> str:
     Raises:
         StoreError: if there is none.
     """
-    best = path / "best.py"
+    best = best_file(path)
     if not best.is_file():
-        raise StoreError(f"{path} has no best.py: nothing was scored")
+        raise StoreError(f"{path} has no {best.name}: nothing was scored")
     return best.read_text(encoding="utf-8")
 
 

@@ -121,7 +121,7 @@ def load(folder: Path) -> RunData:
     path = folder / "run.db"
     try:
         with Store(path, readonly=True) as store:
-            records, replies = tuple(store.records()), tuple(store.replies.all())
+            records, replies = tuple(store.binned()), tuple(store.replies.all())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
     except (ValueError, TypeError, KeyError) as problem:

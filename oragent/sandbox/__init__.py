@@ -4,6 +4,6 @@ What is imported here a server imports too, and every process that it forks has 
 """
 
 from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import FOLDER, PYTHON, Command, Ended, Limits
+from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, Ended, Limits
 
-__all__ = ["FOLDER", "PYTHON", "Command", "End", "Ended", "Limits"]
+__all__ = ["FOLDER", "PYTHON", "Beside", "Command", "End", "Ended", "Limits"]

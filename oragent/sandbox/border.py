@@ -13,7 +13,7 @@ from oragent.errors import SandboxError
 from oragent.sandbox.client import Client
 from oragent.sandbox.folders import hand_over, opened
 from oragent.sandbox.lifecycle import End, Life, Stage
-from oragent.sandbox.messages import Command, Ended, Limits
+from oragent.sandbox.messages import Beside, Command, Ended, Limits
 from oragent.sandbox.wire import Closed
 
 __all__ = ["LIVES", "Sandbox"]
@@ -30,8 +30,8 @@ class Sandbox:
       memory that it begins with.
     - With namespaces: there is no network, no other process is seen, and of the machine's files it sees, read-only,
       what programs need to start, Python, and ``root_dir`` without its runs and what begins with a dot; one without a
-      lasting folder also the folder of the script that is kept warm. Of the folder that holds its lasting one it sees
-      that one alone.
+      lasting folder also, likewise, the folder ``beside`` it and that of the script that is kept warm. Of the folder
+      that holds its lasting one it sees that one alone.
     - With Landlock: it writes only in its own folders, unless it is trusted and namespaces see to that; one with a
       lasting folder reads, beside these, only Python, the system's programs and libraries, and ``root_dir``, and so
       does one without, unless it is trusted, where namespaces do not see to that.
@@ -51,7 +51,7 @@ class Sandbox:
         if workers < 1:
             raise ValueError(f"workers must be positive, not {workers}")
         self._workers, self._warm = workers, warm
-        self._clients: dict[tuple[Path | None, Path | None, int], Client] = {}
+        self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], Client] = {}
         self._lock = Lock()
         self._occupied: set[Path] = set()
         self._left = Condition()
@@ -62,7 +62,14 @@ class Sandbox:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def __call__(self, command: Command, *, root_dir: Path | None = None, warm_up: Path | None = None) -> Ended:
+    def __call__(
+        self,
+        command: Command,
+        *,
+        root_dir: Path | None = None,
+        warm_up: Path | None = None,
+        beside: Beside | None = None,
+    ) -> Ended:
         """Run a command from its start to its end, whatever that is; may be called from several threads.
 
         A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
@@ -72,13 +79,14 @@ class Sandbox:
             root_dir: Folder that must stay readable to it, such as a project's.
             warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
                 from an interpreter that has done them.
+            beside: Folder whose content is found beside the command's own files, where it has no lasting folder.
 
         Raises:
             SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
                 folder.
             OSError: if the machine does: no room, no process to be had.
         """
-        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up), Life()
+        client, life = self.start(command.limits, root_dir=root_dir, warm_up=warm_up, beside=beside), Life()
         with self._occupying(command) as command:
             while life.lost < LIVES:
                 slot, worker = client.take()
@@ -100,12 +108,20 @@ class Sandbox:
         wall_s = time.monotonic() - life.entered[Stage.RUNNING]
         return Ended(End.LOST, -signal.SIGKILL, queued_s=life.queued_s, wall_s=wall_s)
 
-    def start(self, limits: Limits, *, root_dir: Path | None = None, warm_up: Path | None = None) -> Client:
+    def start(
+        self,
+        limits: Limits,
+        *,
+        root_dir: Path | None = None,
+        warm_up: Path | None = None,
+        beside: Beside | None = None,
+    ) -> Client:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
-        key = warm_up.resolve() if warm_up and self._warm else None, root_dir and root_dir.resolve(), limits.memory_mb
+        warm = warm_up.resolve() if warm_up and self._warm else None
+        key = warm, root_dir and root_dir.resolve(), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = Client(*key[:2], limits, self._workers)
+                self._clients[key] = Client(*key[:3], limits, self._workers)
             return self._clients[key]
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from oragent.errors import SandboxError
 from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
-from oragent.sandbox.messages import Command, Ended, Limits
+from oragent.sandbox.messages import Beside, Command, Ended, Limits
 from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
@@ -102,12 +102,16 @@ class Client:
     Args:
         warm_up: Python script whose imports it keeps warm; None: every command starts a program of its own.
         root_dir: Folder that must stay readable; None for none.
+        beside: Folder whose content is found beside the files of a command; None for none.
         limits: Limits of each command; the control groups are made for them.
         workers: Number of commands that may run at once.
     """
 
-    def __init__(self, warm_up: Path | None, root_dir: Path | None, limits: Limits, workers: int) -> None:
+    def __init__(
+        self, warm_up: Path | None, root_dir: Path | None, beside: Beside | None, limits: Limits, workers: int
+    ) -> None:
         self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers
+        self._beside = beside
         self._name = str(warm_up or root_dir or "commands without a project")
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
@@ -187,6 +191,8 @@ class Client:
             sys.executable, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
             *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
             *([f"--root-dir={self._root_dir}"] if self._root_dir else []), f"--scratch={self._scratch}",
+            *([f"--beside={self._beside.folder.resolve()}"] if self._beside else []),
+            *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
             f"--group={self._group}",
         ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, Self
 from oragent.errors import SandboxError
 from oragent.sandbox.lifecycle import End
 
-__all__ = ["FOLDER", "PYTHON", "SHARE", "Command", "Ended", "Limits", "sound_name"]
+__all__ = ["FOLDER", "PYTHON", "SHARE", "Beside", "Command", "Ended", "Limits", "sound_name"]
 
 PYTHON = sys.executable
 FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
@@ -50,6 +50,19 @@ class Limits:
         for name, value in vars(self).items():
             if value is not None and value <= 0:
                 raise ValueError(f"{name} must be positive, not {value}")
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A folder whose content is found, by links and read-only, beside the files of every command of a server.
+
+    Attributes:
+        folder: Existing folder; what begins with a dot in it, and its runs, stay out.
+        brought: Names of the files that each command brings itself: those of the folder are not meant.
+    """
+
+    folder: Path
+    brought: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

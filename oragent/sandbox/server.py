@@ -10,16 +10,13 @@ the first when the engine does.
 """
 
 import argparse
-import ast
 import contextlib
 import gc
-import importlib
 import os
 import shutil
 import signal
 import socket
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
@@ -29,8 +26,9 @@ from oragent.isolation.cgroups import Group
 from oragent.isolation.evaluator import evaluator_filter
 from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
+from oragent.sandbox import warming
 from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.messages import SHARE, Command
+from oragent.sandbox.messages import SHARE, Beside, Command
 from oragent.sandbox.script import keep
 from oragent.sandbox.staging import Outline, Setting, Unplaced, settle
 from oragent.sandbox.watch import Abandoned, watch
@@ -48,7 +46,9 @@ def main() -> None:
     means = frozenset(offer.means for offer in probe() if offer.works)
     groups = _groups(arguments, means)
     warm = arguments.warm_up is not None
-    setting = Setting(means, arguments.scratch, Group(), arguments.root_dir, warm, kernel_cache(), _others(means))
+    beside = Beside(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
+    shared = means, arguments.scratch, Group(), arguments.root_dir, warm, kernel_cache(), _others(means)
+    setting = Setting(*shared, beside=beside)
     first = os.getpid()
     warden = os.fork()
     if warden == 0:
@@ -89,6 +89,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--warm-up", type=Path)
     parser.add_argument("--root-dir", type=Path)
+    parser.add_argument("--beside", type=Path)
+    parser.add_argument("--brought", action="append", default=[])
     parser.add_argument("--scratch", type=Path, required=True)
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
@@ -120,8 +122,10 @@ def _be_zygote(
     try:
         kernel.die_with_parent(parent)
         if script is not None:
-            warm_up(script)
+            warming.warm_up(script, setting.beside)
         setting = settle(setting, script)
+        if script is not None and setting.beside:
+            warming.warm_helpers(script, setting.beside)
         prepare(setting.needed)
         if Means.SECCOMP in setting.means:
             for lasts in (False, True):
@@ -181,24 +185,6 @@ def _serve(engine: socket.socket, setting: Setting) -> None:
     except Unplaced as problem:
         send(engine, {"trouble": str(problem)})
         raise
-
-
-def warm_up(script: Path) -> None:
-    """Import what a script imports at its top; what cannot be imported it will say itself."""
-    with contextlib.suppress(OSError, SyntaxError, ValueError):
-        for name in imported(ast.parse(script.read_bytes())):
-            with contextlib.suppress(Exception):
-                importlib.import_module(name)
-
-
-def imported(tree: ast.Module) -> Iterator[str]:
-    """The modules that a program imports when it starts, in its order."""
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _threads() -> int:

@@ -23,7 +23,7 @@ from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter
 from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.isolation.means import Means
 from oragent.sandbox import folders
-from oragent.sandbox.messages import FOLDER, Command, Limits
+from oragent.sandbox.messages import FOLDER, Beside, Command, Limits
 from oragent.sandbox.script import kept
 from oragent.sandbox.wire import receive_through
 
@@ -36,6 +36,7 @@ HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
 EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
 RUNS = "outputs"  # of a project, where its runs lie
+CACHES = (RUNS, "__pycache__")  # of a folder beside a command's files, what is none of its own
 PACKAGE = Path(__file__).parents[1]
 FILES = (
     "alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl"
@@ -57,6 +58,8 @@ class Setting:
         others: Tasks of our user when the server began.
         outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
         shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
+        beside: Folder whose content is found beside a command's files; None for none.
+        links: Names in that folder, and the paths that they lead to.
         processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
             none.
     """
@@ -71,6 +74,14 @@ class Setting:
     outside: int = -1
     processes: int = -1
     shown: tuple[Path, ...] = ()
+    beside: Beside | None = None
+    links: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def projects(self) -> tuple[Path, ...]:
+        """Folders that commands read without their secrets."""
+        beside = () if self.beside is None else (self.beside.folder,)
+        return tuple(dict.fromkeys((*self.needed, *beside)))
 
     @property
     def needed(self) -> tuple[Path, ...]:
@@ -148,22 +159,23 @@ def settle(setting: Setting, script: Path | None) -> Setting:
     with suppress(OSError):
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    setting = replace(setting, processes=processes, links=_links(setting.beside))
     if Means.NAMESPACES not in setting.means:
-        return replace(setting, processes=processes, shown=_ruled(setting, script))
+        return replace(setting, shown=_ruled(setting, script))
     outside = namespaces.here()
     kernel.unshare(kernel.CLONE_NEWNS)
     shown = _shown(setting, script)
     root.build((*shown, setting.scratch), devices=_devices())
-    if setting.root_dir:
-        needed = [path.resolve() for path in (*shown, setting.scratch)]
-        for path in _secrets(setting.root_dir):
-            if path not in needed:
-                root.cover(path, [other for other in needed if path in other.parents])
+    needed = [path.resolve() for path in (*shown, setting.scratch)]
+    # Outer ones first: what is shown again within them may hold others.
+    for path in sorted({secret for project in setting.projects for secret in _secrets(project)}):
+        if path not in needed:
+            root.cover(path, [other for other in needed if path in other.parents])
     root.prepare(SHOWN_TO_GUESTS, interpreter_places())
     os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
     root.leave(proc=True)
     look_again()
-    return replace(setting, outside=outside, processes=processes)
+    return replace(setting, outside=outside)
 
 
 def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
@@ -171,7 +183,7 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     paths = {*SYSTEM, *CONFIGURATION, *interpreter_places(), *_search_paths()}
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
-    paths |= set(setting.needed)
+    paths |= set(setting.projects)
     if setting.root_dir:  # what a project does not have itself, it finds here
         paths |= {path for name in shipped.FOLDERS if (path := shipped.root() / name).is_dir()}
     if Path("/") in paths:  # a project in the root of all files
@@ -181,11 +193,20 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
 
 def _ruled(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     """The same where rules have to see to it: they allow a folder with all in it, so a project is given in parts."""
-    shown = [path for path in _shown(setting, script) if path != setting.root_dir]
-    if setting.root_dir and setting.root_dir != Path("/"):
-        secrets = _secrets(setting.root_dir)
-        shown += [path for path in setting.root_dir.iterdir() if path not in secrets]
+    shown = [path for path in _shown(setting, script) if path not in setting.projects]
+    for project in setting.projects:
+        if project != Path("/"):
+            secrets = _secrets(project)
+            shown += [path for path in project.iterdir() if path not in secrets]
     return (*shown, *map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
+
+
+def _links(beside: Beside | None) -> tuple[tuple[str, str], ...]:
+    """What every command without a lasting folder finds beside its own files, by name."""
+    if beside is None:
+        return ()
+    names = (name for name in sorted(os.listdir(beside.folder)) if not name.startswith(".") and name not in CACHES)
+    return tuple((name, str(beside.folder / name)) for name in names if name not in beside.brought)
 
 
 def _search_paths() -> set[Path]:
@@ -300,6 +321,9 @@ def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
         folders.write(launch.place, name, 0o755 if launch.lasts else 0o777, passed.on)
         program = code if passed.is_expected else program
     stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
+    if not launch.lasts:
+        for name, target in setting.links:
+            os.symlink(target, name, dir_fd=launch.place)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
             folders.hand_over(launch.place, NOBODY, NOBODY)
@@ -371,6 +395,7 @@ def _tell(scratch: Path, limits: Limits) -> None:
         "TMPDIR": str(scratch),
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
+        "ORAGENT_PYTHON": sys.executable,  # for programs in other languages: the one on the path may be out of sight
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from oragent.direction import Direction
 from oragent.search.candidate import Elite
+from oragent.search.grid import Grid
 
 __all__ = ["AddStatus", "Archive", "restarts"]
 
@@ -33,10 +34,12 @@ class Archive:
         direction: Direction of the problem's scores.
         islands: Number of populations that evolve side by side.
         population: Size of a ranked population; unused where there are features.
+        grid: Bins of features that are measured; None where evaluators print bins.
     """
 
-    def __init__(self, direction: Direction, islands: int = 1, population: int = 20) -> None:
+    def __init__(self, direction: Direction, islands: int = 1, population: int = 20, grid: Grid | None = None) -> None:
         self.direction = Direction(direction)
+        self.grid = grid
         self._population = population
         self._islands: list[dict[Hashable, Elite]] = [{} for _ in range(islands)]
         self._best: Elite | None = None
@@ -109,6 +112,7 @@ class Archive:
         """A copy that later additions do not change; elites are shared, as they never change."""
         twin = Archive.__new__(Archive)
         twin.direction, twin._population, twin._best = self.direction, self._population, self._best
+        twin.grid = self.grid
         twin._islands = [dict(cells) for cells in self._islands]
         return twin
 

@@ -106,14 +106,15 @@ class Elite:
         id: Id of the candidate.
         source: Text of the program.
         score: Score in the problem's natural units.
-        features: Cell of the archive; None in a plain ranked population.
+        features: Cell of the archive, or what was measured before an archive has placed it; None in a plain ranked
+            population.
         metrics: Figures of the problem's own.
     """
 
     id: str
     source: str
     score: float
-    features: tuple[int, ...] | None
+    features: tuple[float, ...] | None
     metrics: dict[str, Any]
 
     @cached_property  # it decides between equal scores alone, and counting takes time

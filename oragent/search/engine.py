@@ -19,6 +19,7 @@ import numpy as np
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
 from oragent.evaluation.pool import Pool, Running
+from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
@@ -28,7 +29,8 @@ from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.desk import Desk
 from oragent.search.folder import RunFolder
-from oragent.search.history import credit
+from oragent.search.grid import FIRST, Grid
+from oragent.search.history import credit, replay
 from oragent.search.progress import Observer, Outcome, Progress
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
@@ -78,7 +80,8 @@ class Engine:
         self._pool, self._herald = pool, tell
         self._settings, self._budget = strategy.settled(config.strategy), config.budget
         self._window = self._settings.window or strategy.window
-        self._tending = tending(config, about.direction)
+        self._tending = replace(tending(config, about.direction), grid=_grid(about.features))
+        self._early: list[Committed] = []  # committed before the bins of measured features are known
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
@@ -286,6 +289,8 @@ class Engine:
             self._learner.settle(number, gained, used.money, used.tokens)
         self._horizon = number
         self._tending.tend(self._archive, number)
+        if self._archive.grid is not None and not self._archive.grid.is_known:
+            self._measure(number, placed)
         self._latest = next(
             (t.evaluation.message for t in run.candidates if t.evaluation.status is Status.REJECTED), ""
         )
@@ -295,6 +300,19 @@ class Engine:
         progress = self._progress(candidates)
         self._observer(progress)
         return progress
+
+    def _measure(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
+        """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""
+        self._early += [self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)]
+        solutions = [record.candidate for record in self._early if not record.candidate.is_probe]
+        found = {one.fingerprint: one.evaluation.features for one in solutions if one.evaluation.features is not None}
+        if len(found) < FIRST or self._archive.grid is None:
+            return
+        grid = self._archive.grid.chosen([features for features in found.values() if features is not None])
+        self._tending = replace(self._tending, grid=grid)
+        self._archive = replay(self._tending, self._early, number + 1)
+        self._early = []
+        self._store.note("grid", grid.dumps())
 
     def _remembered(self, name: str, candidate: Candidate, placed: str) -> Committed:
         """A candidate as later rounds see it, without what it printed: the store has that, and memory stays small."""
@@ -362,6 +380,11 @@ class Engine:
 
     def _elapsed(self) -> float:
         return time.monotonic() - self._begun
+
+
+def _grid(features: Sequence[Feature]) -> Grid | None:
+    """The grid of a problem with measured features; None where evaluators print bins."""
+    return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
 
 
 async def _refounded(run: Run, source: str) -> None:

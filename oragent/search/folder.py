@@ -18,6 +18,7 @@ import yaml
 from oragent import __version__, files, shipped
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
+from oragent.evaluation.requirements import demand
 from oragent.plain import plain
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
@@ -26,7 +27,7 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
-__all__ = ["RunFolder", "another", "begin", "reopen"]
+__all__ = ["RunFolder", "another", "begin", "best_file", "reopen"]
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -69,6 +70,15 @@ class RunFolder:
             shutil.rmtree(self.path, ignore_errors=True)
             with suppress(OSError):
                 self.path.parent.rmdir()
+
+    @property
+    def best(self) -> Path:
+        """Path of the best program: ``best.py``, or ``best.cpp``."""
+        return self.path / f"best{self._ending}"
+
+    @property
+    def _ending(self) -> str:
+        return Path(self.problem.about.candidate.names[0]).suffix
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -117,19 +127,20 @@ class RunFolder:
 
     def found_elites(self) -> list[Path]:
         """The programs that a run leaves beside its database: its elites, and its best."""
-        files = [*sorted((self.path / "candidates").glob("*/heuristic.py")), self.path / "best.py"]
+        files = [*sorted((self.path / "candidates").glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite) -> None:
-        """Replace ``best.py`` in one step, so that whoever imports it never sees half a file."""
-        head = f"# {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
-        files.replace(self.path / "best.py", head + elite.source.rstrip() + "\n")
+        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
+        sign = "#" if self._ending == ".py" else "//"
+        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
+        files.replace(self.best, head + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
         folder = self.path / "candidates" / elite.id
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "heuristic.py").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
+        (folder / f"heuristic{self._ending}").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
         figures = {"score": elite.score, "features": elite.features and list(elite.features), "metrics": elite.metrics}
         (folder / "evaluation.yaml").write_text(yaml.safe_dump(figures, sort_keys=False), encoding="utf-8")
 
@@ -154,6 +165,11 @@ def another(problem: str, settings: Mapping[str, Any]) -> str:
     return shlex.join([problem, *words, "--seed", str(int(settings.get("seed") or 0) + 1)])
 
 
+def best_file(path: Path) -> Path:
+    """Path of the best program in a run's folder, whatever its problem has become; ``best.py`` where there is none."""
+    return next((file for file in sorted(path.glob("best.*")) if file.suffix in (".py", ".cpp")), path / "best.py")
+
+
 def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:
     """Make the folder of a new run; an earlier one is never touched.
 
@@ -168,6 +184,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
         StoreError: if it cannot be made.
     """
     config = settled(config, strategy)
+    demand(problem)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
@@ -207,8 +224,14 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
         folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
     if _fingerprint(problem) != fingerprint:
-        changed = f"{problem.evaluator.name} or heuristic.py in {folder}"
+        changed = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
         raise ProblemError(f"{changed} changed since this run began; begin a new run")
+    files = tree["problem"].get("files")  # which runs of earlier versions do not name
+    if files and problem.companions.digest != files.get("sha256"):
+        raise ProblemError(
+            f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
+            "new run"
+        )
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
         with run.locked():
@@ -240,7 +263,7 @@ def _fresh(parent: Path, stem: str) -> Path:
 
 def _describe(run: RunFolder) -> None:
     """Write ``config.yaml``: everything that a report or a resumed run needs to know."""
-    about = run.problem.about
+    about, beside = run.problem.about, run.problem.companions
     tree = {
         "oragent": __version__,
         "root": str(run.root),
@@ -248,6 +271,7 @@ def _describe(run: RunFolder) -> None:
             "name": run.problem.name,
             "folder": str(run.problem.folder),
             "fingerprint": _fingerprint(run.problem),
+            "files": {"count": beside.files, "bytes": beside.bytes, "sha256": beside.digest},
             "title": about.title,
             "direction": str(about.direction),
             "function": about.function,

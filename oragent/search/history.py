@@ -4,7 +4,7 @@ The engine tends an archive by these rules while it searches, and reports replay
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from oragent.direction import Direction
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.grid import Grid
 
 __all__ = ["Tending", "credit", "replay", "resetting"]
 
@@ -27,6 +28,7 @@ class Tending:
         migration_period: Number of rounds after which each island's best goes to the next one; 0: never.
         reset_period: Number of rounds after which the worse half of the islands starts anew; 0: never.
         seed: Seed of the run.
+        grid: Bins of measured features, as the problem declares them; None where evaluators print bins.
     """
 
     direction: Direction
@@ -35,10 +37,11 @@ class Tending:
     migration_period: int = 0
     reset_period: int = 0
     seed: int = 0
+    grid: Grid | None = None
 
     def opened(self) -> Archive:
         """The archive before the first round."""
-        return Archive(self.direction, self.islands, self.population)
+        return Archive(self.direction, self.islands, self.population, self.grid)
 
     def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
         """Place a candidate where it belongs; the first one with a score, the seed heuristic, begins on every island.
@@ -54,6 +57,8 @@ class Tending:
         if candidate.score is None or candidate.is_probe:
             return None
         elite = Elite.of(candidate, id=name)
+        if archive.grid is not None:
+            elite = replace(elite, features=archive.grid.cell(elite.features))
         islands = range(archive.islands) if archive.best is None else [candidate.island]
         return max(archive.add(elite, island) for island in islands)
 

@@ -16,10 +16,11 @@ from tqdm import tqdm
 
 from oragent import shipped
 from oragent.errors import ConfigError
-from oragent.evaluation import Job, Runner
+from oragent.evaluation import Runner
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
-from oragent.evaluation.problem import Problem
+from oragent.evaluation.problem import Problem, project
+from oragent.evaluation.requirements import demand
 from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, models
 from oragent.llm.model import Model
@@ -37,6 +38,7 @@ from oragent.search.strategy import Strategy
 __all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
+LANGUAGES = {"python": "Python", "cpp": "C++"}
 Tell = Callable[[str], None]
 Watch = Callable[[Engine], AbstractContextManager[object]]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
@@ -121,9 +123,11 @@ async def search(
         OragentError, OSError: as for ``launch``.
     """
     given, since = given or Given(), time.monotonic()
+    demand(problem)
+    _expect_language(given.strategy or chosen(config), problem)
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
-        runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
+        runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
             try:
@@ -155,6 +159,27 @@ async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]
         known = json.dumps(sorted(offered(await pool.evaluate(asked)) if asked else ()))
         store.note("offers", known)
     return frozenset(json.loads(known))
+
+
+def _expect_language(strategy: Strategy, problem: Problem) -> None:
+    """See that a strategy can write what the problem's candidates are written in.
+
+    Raises:
+        ConfigError: if it cannot.
+    """
+    language = problem.signature.language
+    if strategy.languages and language not in strategy.languages:
+        breeds = " and ".join(LANGUAGES[known] for known in strategy.languages)
+        raise ConfigError(
+            f"{strategy.name} breeds {breeds} only, and candidates of {problem.name} are written in "
+            f"{LANGUAGES[language]}: name a model, --model NAME, for a strategy that asks one"
+        )
+
+
+def _prices(root: Path) -> Prices:
+    """The price table of the problem's project; of the one that we work in where the problem has none around it."""
+    places = (place / "configs" / "prices.yaml" for place in (root, project(), shipped.root()))
+    return next((Prices.load(place) for place in places if place.is_file()), Prices())
 
 
 def _reworded(count: int) -> str:
@@ -222,7 +247,7 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=Prices.load(shipped.place(root, "configs/prices.yaml")),
+        prices=_prices(root),
         key=given.key,
     ) as made:
         yield made.main, made.roles

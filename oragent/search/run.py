@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from oragent.budget import Spent
+from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Case, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
+from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
@@ -159,6 +161,10 @@ class Run:
 
     def seen(self, source: str) -> bool:
         """Whether an equal program was tried before this round began, or in it."""
+        try:
+            source = fitted(source, self.problem.signature)
+        except CandidateError:
+            return False
         fingerprint = self.desk.scoring.fingerprint(source)
         return self._knows(fingerprint) or self._knows(cascade.name_screened(fingerprint))
 
@@ -257,6 +263,11 @@ class Run:
             Interrupted: if the run is being stopped.
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
+        try:
+            source = fitted(source, self.problem.signature)
+        except CandidateError as problem:
+            fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
+            return self._tried(source, fingerprint, parents, origin, call, evaluation)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
         scoring = self.desk.scoring.score(source, seen, solution=origin != PROBE)
         fingerprint, evaluation = await self.desk.in_time(scoring)

@@ -134,7 +134,7 @@ class Scoring:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
         if not would_lead(source, full, seen.archive):
             return fingerprint, full
-        chance = unseeded(source)
+        chance = unseeded(source, self._problem.signature.language)
         if chance:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._audits:
@@ -206,7 +206,7 @@ class Scoring:
             arguments = (*arguments, f"{AUDIT}={audit}")
         if floor is not None:
             arguments = (*arguments, f"{FLOOR}={floor!r}")
-        return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
+        return self._problem.job(source, self._root, limits, mode, size, arguments)
 
     async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:

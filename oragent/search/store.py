@@ -8,7 +8,7 @@ committing it is found again by its key when the round is done again.
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,7 @@ from oragent.ledger.replies import REPLIES, Replies, migrate_replies
 from oragent.protocol import Status
 from oragent.search.auditing import AUDITS, Audits, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
+from oragent.search.grid import Grid
 
 __all__ = ["Note", "Store", "is_blank"]
 
@@ -181,6 +182,22 @@ class Store:
         row = self._db.row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
         return float(row["latest"]) if row else 0.0
 
+    @property
+    def grid(self) -> Grid | None:
+        """Bins of measured features, once they were chosen; None before, and where evaluators print bins."""
+        text = self.meta("grid")
+        return Grid.loads(text) if text else None
+
+    def binned(self) -> list[Committed]:
+        """All committed candidates in their order, with bins in place of features that were measured.
+
+        Without bins yet they have no features: the archive is a ranking.
+        """
+        grid, records = self.grid, self.records()
+        if grid is None:
+            return [_without_measures(record) for record in records]
+        return [_with_features(record, grid.cell(record.candidate.evaluation.features)) for record in records]
+
     def records(self, number: int | None = None) -> list[Committed]:
         """The committed candidates in the order of their commitment; of one round, by its index, or of all."""
         select = "SELECT * FROM candidates LEFT JOIN evaluations USING (fingerprint)"
@@ -211,6 +228,16 @@ def _evaluation(row: sqlite3.Row) -> Evaluation:
     kept = {name: row[name] for name in plain}
     features = None if row["features"] is None else tuple(json.loads(row["features"]))
     return Evaluation(status=Status(row["status"]), features=features, metrics=json.loads(row["metrics"]), **kept)
+
+
+def _without_measures(record: Committed) -> Committed:
+    found = record.candidate.evaluation.features
+    return _with_features(record, None) if any(isinstance(value, float) for value in found or ()) else record
+
+
+def _with_features(record: Committed, features: tuple[int, ...] | None) -> Committed:
+    evaluation = replace(record.candidate.evaluation, features=features)
+    return replace(record, candidate=replace(record.candidate, evaluation=evaluation))
 
 
 def _record(row: sqlite3.Row) -> Committed:

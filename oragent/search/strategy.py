@@ -28,6 +28,7 @@ class Strategy:
         window: Number of rounds in flight at once where ``strategy.window`` is not set.
         blocks: Building blocks that it gets where ``strategy.blocks`` is not set.
         features: Whether its prompts tell bins and their meanings where ``strategy.features`` is not set.
+        languages: Languages of the candidates that it can write; empty: any.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
             or under the strategy's name where that is a section; None: it has none.
     """
@@ -40,6 +41,7 @@ class Strategy:
     window: int = 4
     blocks: Blocks = Blocks.ALL
     features: bool = False
+    languages: tuple[str, ...] = ()
     settings: type[Any] | None = None
 
     def __post_init__(self) -> None:

@@ -376,7 +376,7 @@ def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(own: Examiner, mon
 
 def test_a_reply_is_read_though_its_program_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     def ask(kind: str, **fields: object) -> dict[str, object]:
-        if fields["wanted"] is not None:
+        if fields["look"]:
             raise Hopeless("too much")
         return {"source": GOOD}
 

@@ -2,14 +2,16 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from oragent.errors import CandidateError
 from oragent.evaluation.problem import Problem
-from oragent.programs.inspection import expression
+from oragent.programs.inspection import expression, fitted
 from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import MODULES, free_names
+from oragent.search.genetics.units import vary_unit
 from oragent.search.genetics.variation import Offspring, room, vary
 
 __all__ = ["breed", "child_of_seed"]
@@ -38,8 +40,9 @@ def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
 
 def child_of_seed(problem: Problem, rng: np.random.Generator) -> Offspring:
     """Breed a child of a problem's seed heuristic, as a search that has just begun does."""
-    about, seed = problem.about, problem.seed
-    return vary(seed, None, function=about.function, primitives=about.primitives, rng=rng, most=room(seed))
+    seed, primitives = problem.seed, problem.about.primitives
+    child = vary_unit(seed, None, problem.signature, seed, primitives=primitives, rng=rng)
+    return replace(child, source=fitted(child.source, problem.signature))
 
 
 def _is_expression(text: str, known: set[str]) -> bool:

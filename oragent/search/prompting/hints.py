@@ -5,13 +5,21 @@
 
 from oragent.search.run import Run
 
-__all__ = ["bins", "blocks", "meanings"]
+__all__ = ["bins", "blocks", "meanings", "wanted"]
+
+LANGUAGES = {"python": "Python", "cpp": "C++"}
 
 
 def blocks(run: Run) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named."""
     named = ", ".join(f"`{block}`" for block in run.blocks())
     return f"Building blocks that may help: {named}." if named else ""
+
+
+def wanted(run: Run) -> dict[str, str]:
+    """What a prompt says of the program that it asks for: the language, and what it must define."""
+    signature = run.problem.signature
+    return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
 
 
 def bins(run: Run) -> list[str]:

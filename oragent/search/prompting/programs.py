@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from oragent.programs.blocks import fence
+from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Elite
 
 __all__ = ["figures", "said", "show"]
@@ -20,7 +20,7 @@ def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), be
         beside: Other program, whose figures stand in brackets behind the first one's.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
-    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}{fence(one.source.strip(), 'python')}"
+    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}{fence(one.source.strip(), tag(one.source))}"
 
 
 def figures(one: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
@@ -38,5 +38,8 @@ def said(value: Any) -> str:
 def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run: a prompt must not.
     timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
-    cell = [(f"{name} bin", str(value)) for name, value in zip(bins, one.features or (), strict=False)]
+    cell = [
+        (f"{name} bin" if isinstance(value, int) else name, said(value))
+        for name, value in zip(bins, one.features or (), strict=False)
+    ]
     return [("score", f"{one.score:.6g}"), *timeless, *cell]

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from oragent.errors import ReplyError
+from oragent.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, Parent
-from oragent.search.prompting import fill
+from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
 
 __all__ = ["Asked", "ask_and_read", "ask_for_program", "program"]
@@ -93,7 +93,7 @@ async def ask_for_program(
         role,
         messages,
         lambda text: program(run, text, base),
-        lambda problem: fill("repair", problem=problem, signature=run.problem.signature.text),
+        lambda problem: fill("repair", problem=problem, **wanted(run)),
         temperature,
     )
     reply = asked.reply
@@ -113,8 +113,12 @@ def program(run: Run, text: str, base: str | None) -> str:
     Raises:
         ReplyError: there is none, it has another signature, or cannot be compiled.
     """
-    source = extract_code(text, run.problem.about.function, base, run.problem.signature)
-    found = inspect(source, run.problem.signature)
+    signature = run.problem.signature
+    try:
+        source = fitted(extract_code(text, signature.function, base, signature), signature)
+    except CandidateError as problem:
+        raise ReplyError(str(problem)) from None
+    found = inspect(source, signature)
     if found.problem:
         raise ReplyError(found.problem)
     return source

@@ -21,7 +21,7 @@ from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.history import resetting
-from oragent.search.prompting import bins, blocks, fill, meanings, show
+from oragent.search.prompting import bins, blocks, fill, meanings, show, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategy import Strategy
@@ -77,10 +77,10 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
     return fit(
         lambda left: fill(
             "funsearch",
-            description=about.description.strip(),
+            description=run.problem.brief,
             better=about.direction.comparative,
             programs="\n\n".join(left["programs"]) + telling,
-            signature=run.problem.signature.text,
+            **wanted(run),
             hint="".join(left["a hint"]),
             knowledge="".join(left["what is known about the problem"]),
         ),

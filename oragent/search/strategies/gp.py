@@ -3,7 +3,7 @@
 Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead of a generation.
 """
 
-from oragent.search.genetics.variation import room, vary
+from oragent.search.genetics.units import vary_unit
 from oragent.search.run import Run
 from oragent.search.selection import parents
 from oragent.search.strategy import Strategy
@@ -15,16 +15,15 @@ TRIES = 20  # draws of an offspring that nobody has tried yet, before the round 
 
 async def round(run: Run) -> None:
     """Breed one new program and score it."""
-    about, settings, blocks = run.problem.about, run.settings.strategy, run.blocks()
-    most = room(run.problem.seed)
+    problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
     for _ in range(TRIES):
         parent, *mates = parents(run.archive, run.island, 2, run.rng, settings.temperature)
         mate = mates[0].source if mates else None
-        child = vary(parent.source, mate, function=about.function, primitives=blocks, rng=run.rng, most=most)
+        child = vary_unit(parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng)
         if not run.seen(child.source):
             line = [parent.id, *(elite.id for elite in mates if "graft" in child.operator)]
             await run.evaluate(child.source, line, child.operator)
             return
 
 
-STRATEGY = Strategy(name="gp", round=round, asks_model=False)
+STRATEGY = Strategy(name="gp", round=round, asks_model=False, languages=("python",))

@@ -168,7 +168,7 @@ async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
         return
     program = Elite.of(candidate)
     prompt = fit(
-        lambda left: fill("describe", description=run.problem.about.description.strip(), programs=left["programs"][0]),
+        lambda left: fill("describe", description=run.problem.brief, programs=left["programs"][0]),
         [Part("programs", [show("The program", program)], keep=1)],
         run.room,
     )

@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from oragent.llm.context import Part, fit
 from oragent.llm.model import Message
-from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks
-from oragent.programs.inspection import outline as outlined
+from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting import bins, blocks, fill, meanings, show
+from oragent.search.prompting import bins, blocks, fill, meanings, show, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
@@ -33,7 +32,7 @@ async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candid
         operator: Name of the operator; programs carry it as their origin.
         parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
     """
-    outline = "" if parents else fence(outlined(run.problem.seed, run.problem.about.function), "python")
+    outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
     prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
     candidate = await ask_for_program(run, operator, [Message("user", prompt)], shown)
@@ -63,9 +62,9 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         else ""
     )
     frame = {
-        "description": about.description.strip(),
+        "description": run.problem.brief,
         "task": task,
-        "answer": fill(answer, signature=run.problem.signature.text),
+        "answer": fill(answer, **wanted(run)),
     }
     return fit(
         lambda left: fill(
@@ -109,9 +108,9 @@ def thoughts(run: Run, records: Sequence[Committed]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
     if not records:  # as whoever draws independent samples asks: a run's notes are many
         return {}
-    wanted = {record.candidate.fingerprint: record.id for record in records}
+    ids = {record.candidate.fingerprint: record.id for record in records}
     noted = (note.text.partition(" ") for note in run.recall(THOUGHT))
-    return {wanted[fingerprint]: words for fingerprint, _, words in noted if fingerprint in wanted}
+    return {ids[fingerprint]: words for fingerprint, _, words in noted if fingerprint in ids}
 
 
 def _brief(text: str) -> str:

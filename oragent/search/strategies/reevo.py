@@ -107,7 +107,7 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
     prompt = fit(
         lambda left: fill(
             template,
-            description=run.problem.about.description.strip(),
+            description=run.problem.brief,
             **{name: "\n".join(pieces) for name, pieces in left.items()},
         ),
         parts,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
-from oragent.programs.blocks import fenced_blocks
+from oragent.programs.blocks import fenced_blocks, tag
 from oragent.search.strategies.or_agent.scripted import PROSE, experiment, ideas, repaired
 from oragent.search.strategies.scripted_programs import (
     MENDED,
@@ -80,7 +80,7 @@ def _programs(messages: Sequence[Message]) -> list[str]:
     """The fenced programs of the latest message that shows any; of what the model itself said, none."""
     for message in reversed(messages):
         blocks = fenced_blocks(message.content)[0] if message.role != "assistant" else []
-        programs = [block.text for block in blocks if "def " in block.text]
+        programs = [block.text for block in blocks if "def " in block.text or tag(block.text) == "cpp"]
         if programs:
             return programs
     return []

@@ -6,7 +6,7 @@ import random
 import re
 import tokenize
 
-from oragent.programs.blocks import fence
+from oragent.programs.blocks import fence, tag
 
 __all__ = [
     "MENDED",
@@ -22,6 +22,7 @@ __all__ = [
 
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
 MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
+DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")
 QUOTED = re.compile(r"`([^`\n]+)`")
 REMARKS = (
     "Prefer short edges, but keep some weight on the next best ones.",
@@ -32,6 +33,10 @@ REMARKS = (
 
 def with_new_number(source: str, rng: random.Random) -> str:
     """``source`` with one of its numbers scaled; a whole number only where there is no other."""
+    if tag(source) == "cpp":
+        places = list(DECIMAL.finditer(source))
+        found = rng.choice(places) if places else None
+        return f"{source[: found.start()]}{_scaled(found[0], rng)}{source[found.end() :]}" if found else source
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
     except (tokenize.TokenError, SyntaxError):
@@ -75,7 +80,7 @@ def broken(child: str) -> str:
 
 def fenced_whole(parent: str, child: str) -> str:
     """The whole program in a fenced block."""
-    return fence(child.strip(), "python")
+    return fence(child.strip(), tag(child))
 
 
 def fenced_edit(parent: str, child: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from oragent.llm.model import Message
-from oragent.programs.blocks import fence
+from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import fill
 from oragent.search.run import Run
@@ -41,7 +41,7 @@ async def debug(run: Run, candidate: Candidate) -> Candidate:
         if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
             break
         program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
-        values = {"program": fence(program, "python"), "trouble": fence(trouble)}
+        values = {"program": fence(program, tag(program)), "trouble": fence(trouble)}
         text = fill("or_agent_debug", **telling.task(run), **telling.contract(run), **values)
         candidate = await ask_for_program(run, "debug", [Message("user", text)], [candidate], run.temperature("code"))
     return candidate

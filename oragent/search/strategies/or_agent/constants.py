@@ -4,6 +4,7 @@ import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from oragent.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind
@@ -67,7 +68,10 @@ class Range:
 def constants(source: str, function: str) -> list[Constant]:
     """Find the numbers that a program computes with, at most ``MOST``; sizes, indices and infinities are none."""
     lines = source.split("\n")
-    found = enumerate(_places(parsed(source), function).items())
+    try:
+        found = enumerate(_places(parsed(source), function).items())
+    except CandidateError:  # of another language
+        return []
     return [Constant(number, value, whole, lines[line - 1].strip()) for number, ((line, _), (value, whole)) in found]
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from oragent.llm.model import Message
-from oragent.programs.blocks import fence
+from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import fill, meanings
 from oragent.search.run import Run
@@ -69,7 +69,7 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         "experiment",
         [Message("user", prompt(run, session, offered, left))],
         lambda text: read_action(run, text, session.best.source, offered),
-        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=fence(best, "python")),
+        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=fence(best, tag(best))),
         run.temperature("experiment"),
     )
     return asked.value or Stop(asked.problem)

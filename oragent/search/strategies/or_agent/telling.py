@@ -4,10 +4,11 @@ import ast
 import difflib
 from collections.abc import Sequence
 
+from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bins, fill, show
+from oragent.search.prompting import bins, fill, show, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.notes import Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
@@ -35,16 +36,13 @@ MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown 
 def task(run: Run) -> dict[str, str]:
     """What every prompt begins with, alike, so that servers need to read it once; and what programs must define."""
     about = run.problem.about
-    words = fill("or_agent_task", description=about.description.strip(), better=about.direction.comparative)
-    return {"task": words, "signature": run.problem.signature.text}
+    words = fill("or_agent_task", description=run.problem.brief, better=about.direction.comparative)
+    return {"task": words, **wanted(run)}
 
 
 def contract(run: Run) -> dict[str, str]:
     """What the function gets and returns, in the words of the seed heuristic if it has any."""
-    function, said = run.problem.about.function, None
-    for node in parsed(run.problem.seed).body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            said = ast.get_docstring(node)
+    function, said = run.problem.about.function, run.problem.documentation
     return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
 
 
@@ -61,7 +59,11 @@ def program(run: Run, label: str, elite: Elite) -> str:
 def undocumented(source: str) -> str:
     """A program without its docstrings: who rewrites it would copy them, which takes longer than the code itself."""
     lines: list[str | None] = [*source.split("\n")]
-    for node in ast.walk(parsed(source)):
+    try:
+        program = parsed(source)
+    except CandidateError:  # of another language
+        return source
+    for node in ast.walk(program):
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is not None and len(node.body) > 1:
             said, following = node.body[:2]
             end = said.end_lineno or said.lineno

@@ -1,0 +1,60 @@
+"""What a problem needs of the machine, looked at before a run: modules, programs, variables of the environment."""
+
+import os
+import shutil
+from importlib.util import find_spec
+
+from oragent.errors import ProblemError
+from oragent.evaluation.problem import Problem
+from oragent.isolation.environment import refused
+
+__all__ = ["COMPILERS", "demand", "unmet"]
+
+PROGRAM = "program:"
+COMPILERS = ("g++", "c++", "clang++")
+EXTRAS = {
+    "torch": "neural", "safetensors": "neural",
+    "libsumo": "driving", "sumo": "driving", "sumolib": "driving", "traci": "driving",
+}  # fmt: skip
+
+
+def demand(problem: Problem) -> None:
+    """Hold a problem against this machine.
+
+    Raises:
+        ProblemError: one line for each thing that is missing, with what to do.
+    """
+    if missing := unmet(problem):
+        raise ProblemError("\n".join(f"{problem.name}: {line}" for line in missing))
+
+
+def unmet(problem: Problem) -> list[str]:
+    """One line for each thing that a problem needs and that is not here."""
+    about = problem.about
+    found = [line for need in about.requires if (line := _missing(need))]
+    if about.candidate.language == "cpp" and not any(map(shutil.which, COMPILERS)):
+        found.append(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
+    return found + [line for name, value in about.environment.items() if (line := _unset(name, value))]
+
+
+def _missing(need: str) -> str:
+    if need.startswith(PROGRAM):
+        name = need.removeprefix(PROGRAM).strip()
+        return "" if shutil.which(name) else f"needs the program {name}, which is not on the PATH: install it"
+    module = need.strip()
+    try:
+        there = bool(module) and find_spec(module.partition(".")[0]) is not None
+    except (ValueError, ImportError):
+        there = False
+    if there:
+        return ""
+    how = f"install oragent with its extra [{EXTRAS[module]}]" if module in EXTRAS else f"pip install {module}"
+    return f"needs the Python module {module!r}, which is not installed: {how}"
+
+
+def _unset(name: str, value: object) -> str:
+    if complaint := refused(name):
+        return complaint
+    if value is None and name not in os.environ:
+        return f"needs the environment variable {name}, which is not set: export {name}=..."
+    return ""

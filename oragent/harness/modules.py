@@ -1,0 +1,134 @@
+"""What a guest makes of a candidate's text: its functions, in Python from one file or several, or out of a library."""
+
+import importlib.abc
+import importlib.machinery
+import linecache
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import CandidateError
+from oragent.programs.parts import files_of, named
+from oragent.protocol import Status
+
+__all__ = ["Callee", "load", "read"]
+
+Function = Callable[..., Any]
+
+
+class Callee:
+    """A candidate of several functions: called itself it is the main one, ``of`` names another."""
+
+    def __init__(self, call: Callable[[str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+        self._call = call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the main function."""
+        return self._call("", args, kwargs)
+
+    def of(self, name: str) -> Function:
+        """Another of its functions, to be called."""
+        return lambda *args, **kwargs: self._call(name, args, kwargs)
+
+
+def read(candidate: Path, files: Sequence[str]) -> dict[str, str]:
+    """Read a candidate: its file, and further ones out of that, where it holds them, or beside it.
+
+    Args:
+        candidate: Path of the main file.
+        files: Names of the further files.
+
+    Raises:
+        CandidateError: ``rejected``, if one is missing or no UTF-8 text.
+    """
+    main = candidate.name
+    try:
+        text = candidate.read_text(encoding="utf-8")
+        if not files:
+            return {main: text}
+        if named(text):
+            found = files_of(text, (main, *files))
+        else:
+            found = {main: text} | {name: (candidate.parent / name).read_text(encoding="utf-8") for name in files}
+    except UnicodeDecodeError as problem:
+        raise CandidateError(f"{main} is not UTF-8 text: {problem}", Status.REJECTED) from None
+    except FileNotFoundError as problem:
+        raise CandidateError(f"the candidate has no file {Path(problem.filename).name}", Status.REJECTED) from None
+    if missing := [name for name in files if name not in found]:
+        raise CandidateError(f"the candidate has no file {missing[0]}", Status.REJECTED)
+    return found
+
+
+def load(path: Path, sources: Mapping[str, str], functions: Sequence[str]) -> dict[str, Function]:
+    """Execute a candidate's text, in a guest.
+
+    Args:
+        path: Path of the main file, for tracebacks.
+        sources: Texts of its files by name, the main one first.
+        functions: Names of the functions that it must define.
+
+    Raises:
+        NameError: if it does not define one.
+        BaseException: whatever its text raises.
+    """
+    main = next(iter(sources))
+    if len(sources) > 1:
+        texts = {Path(name).stem: (str(path.with_name(name)), text) for name, text in sources.items() if name != main}
+        sys.meta_path.insert(0, _Files(texts))
+        for name in texts:
+            sys.modules.pop(name, None)  # the scorer may have a module of that name
+    module = _module("candidate", str(path), sources[main])
+    if len(sources) > 1:
+        sys.modules[Path(main).stem] = module
+    _execute(module, str(path), sources[main])
+    found = {name: getattr(module, name, None) or _elsewhere(name, sources) for name in functions}
+    for name, function in found.items():
+        if not callable(function):
+            raise NameError(f"the candidate defines no function {name!r}")
+    return {name: function for name, function in found.items() if callable(function)}
+
+
+def _elsewhere(function: str, sources: Mapping[str, str]) -> Any:
+    """A function that a further file defines, and the main one does not import."""
+    for name in list(sources)[1:]:
+        found = getattr(importlib.import_module(Path(name).stem), function, None)
+        if found is not None:
+            return found
+    return None
+
+
+def _module(name: str, path: str, source: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    return module
+
+
+def _execute(module: types.ModuleType, path: str, source: str) -> None:
+    exec(compile(source, path, "exec"), module.__dict__)
+
+
+class _Files(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports a candidate's further files from their texts."""
+
+    def __init__(self, texts: Mapping[str, tuple[str, str]]) -> None:
+        self._texts = texts
+
+    def find_spec(
+        self, fullname: str, path: object = None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """Take the names of its files."""
+        return importlib.machinery.ModuleSpec(fullname, self) if fullname in self._texts else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
+        """Make a module of the text."""
+        path, text = self._texts[spec.name]
+        return _module(spec.name, path, text)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Execute the text."""
+        path, text = self._texts[module.__name__]
+        _execute(module, path, text)

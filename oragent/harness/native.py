@@ -1,0 +1,196 @@
+"""Candidates in C++: built apart from everything, loaded in the guest alone, called with numbers and arrays."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oragent.errors import CandidateError, SandboxError
+from oragent.isolation.compiler import Built, compile_apart
+from oragent.protocol import Status
+
+__all__ = ["ENDINGS", "Library", "build"]
+
+ENDINGS = (".cpp", ".cc")
+COMPILERS = ("g++", "c++", "clang++")
+GLUE, HEADER, RESULT = "oragent_glue.cpp", "oragent_native.hpp", "candidate.so"
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-w", "-fvisibility=hidden", "-Wl,--build-id=none,-z,defs")
+# The compiler quotes no lines: what an included file holds is nobody's business.
+QUIET = {True: ("-fno-caret-diagnostics", "-fno-color-diagnostics"), False: ("-fno-diagnostics-show-caret",)}
+VARIABLES = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C", "SOURCE_DATE_EPOCH": "0"}
+COMPLAINT = re.compile(r"(?P<file>[\w./-]+):(?P<line>\d+):(?:\d+:)? (?:fatal )?error: (?P<text>.*)")
+UNDEFINED = re.compile(r"undefined reference to [`'\"](?P<name>[^`'\"]{1,100})")
+STOPPED = re.compile(r"(?:Killed|CPU time limit exceeded) signal terminated")
+MOST_COMPLAINTS, LINE_CHARACTERS = 5, 200
+MESSAGE_BYTES = 512
+MOST_BYTES = 32 << 20  # of a library
+
+
+class _Value(ctypes.Structure):
+    _fields_ = [
+        ("whole", ctypes.c_int32),
+        ("dimensions", ctypes.c_int32),
+        ("shape", ctypes.c_int64 * 2),
+        ("data", ctypes.c_void_p),
+    ]
+
+
+def build(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
+    """Compile a candidate to a shared library, in a process that sees nothing but headers and this text.
+
+    Args:
+        sources: Texts of its files by name, the main one first.
+        functions: Names of its functions, in the order by which they are called.
+
+    Returns:
+        The library, in a folder of its own that the caller removes.
+
+    Raises:
+        CandidateError: ``rejected``, with the compiler's words on the candidate's own lines, if it does not compile;
+            ``timeout`` or ``memory``, if that takes too much.
+        SandboxError: if there is no compiler here, or it cannot be confined.
+    """
+    compiler = next(filter(None, map(shutil.which, COMPILERS)), None)
+    if compiler is None:
+        raise SandboxError(f"candidates in C++ need a compiler, {' or '.join(COMPILERS)}, and none is on the PATH")
+    folder = Path(tempfile.mkdtemp(prefix="oragent-build-"))
+    header = (files("oragent.harness") / "native.hpp").read_text(encoding="utf-8")
+    for name, text in {**sources, HEADER: header, GLUE: _glue(next(iter(sources)), functions)}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+        os.utime(folder / name, (0, 0))
+    words = [compiler, *FLAGS, *QUIET["clang" in Path(compiler).resolve().name], "-o", RESULT, GLUE]
+    built = compile_apart(words, folder, VARIABLES | {"TMPDIR": str(folder)})
+    try:
+        return _library(folder, built, sources, functions)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _library(folder: Path, built: Built, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
+    if not built.confined:
+        raise SandboxError(f"a compiler cannot be confined: {built.output[-200:]}")
+    library = folder / RESULT
+    if built.code:
+        raise _complaint(built, sources, functions)
+    if library.is_symlink() or not library.is_file() or library.stat().st_size > MOST_BYTES:
+        raise CandidateError("the compiler made no library of it, or one that is too large", Status.REJECTED)
+    folder.chmod(0o755)
+    library.chmod(0o755)
+    return library
+
+
+def _glue(main: str, functions: Sequence[str]) -> str:
+    cases = "\n".join(
+        f"            case {number}: return oragent::call(&::{name}, given, count);"
+        for number, name in enumerate(functions)
+    )
+    return f"""#include "{HEADER}"
+#include "{main}"
+#line 1 "{GLUE}"
+extern "C" __attribute__((visibility("default"))) int oragent_call(
+    int which, const oragent::Value* given, int count, oragent::Value* result, char* message, std::int64_t room) {{
+    return oragent::answer([&]() -> oragent::Value {{
+        switch (which) {{
+{cases}
+        }}
+        throw std::invalid_argument("has no such function");
+    }}, result, message, room);
+}}
+extern "C" __attribute__((visibility("default"))) void oragent_free(void* data) {{ std::free(data); }}
+"""
+
+
+def _complaint(built: Built, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
+    """What the compiler says of the candidate's own lines, each quoted from its text and from nowhere else."""
+    if built.code in (-signal.SIGXCPU, -signal.SIGKILL) or STOPPED.search(built.output):
+        return CandidateError("took too long to compile; write a simpler program", Status.TIMEOUT)
+    if re.search(r"virtual memory exhausted|out of memory|cannot allocate memory", built.output, re.IGNORECASE):
+        return CandidateError("took too much memory to compile; write a simpler program", Status.MEMORY)
+    told: list[str] = []
+    for match in COMPLAINT.finditer(built.output):
+        name, number = match["file"].removeprefix("./"), int(match["line"])
+        if name in sources and len(told) < MOST_COMPLAINTS:
+            lines = sources[name].split("\n")
+            quoted = lines[number - 1].strip()[:LINE_CHARACTERS] if 0 < number <= len(lines) else ""
+            told.append(f"{name}, line {number}: {match['text'][:LINE_CHARACTERS]}{f': {quoted}' if quoted else ''}")
+    told += [f"nothing defines {match['name']}" for match in UNDEFINED.finditer(built.output)][:MOST_COMPLAINTS]
+    if not told:
+        named = " and ".join(functions)
+        shown = "each defined once, outside of namespaces, with numbers, std::vector or std::span as parameters"
+        told.append(f"{named} cannot be called: {shown}, and a number or a std::vector as the result")
+    return CandidateError(f"does not compile: {told[0]}", Status.REJECTED, "\n".join(told))
+
+
+class Library:
+    """The functions of a library, loaded where nothing but the guest is at stake.
+
+    Args:
+        path: Path of the library.
+        functions: Names of its functions, as it was built with.
+
+    Raises:
+        OSError: if it cannot be loaded.
+    """
+
+    def __init__(self, path: Path, functions: Sequence[str]) -> None:
+        self._functions = tuple(functions)
+        self._library = ctypes.CDLL(str(path))
+        self._library.oragent_call.restype = ctypes.c_int
+        self._library.oragent_free.restype = None
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a function by its name.
+
+        Args:
+            name: Name of the function.
+            args: Numbers, and arrays of one or two dimensions.
+            kwargs: None: C++ has no arguments by name.
+
+        Returns:
+            A number, or an array of ``float64`` or ``int64``.
+        """
+        if kwargs:
+            raise TypeError("a function in C++ takes no arguments by name")
+        kept = [_plain(value) for value in args]
+        given = (_Value * max(1, len(kept)))(*(_value(array) for array in kept))
+        result, message = _Value(), ctypes.create_string_buffer(MESSAGE_BYTES)
+        code = self._library.oragent_call(
+            self._functions.index(name), given, len(kept), ctypes.byref(result), message, ctypes.c_int64(MESSAGE_BYTES)
+        )
+        if code == 2:
+            raise MemoryError
+        if code:
+            raise RuntimeError(f"{name} {message.value.decode(errors='replace')}")
+        try:
+            return _returned(result)
+        finally:
+            self._library.oragent_free(ctypes.c_void_p(result.data))
+
+
+def _plain(value: Any) -> np.ndarray[Any, Any]:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or array.ndim > 2:
+        raise TypeError(f"an argument of {array.ndim} dimensions and type {array.dtype} cannot be passed to C++")
+    return np.ascontiguousarray(array, dtype=np.float64 if array.dtype.kind == "f" else np.int64).reshape(array.shape)
+
+
+def _value(array: np.ndarray[Any, Any]) -> _Value:
+    shape = (*array.shape, 1, 1)[:2]
+    return _Value(array.dtype.kind == "i", array.ndim, (ctypes.c_int64 * 2)(*shape), array.ctypes.data)
+
+
+def _returned(value: _Value) -> Any:
+    kind = ctypes.c_int64 if value.whole else ctypes.c_double
+    shape = tuple(value.shape)[: value.dimensions]
+    count = int(np.prod(shape, dtype=np.int64)) if shape else 1
+    array = np.ctypeslib.as_array(ctypes.cast(value.data, ctypes.POINTER(kind)), (count,)).copy()
+    return array[0].item() if not shape else array.reshape(shape)

@@ -1,0 +1,140 @@
+"""C++ programs as text: their signature, their canonical form, and how one is taken out of a reply.
+
+Nothing here understands C++: a text is cut into comments, strings and words by one pattern that is linear in its
+length. Whether it is a program the compiler says, in the sandbox.
+"""
+
+import re
+
+from oragent.errors import CandidateError, ProblemError, ReplyError
+from oragent.programs import caps
+from oragent.programs.blocks import drop_thoughts, fenced_blocks
+from oragent.programs.edits import apply_edits, has_edits
+
+__all__ = ["canonical", "chance", "check", "documentation", "length", "pull", "signature_text"]
+
+PIECE = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
+      |(?P<raw>R"(?P<tag>[^()\\\s"]{0,16})\((?:.|\n)*?(?:\)(?P=tag)"|\Z))
+      |(?P<text>"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?)
+      |(?P<word>[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*+)
+      |(?P<space>\s+)|(?P<sign>::|->|[-+*/%<>=!&|^]=|<<|>>|&&|\|\||\+\+|--|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+DIRECTIVE = re.compile(r"^[ \t]*(?:#|%:)", re.MULTILINE)
+CHANCE = re.compile(
+    r"\b(?P<chance>random_device|getrandom|arc4random\w*|rdrand\w*|_rdrand\w*|rdtsc\w*|__rdtsc\w*)\b"
+    r"|\b(?P<clock>system_clock|steady_clock|high_resolution_clock|clock_gettime|gettimeofday|time\s*\(\s*(?:0|NULL|nullptr)\s*\))"
+)
+MOST = 100_000  # characters: as Python programs have it
+
+
+def signature_text(source: str, function: str) -> str:
+    """The head of a function's definition, on one line.
+
+    Raises:
+        ProblemError: if the seed does not define it.
+    """
+    plain = _without_comments(source)
+    found = _head(function).search(plain)
+    if found is None:
+        shape = f"double {function}(...) {{"
+        raise ProblemError(f"the seed heuristic has no function {function} that begins on a line, such as {shape}")
+    return " ".join(found[1].split())
+
+
+def documentation(source: str, function: str) -> str:
+    """The comment right above a function, without its signs; empty where there is none."""
+    found = _head(function).search(source)
+    lines: list[str] = []
+    for line in reversed(source[: found.start()].rstrip("\n").split("\n") if found else []):
+        if not re.match(r"\s*(//|/\*|\*)", line):
+            break
+        lines.insert(0, re.sub(r"^\s*(?://+|/\*+|\*+/?)[ ]?|\s*\*/\s*$", "", line).rstrip())
+    return "\n".join(lines).strip()
+
+
+def check(source: str, functions: tuple[str, ...]) -> None:
+    """Reject a text that cannot be a program with these functions, before a compiler is asked.
+
+    Raises:
+        CandidateError: ``rejected``, with the reason.
+    """
+    if complaint := caps.text_problem(source):
+        raise CandidateError(complaint, "rejected")
+    plain = _without_comments(source)
+    for function in functions:
+        if not _head(function).search(plain):
+            raise CandidateError(f"the program does not define the C++ function {function}", "rejected")
+
+
+def canonical(source: str) -> str:
+    """A program without comments and layout; directives keep their lines."""
+    lines = []
+    for line in _without_comments(source).replace("\\\n", " ").split("\n"):
+        words = [match[0] for match in PIECE.finditer(line) if not match["space"]]
+        if words:
+            lines.append(" ".join(words))
+    text = ""
+    for line in lines:
+        alone = DIRECTIVE.match(line) is not None
+        text += ("\n" if alone and text and not text.endswith("\n") else "") + line + ("\n" if alone else " ")
+    return text.strip()
+
+
+def length(source: str) -> int:
+    """Number of words and signs, comments aside."""
+    return sum(not (match["space"] or match["comment"]) for match in PIECE.finditer(source))
+
+
+def chance(source: str) -> str:
+    """What makes a program random, or reads the clock, by its text; empty where nothing was found."""
+    found = CHANCE.search(_without_comments(source))
+    if found is None:
+        return ""
+    what = "reads the clock" if found["clock"] else "is random in each process: seed a std::mt19937 with a constant"
+    return f"{found[0].strip()} {what}"
+
+
+def pull(text: str, functions: tuple[str, ...], parent: str | None) -> str:
+    """Take a C++ program out of a reply.
+
+    Raises:
+        ReplyError: there is none, in words that can be sent back.
+    """
+    wanted = f"answer with one fenced C++ block that holds the whole program with {' and '.join(functions)}"
+    text = drop_thoughts(text.replace("\r\n", "\n").replace("\r", "\n"))
+    if not text.strip():
+        raise ReplyError(f"the reply is empty; {wanted}")
+    if has_edits(text):
+        if parent is None:
+            raise ReplyError(f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {wanted}")
+        source = apply_edits(text, parent)
+    else:
+        blocks, outside = fenced_blocks(text)
+        texts = [block.text for block in blocks if block.text.strip()] or [outside]
+        fitting = [one for one in texts if all(_head(name).search(_without_comments(one)) for name in functions)]
+        if not fitting:
+            raise ReplyError(f"the reply holds no program that defines {' and '.join(functions)}; {wanted}")
+        source = fitting[-1]
+    try:
+        check(source, functions)
+    except CandidateError as problem:
+        raise ReplyError(str(problem)) from None
+    return source.strip("\n").rstrip() + "\n"
+
+
+def _head(function: str) -> re.Pattern[str]:
+    """A definition that begins on a line: type, name, parameters without braces, up to the opening brace."""
+    name = re.escape(function)
+    return re.compile(
+        rf"^[ \t]{{0,40}}((?:[A-Za-z_][\w:<>,&* \t]{{0,200}}?[ \t&*>]){name}\s{{0,40}}\([^{{}};]{{0,2000}}\))"
+        r"[^{};()]{0,80}\{",
+        re.MULTILINE,
+    )
+
+
+def _without_comments(source: str) -> str:
+    if len(source) > 4 * MOST:
+        return ""
+    return "".join(" " if match["comment"] else match[0] for match in PIECE.finditer(source))

@@ -1,0 +1,66 @@
+"""A candidate of several files as one text: the first file, then each further one below a line that names it.
+
+The line is a comment of Python, or of C++: ``# ---- file: rules.py ----``. So a store, a prompt and a reply know
+programs as texts, however many files they have. Plain operations on text: nothing is parsed here.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["NAME", "files_of", "joined", "named", "with_main"]
+
+NAME = re.compile(r"[A-Za-z_]\w*\.(?:py|cpp|cc|hpp|h)")
+HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[ \t]?-{3,}[ \t]*$", re.MULTILINE)
+
+
+def joined(files: Mapping[str, str]) -> str:
+    """The text that stands for files, the first of them the main one.
+
+    Args:
+        files: Texts by name.
+    """
+    first, *others = files.items()
+    parts = [first[1]]
+    for name, text in others:
+        parts.append(f"{'#' if name.endswith('.py') else '//'} ---- file: {name} ----\n{text}")
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n" if others else first[1]
+
+
+def named(source: str) -> tuple[str, ...]:
+    """The names of the further files that a text holds, in its order."""
+    return tuple(match["name"] for match in HEAD.finditer(source))
+
+
+def with_main(source: str, names: Sequence[str], change: Callable[[str], str]) -> str:
+    """A text with its main file changed.
+
+    Args:
+        source: Text, as ``joined`` makes it.
+        names: Names of the files that a candidate has, the main one first.
+        change: Function that changes the text of the main file.
+    """
+    files = files_of(source, names)
+    return joined({**files, names[0]: change(files[names[0]])})
+
+
+def files_of(source: str, names: Sequence[str]) -> dict[str, str]:
+    """The files that a text stands for.
+
+    Args:
+        source: Text, as ``joined`` makes it.
+        names: Names of the files that a candidate has, the main one first; with a single one the text is that file.
+
+    Returns:
+        Texts by name. A further file that the text does not hold is not there; one that is not wanted stays where it
+        stands, in the file above it; of one that is there twice the last counts.
+    """
+    main, *others = names
+    if not others:
+        return {main: source}
+    found, end, name = dict[str, str](), 0, main
+    for match in HEAD.finditer(source):
+        if match["name"] in others:
+            found[name] = source[end : match.start()].strip("\n") + "\n"
+            name, end = match["name"], match.end()
+    found[name] = source[end:].strip("\n") + "\n"
+    return found

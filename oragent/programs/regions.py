@@ -1,0 +1,132 @@
+"""Programs of which a part is fixed: what lies outside of the markers EVOLVE-BLOCK-START and EVOLVE-BLOCK-END.
+
+Other frameworks have them, each in a comment on a line of its own. A frame is the seed in pieces: fixed text, block,
+fixed text, ..., fixed text; the marker lines belong to the fixed ones. A candidate is what it has between its own
+markers, put into the frame; one without markers is taken apart by what the frame defines (``spread``, which parses).
+"""
+
+import ast
+import re
+from collections.abc import Sequence
+
+from oragent.errors import CandidateError, ProblemError
+from oragent.programs import syntax
+
+__all__ = ["blocks_in", "filled", "frame", "has_markers", "spread"]
+
+MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*\n?", re.MULTILINE)
+KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"
+
+
+def frame(seed: str) -> tuple[str, ...]:
+    """The pieces of a seed: fixed text and blocks in turn; empty where it has no markers.
+
+    Raises:
+        ProblemError: if a marker is missing, or blocks are within each other.
+    """
+    pieces = _split(seed)
+    if pieces is None:
+        raise ProblemError(
+            "in the seed heuristic each EVOLVE-BLOCK-START needs its EVOLVE-BLOCK-END, one after the other"
+        )
+    return tuple(pieces) if len(pieces) > 1 else ()
+
+
+def has_markers(source: str) -> bool:
+    """Whether a text has any of the markers."""
+    return MARK.search(source) is not None
+
+
+def blocks_in(source: str, wanted: Sequence[str]) -> list[str]:
+    """What a text has between its markers.
+
+    Args:
+        source: Text with markers.
+        wanted: Frame that it should fit into.
+
+    Raises:
+        CandidateError: ``rejected``, if its markers are not those of the frame.
+    """
+    pieces = _split(source)
+    if pieces is None or len(pieces) != len(wanted):
+        count = len(wanted) // 2
+        raise CandidateError(f"the program must have {count} block{'s' * (count > 1)} to change: {KEEP}", "rejected")
+    return pieces[1::2]
+
+
+def filled(wanted: Sequence[str], blocks: Sequence[str]) -> str:
+    """The frame with these blocks in it."""
+    pieces = list(wanted)
+    pieces[1::2] = [block if not block or block.endswith("\n") else f"{block}\n" for block in blocks]
+    return "".join(pieces)
+
+
+def spread(source: str, wanted: Sequence[str]) -> list[str]:
+    """Take a Python program without markers apart: what the frame fixes goes, the rest goes to the blocks.
+
+    A statement at the top level goes to the block of the seed that defines its name, a new one to that of the
+    statement after it, as helpers stand before what uses them; among several blocks only.
+
+    Args:
+        source: Program, or the content of its only block.
+        wanted: Frame that it should fit into, whose markers are at the top level.
+
+    Raises:
+        CandidateError: ``rejected``, if one of them does not parse.
+    """
+    fixed = {name for piece in wanted[::2] for name in _names_in(piece)}
+    homes = {name: place for place, block in enumerate(wanted[1::2]) for name in _names_in(block)}
+    lines, found = source.split("\n"), list[tuple[int | None, str]]()
+    for node in syntax.parse(source).body:
+        names = _names(node)
+        if not names or names <= fixed:  # neither what is fixed, nor docstrings, nor what is done at the end
+            continue
+        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        home = next((homes[name] for name in sorted(names) if name in homes), None)
+        found.append((home, "\n".join(lines[first - 1 : node.end_lineno])))
+    blocks: list[list[str]] = [[] for _ in wanted[1::2]]
+    place = next((home for home, _ in reversed(found) if home is not None), 0)
+    for home, text in reversed(found):
+        place = place if home is None else home
+        blocks[place].insert(0, text)
+    return ["\n\n\n".join(block) + "\n" if block else "" for block in blocks]
+
+
+def _split(source: str) -> list[str] | None:
+    """Fixed text and blocks in turn; None where markers do not come in pairs."""
+    pieces, begun = [], 0
+    for place, mark in enumerate(MARK.finditer(source)):
+        opens = mark["end"] == "START"
+        if opens != (place % 2 == 0):
+            return None
+        cut = mark.end() if opens else mark.start()
+        pieces.append(source[begun:cut])
+        begun = cut
+    pieces.append(source[begun:])
+    return pieces if len(pieces) % 2 else None
+
+
+def _names_in(text: str) -> set[str]:
+    try:
+        return {name for node in syntax.parse(text).body for name in _names(node)}
+    except CandidateError:  # a piece of a function: it defines nothing by itself
+        return set()
+
+
+def _names(node: ast.stmt) -> set[str]:
+    """What a statement at the top level gives a name to."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return {name}
+        case ast.Import(names=items) | ast.ImportFrom(names=items):
+            return {(item.asname or item.name).partition(".")[0] for item in items}
+        case ast.Assign(targets=targets):
+            return {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return {name}
+        case ast.Try() | ast.If() | ast.With():
+            inner = [one for one in ast.walk(node) if isinstance(one, ast.stmt) and one is not node]
+            main = isinstance(node, ast.If) and "__name__" in ast.unparse(node.test)
+            return set() if main else {name for one in inner for name in _names(one)}
+        case _:
+            return set()

@@ -1,0 +1,95 @@
+"""Bins of features that are measured numbers: from declared bounds, or from what the first candidates show.
+
+Nobody knows beforehand where programs will lie. Until enough of them have a score the archive is a plain ranking; then
+bounds are taken from them, with room on both sides, and the archive is built anew of everything that was committed. All
+of that follows from the committed candidates alone, in round order: a run that goes on finds the same bounds.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from oragent.evaluation.problem import Feature
+
+__all__ = ["FIRST", "Grid"]
+
+FIRST = 20  # candidates with a score, the seed among them, from which bounds are taken
+ROOM = 0.5  # of the width, added on both sides: a search goes where nobody was
+TAIL = 0.05  # of the candidates, on either side, that do not stretch the bounds
+Features = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How features become cells.
+
+    Attributes:
+        bins: Number of bins of each axis.
+        bounds: Lower and upper end of each axis; None for one whose bins the evaluator says itself, and for one that
+            is not known yet.
+        measured: Whether each axis is a measured number.
+    """
+
+    bins: tuple[int, ...] = ()
+    bounds: tuple[tuple[float, float] | None, ...] = ()
+    measured: tuple[bool, ...] = ()
+
+    @classmethod
+    def declared(cls, features: Sequence[Feature]) -> Self:
+        """The grid that a problem declares."""
+        return cls(
+            tuple(feature.bins for feature in features),
+            tuple(feature.bounds for feature in features),
+            tuple(feature.kind == "number" for feature in features),
+        )
+
+    @property
+    def is_known(self) -> bool:
+        """Whether all of its bounds are."""
+        return not any(wanted and bounds is None for wanted, bounds in zip(self.measured, self.bounds, strict=True))
+
+    def cell(self, features: Features | None) -> tuple[int, ...] | None:
+        """The cell of some features; None where there are none, or bounds are not known yet."""
+        if features is None or not self.is_known:
+            return None
+        if not any(self.measured):
+            return tuple(int(value) for value in features)
+        axes = list(zip(self.bins, self.bounds, strict=True)) + [(0, None)] * len(features)
+        return tuple(_bin(value, *axis) for value, axis in zip(features, axes, strict=False))
+
+    def chosen(self, first: Sequence[Features]) -> "Grid":
+        """The grid with the bounds that the first candidates show, where they were not declared."""
+        bounds = list(self.bounds)
+        for axis, (wanted, known) in enumerate(zip(self.measured, self.bounds, strict=True)):
+            values = [features[axis] for features in first if len(features) > axis]
+            if wanted and known is None and values:
+                bounds[axis] = _bounds(values)
+        return replace(self, bounds=tuple(bounds))
+
+    def dumps(self) -> str:
+        """The grid as JSON."""
+        return json.dumps({"bins": self.bins, "bounds": self.bounds, "measured": self.measured})
+
+    @classmethod
+    def loads(cls, text: str) -> Self:
+        """Read a grid back."""
+        plain: dict[str, Any] = json.loads(text)
+        bounds = tuple(None if ends is None else (float(ends[0]), float(ends[1])) for ends in plain["bounds"])
+        return cls(tuple(plain["bins"]), bounds, tuple(plain["measured"]))
+
+
+def _bin(value: float, bins: int, bounds: tuple[float, float] | None) -> int:
+    if bounds is None:
+        return int(value)
+    low, high = bounds
+    return min(bins - 1, max(0, int((value - low) / (high - low) * bins)))
+
+
+def _bounds(values: Sequence[float]) -> tuple[float, float]:
+    """Ends of an axis, to six digits: where most of the values lie, and room beside them."""
+    low, high = (float(end) for end in np.quantile(np.asarray(values), (TAIL, 1 - TAIL)))
+    room = ROOM * (high - low) or max(ROOM * abs(low), 1e-6)
+    return float(f"{low - room:.6g}"), float(f"{high + room:.6g}")

@@ -1,0 +1,128 @@
+"""Tasks for other frameworks become problems: imported, checked, searched; what has no place here is said."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from oragent.authoring import Level, check
+from oragent.authoring.importing import import_task
+from oragent.errors import ProblemError
+from oragent.evaluation import Runner
+from oragent.evaluation.problem import LimitSettings, load
+from oragent.protocol import Status
+from oragent.search.config import build
+from oragent.search.folder import begin
+from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.launch import launch
+from oragent.search.store import Store
+
+TASKS = Path(__file__).parent / "tasks"
+
+
+def test_a_task_of_openevolve_becomes_a_problem_and_says_what_is_left_behind(tmp_path: Path) -> None:
+    made = import_task(TASKS / "function_minimization", tmp_path)
+    problem = load(made.folder)
+    assert (problem.about.function, problem.about.timeout_s, len(problem.signature.frame)) == (
+        "search_algorithm",
+        60,
+        3,
+    )
+    assert problem.about.description.startswith("You are an expert in optimisation.")
+    assert [(axis.name, axis.bins, axis.kind) for axis in problem.about.features] == [
+        ("complexity", 8, "number"),
+        ("distance_score", 8, "number"),
+    ]
+    assert problem.about.requires == ("numpy",)
+    told = "\n".join(made.left)
+    for words in (
+        "diversity is left out",
+        "database.num_islands: oragent run FOLDER archive.islands=3",
+        "llm.primary_model, api_base, temperature: name a model with --model",
+        "prompt.num_top_programs",
+        "max_iterations: oragent run FOLDER --evaluations N",
+        "no-such-distribution is not installed",
+        "evaluator.parallel_evaluations",
+        "cascade=0.5",
+    ):
+        assert words in told, told
+
+
+@pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
+def test_an_imported_task_passes_the_check(task: str, tmp_path: Path) -> None:
+    made = import_task(TASKS / task, tmp_path)
+    found = list(check(made.folder, None, child_of_seed, quick=True))
+    failures = [(one.title, one.detail) for one in found if one.level is Level.FAILURE]
+    assert failures == []
+    assert any(
+        "gets" in one.detail or "got" in one.detail for one in found if one.title == "candidate that forges a result"
+    )
+
+
+@pytest.mark.parametrize("task", ["function_minimization", "spread_points"])
+def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Path) -> None:
+    problem = load(import_task(TASKS / task, tmp_path).folder)
+    config = build({}, ["budget.evaluations=12", "strategy.name=gp", "workers=1"], "test")
+    folders = []
+
+    def opening():
+        folders.append(begin(problem.folder, tmp_path / "outputs", problem, config))
+        return folders[-1]
+
+    outcome = launch(config, problem.folder, problem, opening, lambda progress: None)
+    assert outcome.progress.best.score >= outcome.progress.seed.score
+    with Store(folders[-1].database, readonly=True) as store:
+        records = store.records()
+    assert sum(record.score is not None for record in records) > 4
+    fixed = problem.signature.frame[-1]
+    assert all(record.source.endswith(fixed) for record in records)
+
+
+def test_a_program_with_an_error_has_no_score(tmp_path: Path) -> None:
+    problem = load(import_task(TASKS / "function_minimization", tmp_path).folder)
+    with Runner() as run:
+        ended = run(
+            problem.job(problem.seed.replace("best_x = np", "best_x = nope"), tmp_path, problem.limits(LimitSettings()))
+        )
+    assert (ended.status, ended.score) == (Status.ERROR, None)
+    assert "nope" in ended.message
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(TASKS / "function_minimization", tmp_path / "task"))
+
+
+def test_what_is_no_task_is_one_line(task: Path, tmp_path: Path) -> None:
+    import_task(task, tmp_path / "problems")
+    with pytest.raises(ProblemError, match="exists already and is left as it is: choose another name with --name"):
+        import_task(task, tmp_path / "problems")
+    for damage, words in (
+        (lambda: (task / "config.yaml").write_text("a: ["), "is not YAML"),
+        (lambda: (task / "config.yaml").write_text("[1]"), "must hold keys and values"),
+        (lambda: (task / "evaluator.py").write_text("x = 1\n"), "defines neither evaluate"),
+        (
+            lambda: (task / "initial_program.py").write_text("# EVOLVE-BLOCK-START\nx = 1\n# EVOLVE-BLOCK-END\n"),
+            "no function",
+        ),
+        (lambda: (task / "initial_program.py").write_text("def f(:\n"), "no valid program"),
+        (lambda: (task / "initial_program.py").unlink(), "it has no initial_program.py or initial.py"),
+    ):
+        shutil.rmtree(task)
+        shutil.copytree(TASKS / "function_minimization", task)
+        damage()
+        with pytest.raises(ProblemError) as caught:
+            import_task(task, tmp_path / "other")
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+
+def test_links_of_a_task_are_not_followed(task: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x")
+    (task / "notes").symlink_to(tmp_path / "secret")
+    (task / "folder").symlink_to(tmp_path)
+    made = import_task(task, tmp_path / "problems", "mine")
+    names = sorted(path.name for path in made.folder.iterdir())
+    assert names == ["eval.py", "evaluator.py", "heuristic.py", "problem.yaml"]
+    assert yaml.safe_load((made.folder / "problem.yaml").read_text())["function"] == "search_algorithm"
