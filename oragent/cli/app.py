@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from oragent import __version__
-from oragent.cli import formulate, machine, models, problems, runs, search, training
+from oragent.cli import formulate, machine, memory, models, problems, runs, search, training
 from oragent.cli.options import console
 from oragent.errors import OragentError
 from oragent.terminal import Terminal
@@ -42,6 +42,8 @@ app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unk
 )
 app.command(name="show")(runs.show_run)
 app.command()(runs.report)
+app.command()(memory.memory)
+app.command()(runs.rescore)
 app.command()(models.solve)
 app.command()(formulate.formulate)
 app.add_typer(formulate.bench, name="bench")

@@ -20,6 +20,7 @@ from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.rebuilding import rebuild
+from oragent.search.starting import Start, gather
 from oragent.search.strategies import STRATEGIES
 
 __all__ = ["compare_strategies", "resume", "run"]
@@ -36,6 +37,12 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Begin with a program, a run's elites and lessons, lessons (.md), or 'memory'; may be repeated."
+        ),
+    ] = None,
     replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
@@ -54,13 +61,9 @@ def run(
         found = find(problem, base)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
-    _search(
-        chosen,
-        base,
-        found,
-        lambda: begin(base, outputs or base / "outputs", found, chosen),
-        replay and replay / "run.db",
-    )
+    place = outputs or base / "outputs"
+    warm = gather(start, found, place) if start else None
+    _search(chosen, base, found, lambda: begin(base, place, found, chosen), replay and replay / "run.db", warm)
 
 
 def resume(
@@ -109,7 +112,12 @@ def compare_strategies(
 
 
 def _search(
-    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], replay: Path | None = None
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    replay: Path | None = None,
+    start: Start | None = None,
 ) -> None:
     """Search with a progress bar, then say what was found and where it is."""
     opened: list[RunFolder] = []
@@ -125,7 +133,7 @@ def _search(
 
     try:
         with Bar(config.budget, problem.about.direction) as bar:
-            outcome = launch(config, root, problem, opening, bar, replay, bar.tell)
+            outcome = launch(config, root, problem, opening, bar, replay, bar.tell, start)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)

@@ -65,6 +65,9 @@ class StrategySettings:
             breeds with. None: as the strategy has it.
         features: Whether prompts tell the bins of the programs that they show, and what these mean. None: as the
             strategy has it.
+        standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
+            as the strategy has it.
+        history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -77,6 +80,8 @@ class StrategySettings:
     window: Annotated[int, Ge(1)] | None = None
     blocks: Blocks | None = None
     features: bool | None = None
+    standing: bool | None = None
+    history: bool | None = None
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

@@ -150,13 +150,14 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     return run
 
 
-def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
+def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) -> RunFolder:
     """Find a run again, as it was begun.
 
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
             model, models, ensemble.
+        changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:
         ConfigError: if an override is wrong, or would turn the run into another one.
@@ -166,7 +167,7 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     """
     try:
         tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
-        config = build(tree["config"], overrides, str(path / "config.yaml"))
+        config = build(_of_today(tree["config"]), overrides, str(path / "config.yaml"))
         folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
@@ -176,14 +177,27 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
         if override.partition("=")[0].partition(".")[0] not in CHANGEABLE:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
     problem = load(folder)
-    if _fingerprint(problem) != fingerprint:
-        changed = f"{problem.evaluator.name} or heuristic.py in {folder}"
-        raise ProblemError(f"{changed} changed since this run began; begin a new run")
+    if _fingerprint(problem) != fingerprint and not changed:
+        files_of = f"{problem.evaluator.name} or heuristic.py in {folder}"
+        remedy = f"'oragent rescore' shows what its programs score now, 'oragent run --start {shlex.quote(str(path))}'"
+        raise ProblemError(f"{files_of} changed since this run began; begin a new run: {remedy} begins with them")
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
         with run.locked():
             _describe(run)
     return run
+
+
+def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run, which goes on as it was begun also where an earlier version began it."""
+    agent, strategy = dict(tree["or_agent"]), dict(tree["strategy"])
+    if "reflection_calls" in agent:
+        return tree
+    agent |= {"reflection_calls": "own", "ideas": "settings"}
+    strategy |= {"standing": False, "history": False}
+    if strategy["name"] == "reevo":
+        strategy["options"] = {"initial": 30, "pairs": "even"}
+    return tree | {"or_agent": agent, "strategy": strategy}
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:

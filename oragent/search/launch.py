@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +19,16 @@ from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
+from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.factory import Maker, models
-from oragent.llm.model import Model
+from oragent.llm.keys import ADDRESS
+from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
+from oragent.search.starting import Start
 from oragent.search.store import Store
 from oragent.search.strategies import FUNCTION, chosen
 from oragent.search.strategies.scripted import player
@@ -33,6 +36,7 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["STOPPED", "Given", "launch", "search"]
 
+STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"
 Tell = Callable[[str], None]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
@@ -61,6 +65,7 @@ def launch(
     observer: Observer,
     replay: Path | None = None,
     tell: Tell = lambda line: None,
+    start: Start | None = None,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -72,12 +77,15 @@ def launch(
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
         tell: gets a line for a person, as soon as there is one.
+        start: programs and lessons that a new run begins with.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell))
+    return asyncio.run(
+        search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell, start=start)
+    )
 
 
 async def search(
@@ -91,6 +99,7 @@ async def search(
     steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
+    start: Start | None = None,
 ) -> Outcome:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
@@ -104,6 +113,7 @@ async def search(
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
         given: what the caller has instead of names in the configuration.
         tell: gets a line for a person, as for ``launch``.
+        start: as for ``launch``.
 
     Raises:
         OragentError, OSError: as for ``launch``.
@@ -112,12 +122,22 @@ async def search(
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
-        async with _models(config, root, replay, given) as (model, cast):
+        prices = Prices.load(root / "configs" / "prices.yaml")
+        async with _models(config, prices, replay, given) as (model, cast, checks):
             folder = open_folder()
             with folder.locked(), folder.opened() as store:
+                _begin_with(store, start)
+                folder = _learned(folder, store)
+                store.book(checks)
+                for line in _priced(config, prices) if checks else ():
+                    if store.remark(line):
+                        tell(line)
                 recorded = Replaying(store.replies)
                 if replay:
                     store.replies.take_over(replay)
+                    store.take_times(replay)
+                    store.take_start(replay)
+                    folder = _learned(folder, store)
                     model = recorded
                 pool = Pool(config.cores, runner)
                 strategy = given.strategy or chosen(folder.config)
@@ -129,6 +149,19 @@ async def search(
                 finally:
                     pool.close()
                 return replace(outcome, remark=_reworded(recorded.reworded))
+
+
+def _begin_with(store: Store, start: Start | None) -> None:
+    """Write down what a run begins with, unless it has begun."""
+    if start is not None and not store.rounds():
+        store.found(start.sources, STARTED)
+        store.note("lessons", start.lessons)
+
+
+def _learned(folder: RunFolder, store: Store) -> RunFolder:
+    """A run whose problem also says what other runs have learned."""
+    known = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
+    return replace(folder, problem=replace(folder.problem, knowledge=known))
 
 
 async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:
@@ -184,15 +217,15 @@ def _ending(evaluations: int, calls: int) -> str:
 
 @asynccontextmanager
 async def _models(
-    config: Config, root: Path, replay: Path | None, given: Given
-) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
-    """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
+    config: Config, prices: Prices, replay: Path | None, given: Given
+) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
+    """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
     if not (given.strategy or chosen(config)).asks_model:
-        yield None, {}
+        yield None, {}, ()
         return
     if replay:
-        yield None, {}  # its store answers
+        yield None, {}, ()  # its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
@@ -207,7 +240,15 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=Prices.load(root / "configs" / "prices.yaml"),
+        prices=prices,
         key=given.key,
     ) as made:
-        yield made.main, made.roles
+        yield made.main, made.roles, made.checks
+
+
+def _priced(config: Config, prices: Prices) -> list[str]:
+    """What each model costs, a line each, where that is known."""
+    chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
+    address = os.environ.get(ADDRESS) or OPENAI_URL
+    lines = [prices.told(one.name, one.base_url or address) for one in chosen if one.command is None]
+    return list(dict.fromkeys(filter(None, lines)))

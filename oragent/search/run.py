@@ -19,6 +19,7 @@ from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import Note, Store
+from oragent.search.wording import Marks, styled
 
 __all__ = ["Desk", "Run"]
 
@@ -41,6 +42,9 @@ class Desk:
         cast: Models that are asked in certain roles instead of ``asked``.
         committed: Number of the round in which each program was first committed, by its fingerprint.
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
+        marks: What the replies of every committed round showed, by its number.
+        packages: Packages that programs may import.
+        noticed: Callback that is told of each solution as soon as it is scored, with the number of its round.
         stopped: Whether nothing new may begin.
         asking: Number of model calls under way.
     """
@@ -55,6 +59,9 @@ class Desk:
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
+    marks: list[Marks] = field(default_factory=list)
+    packages: tuple[str, ...] = ()
+    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False
     asking: int = 0
 
@@ -109,6 +116,9 @@ class Run:
         memory: Notes of the rounds that were committed by then.
         spent: Spending of those rounds, against the run's budget.
         candidates: Candidates that it evaluated, in order.
+        turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
+        acting: Settings of the strategy that it plays, where several share a run.
+        earlier: Candidates that the round had evaluated before it was forked to make this branch.
         notes: Notes that it writes for later rounds and for reports.
     """
 
@@ -122,6 +132,9 @@ class Run:
     spent: Spent = field(default_factory=Spent)
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    earlier: tuple[Candidate, ...] = ()
+    turns: Mapping[int, int] | None = None
+    acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
 
     @classmethod
@@ -141,6 +154,15 @@ class Run:
         """A round that begins; the arguments are its attributes, and those of its case."""
         case = Case(desk, str(number), rng, allowance)
         return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
+
+    @property
+    def turn(self) -> int:
+        """Number of the round among those of its strategy: by itself that of the round."""
+        return self.number if self.turns is None else self.turns[self.number]
+
+    def turn_of(self, number: int) -> int:
+        """The turn that a round was; 0 for one of another strategy, as for the seed's."""
+        return number if self.turns is None else self.turns.get(number, 0)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -170,7 +192,7 @@ class Run:
     @property
     def own(self) -> Any:
         """The strategy's own settings; None where it has none."""
-        return self.desk.own
+        return self.desk.own if self.acting is None else self.acting
 
     @property
     def window(self) -> int:
@@ -184,6 +206,11 @@ class Run:
             return tuple(known[int(place)] for place in self.rng.permutation(len(known))[:SOME])
         return known if wanted is Blocks.ALL else ()
 
+    @property
+    def style(self) -> str:
+        """Wording of the round's prompts: ``small`` or ``strong``."""
+        return styled(self.settings.model, self.desk.marks[: self.horizon + 1])
+
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
         found: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
@@ -193,6 +220,11 @@ class Run:
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
         return self.desk.room()
+
+    @property
+    def known(self) -> tuple[Candidate, ...]:
+        """The solutions that this round has tried so far, as far as this branch of it knows."""
+        return (*self.earlier, *(one for one in self.candidates if not one.is_probe))
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -257,7 +289,7 @@ class Run:
                 ends the run and not only the round.
         """
         branches = [
-            replace(self, case=case, candidates=[], notes=[], _met=set(self._met))
+            replace(self, case=case, candidates=[], notes=[], earlier=self.known, _met=set(self._met))
             for case in self.case.branches(len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):
@@ -284,13 +316,20 @@ class Run:
                 ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
 
-    async def ask(self, role: str, messages: Sequence[Message], temperature: float | None = None) -> RecordedReply:
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> RecordedReply:
         """Put a prompt to the model; the reply is in the store before anyone reads it.
 
         Args:
             role: Role in which the model is asked; a role may have a model of its own, and has its own account.
             messages: Conversation to be answered.
             temperature: Sampling temperature; None: the model's own.
+            schema: JSON schema of the reply, for servers that can hold a model to one.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -299,7 +338,7 @@ class Run:
         """
         self.desk.asking += 1
         try:
-            return await self.case.ask(role, messages, temperature)
+            return await self.case.ask(role, messages, temperature, schema=schema)
         finally:
             self.desk.asking -= 1
 
@@ -309,7 +348,7 @@ class Run:
         Args:
             source: Text of the program.
             parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: Operator or role that made it; ``PROBE`` makes it a probe.
+            origin: Operator or role that made it.
             call: Number of the reply that it came from; None without one.
 
         Returns:
@@ -321,24 +360,27 @@ class Run:
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
-        fingerprint, evaluation = await self.desk.scoring.score(source, seen, solution=origin != PROBE)
+        fingerprint, evaluation = await self.desk.scoring.score(source, seen)
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
         return self._tried(source, fingerprint, parents, origin, call, evaluation)
 
     async def probe(self, source: str, parents: Sequence[str], call: int | None = None) -> Candidate:
-        """Run a program for what it prints: it is paid for like any other, and is no solution, whatever it scores.
+        """Run a program for what it prints, on a few instances: it costs no evaluation, and is no solution.
 
         It never enters the archive and is never the best, an elite or a parent that is drawn; the evaluation's ``log``
         holds what it printed. An equal program that is evaluated as a solution counts as one.
 
         The arguments, what is returned and what is raised are those of ``evaluate``.
         """
-        return await self.evaluate(source, parents, PROBE, call)
+        self.case.admit(False)
+        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
+        fingerprint, evaluation = await self.desk.scoring.probe(source, seen)
+        return self._tried(source, fingerprint, parents, PROBE, call, evaluation)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
-        fingerprint, evaluation = self.desk.scoring.reject(text, why)
+        fingerprint, evaluation = self.desk.scoring.reject(text, why.split("\n", 1)[0])
         return self._tried(text, fingerprint, parents, origin, call, evaluation)
 
     def _tried(
@@ -357,4 +399,6 @@ class Run:
             )
         )
         self._met.add(fingerprint)
+        if origin != PROBE and found.score is not None:
+            self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

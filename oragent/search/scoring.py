@@ -92,13 +92,26 @@ class Scoring:
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
 
-    async def score(self, source: str, seen: Seen, *, solution: bool = True) -> tuple[str, Evaluation]:
+    async def probe(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+        """Run a program for what it prints: on one size of ``train``, where the problem has that.
+
+        Returns:
+            A fingerprint of its own, and how it did.
+        """
+        found = await asyncio.to_thread(inspect, source, self._problem.signature)
+        if found.problem:
+            return self.reject(source, found.problem)
+        sizes = self._problem.about.sizes.get("train", [])
+        mode, size = ("train", min(sizes)) if sizes else (None, None)
+        name = hashlib.sha256(f"probe {found.fingerprint}".encode()).hexdigest()
+        return name, await self._evaluated(name, source, seen, mode=mode, size=size)
+
+    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
 
         Args:
             source: Text of the program.
             seen: What the round knows.
-            solution: Whether it is to count; what never leads needs no audit, and may be near to what is there.
 
         Returns:
             The fingerprint under which it goes, and how it did.
@@ -112,7 +125,7 @@ class Scoring:
         if seen.knows(caught) and (before := self._store.evaluation(caught)):
             return caught, before
         known = seen.knows(found.fingerprint)
-        if solution and not known and (near := await self._near(source, seen)):
+        if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
         quantile = self._config.cascade
@@ -120,7 +133,7 @@ class Scoring:
             fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
         else:
             fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
-        return await self._audited(fingerprint, source, evaluation, seen) if solution else (fingerprint, evaluation)
+        return await self._audited(fingerprint, source, evaluation, seen)
 
     async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
@@ -162,18 +175,24 @@ class Scoring:
         return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
 
     async def _evaluated(
-        self, name: str, source: str, seen: Seen, mode: str | None = None, audit: int | None = None
+        self,
+        name: str,
+        source: str,
+        seen: Seen,
+        mode: str | None = None,
+        audit: int | None = None,
+        size: int | None = None,
     ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
         known = self._store.evaluation(name)
         if known is not None:
             return known
         if name not in self._flying:
-            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit), seen))
+            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit, size), seen))
         return await asyncio.shield(self._flying[name])
 
-    def _job(self, source: str, mode: str | None, audit: int | None) -> Job:
-        limits, size, arguments = self._limits, self._config.problem_size, self._options
+    def _job(self, source: str, mode: str | None, audit: int | None, size: int | None) -> Job:
+        limits, size, arguments = self._limits, size or self._config.problem_size, self._options
         if audit is not None:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
@@ -197,5 +216,6 @@ class Scoring:
 
     def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""
+        evaluation = self._store.with_first_times(fingerprint, evaluation)
         self._store.keep_evaluation(fingerprint, evaluation, self._clock())
         return self._store.evaluation(fingerprint) or evaluation

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bins, fill, show
+from oragent.search.prompting import bins, show
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.notes import Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
     "change",
-    "contract",
+    "ends",
     "outcome",
     "program",
     "scored",
     "steps",
-    "task",
     "tree",
     "trouble",
     "undocumented",
@@ -29,22 +28,6 @@ __all__ = [
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
-
-
-def task(run: Run) -> dict[str, str]:
-    """What every prompt begins with, alike, so that servers need to read it once; and what programs must define."""
-    about = run.problem.about
-    words = fill("or_agent_task", description=about.description.strip(), better=about.direction.comparative)
-    return {"task": words, "signature": run.problem.signature.text}
-
-
-def contract(run: Run) -> dict[str, str]:
-    """What the function gets and returns, in the words of the seed heuristic if it has any."""
-    function, said = run.problem.about.function, None
-    for node in parsed(run.problem.seed).body:
-        if isinstance(node, ast.FunctionDef) and node.name == function:
-            said = ast.get_docstring(node)
-    return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
 
 
 def scored(candidate: Candidate) -> Elite | None:
@@ -93,6 +76,14 @@ def change(before: str, after: str) -> str:
     lines = difflib.unified_diff(old, new, lineterm="", n=0)
     body = [line[:200] for line in lines if not line.startswith(("---", "+++", "@@"))]
     return "\n".join(body[:MOST_LINES]) or "(nothing)"
+
+
+def ends(text: str, most: int) -> str:
+    """A text's head and tail, where it is longer than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2].rstrip(), text[-(most // 2) :].lstrip()
+    return f"{head}\n[... {len(text) - most:,} characters left out ...]\n{tail}"
 
 
 def steps(done: Sequence[Step]) -> str:
