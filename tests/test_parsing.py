@@ -39,6 +39,7 @@ SITES = {
     "search/genetics/expressions.py": ({"ast.unparse": 1}, PASSED),
     "search/strategies/or_agent/constants.py": ({"ast.unparse": 2}, PASSED),
     "search/strategies/portfolio.py": ({"json.loads": 1}, OURS),
+    "search/caching.py": ({"json.loads": 1}, OURS),
     "search/starting.py": ({"yaml.safe_load": 2}, "files that a run left, of a bounded size; texts alone are taken out"),
     "search/strategies/scripted_programs.py": ({"generate_tokens": 1}, "prompts of ours, for a model that is a script"),
     "search/strategies/or_agent/ideas.py": ({"json.loads": 1}, BOUNDED),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import Audits
+from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.folder import RunFolder
@@ -31,11 +33,13 @@ from oragent.search.history import credit
 from oragent.search.run import Desk, Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
+from oragent.search.strategies.tuned import with_tuning
 from oragent.search.strategy import Round, Strategy
 from oragent.search.wording import marks
 
 __all__ = ["REBUILT", "Engine", "Observer", "Outcome", "Progress"]
 
+CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
 ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
 REBUILT = "rebuilt"  # the origin of what a lost run had found
 T = TypeVar("T")
@@ -131,7 +135,12 @@ class Engine:
         self._recorded = store.rounds()
         if 0 in self._recorded:
             self._amend_checks()
-        scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
+        # Where seconds bind, a run that finds its evaluations done would get further than one that does not.
+        shared = config.cache and config.budget.seconds is None
+        self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
+        scoring = Scoring(
+            folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell, self._cache
+        )
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
         self._desk.packages = store.packages()
@@ -139,6 +148,8 @@ class Engine:
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
+        share = self._settings.tuning
+        self._play = with_tuning(strategy.round, share) if share else strategy.round
         self._remembering = looking_back or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
@@ -196,6 +207,8 @@ class Engine:
             for task in flying.values():
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
+            if self._cache is not None:
+                self._cache.close()
         return self._outcome(progress)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
@@ -282,7 +295,7 @@ class Engine:
         if run.number in self._recorded:
             return self._replayed(run)
         try:
-            await self._strategy.round(run)
+            await self._play(run)
         except BudgetExhausted:
             pass  # what the round paid for before is committed
         except ModelError as problem:

@@ -31,7 +31,7 @@ __all__ = ["RunFolder", "begin", "reopen"]
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "zygote", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
-            model, models, ensemble.
+            cache, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:

@@ -14,7 +14,8 @@ from oragent.programs.inspection import inspect, vouched
 from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.search.archive import Archive
-from oragent.search.auditing import found_out, name_of_audit, name_of_found_out, would_lead
+from oragent.search.auditing import AUDITS, found_out, name_of_audit, name_of_found_out, would_lead
+from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.novelty import too_near
@@ -55,6 +56,7 @@ class Scoring:
         clock: Clock of the run's own time, in seconds.
         offers: Options that the evaluator has beyond the contract.
         tell: Function that tells a person something, once however often it is called with it.
+        cache: Evaluations of other runs; None: only this run's own count.
     """
 
     def __init__(
@@ -67,7 +69,9 @@ class Scoring:
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda line: None,
+        cache: Cache | None = None,
     ) -> None:
+        self._cache = cache
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
@@ -201,7 +205,15 @@ class Scoring:
 
     async def _fly(self, name: str, job: Job, seen: Seen) -> Evaluation:
         try:
-            return self._kept(name, await self._pool.evaluate(job, seen.admit))
+            # An audit is to find what a first look did not: it is made each time.
+            cache = None if name.startswith(AUDITS) else self._cache
+            if cache is not None and (known := cache.find(name, job)) is not None:
+                seen.admit()
+                return self._kept(name, known)
+            found = await self._pool.evaluate(job, seen.admit)
+            if cache is not None:
+                cache.keep(name, job, found)
+            return self._kept(name, found)
         finally:
             del self._flying[name]
 

@@ -134,7 +134,7 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     before = session.best
     if isinstance(action, Tune):
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
-        tried = await tune(run, before, action.ranges)
+        tried = await tune(run, before, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
     else:
         kind, words = "edit", action.thought
