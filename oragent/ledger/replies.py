@@ -137,8 +137,15 @@ class Replies:
         self._columns = LATER & columns
         self._table = "replies" if "key" in columns else f"({SEARCHES})"
 
+    @cached_property
+    def _calls(self) -> set[str]:
+        """Keys of the calls that were made: most calls are new, and no query is needed to know it."""
+        return {row["key"] for row in self._database.rows(f"SELECT key FROM {self._table}")}
+
     def find(self, request: Request) -> RecordedReply | None:
         """The reply to a call that was made before, if the prompt was the same."""
+        if request.key not in self._calls:
+            return None
         query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
         row = self._database.row(query, request.key, request.digest)
         return None if row is None else _reply(row)
@@ -153,6 +160,7 @@ class Replies:
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
         own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
         self._write({**own, "tool_calls": calls, "prompt_hash": digest})
+        self._calls.add(reply.key)
 
     def _write(self, values: dict[str, object]) -> None:
         missing = LATER - self._columns
@@ -180,6 +188,7 @@ class Replies:
         with self._database.transaction():
             for row in rows:
                 self._write(dict(row))
+        self._calls.update(row["key"] for row in rows)
 
 
 def migrate_replies(database: sqlite3.Connection) -> None:

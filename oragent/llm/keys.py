@@ -13,7 +13,7 @@ from oragent.errors import ModelError
 from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.model_settings import ModelSettings
 
-__all__ = ["ADDRESS", "KEY", "Keys", "origin", "taken_key", "taken_keys"]
+__all__ = ["ADDRESS", "KEY", "Keys", "address", "origin", "taken_key", "taken_keys"]
 
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 PORTS = {"http": 80, "https": 443}
@@ -28,6 +28,11 @@ def origin(url: str) -> tuple[str, str, int | None]:
     except ValueError:  # no number: no server has it, and the client says so
         port = None
     return parts.scheme, (parts.hostname or "").rstrip("."), port or PORTS.get(parts.scheme)
+
+
+def address(model: ModelSettings) -> str:
+    """The address of a model's server; empty where it is a command."""
+    return "" if model.command is not None else model.base_url or os.environ.get(ADDRESS) or OPENAI_URL
 
 
 @dataclass(frozen=True)
@@ -46,17 +51,17 @@ class Keys:
         Raises:
             ModelError: the model names a variable that is not set.
         """
-        standard = os.environ.get(ADDRESS) or OPENAI_URL
-        address = model.base_url or standard
+        place = address(model)
         if model.api_key_env:
             key = self.held.get(model.api_key_env, NO_KEY)
             if not key.get_secret_value().strip():
                 raise ModelError(
                     f"{model.api_key_env} is not set: model {model.name!r} names it as the variable that holds the key "
-                    f"of {address}"
+                    f"of {place}"
                 )
             return key
-        return self.held.get(KEY, NO_KEY) if origin(address) == origin(standard) else NO_KEY
+        standard = os.environ.get(ADDRESS) or OPENAI_URL
+        return self.held.get(KEY, NO_KEY) if origin(place) == origin(standard) else NO_KEY
 
 
 @contextmanager

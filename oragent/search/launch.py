@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,17 +14,18 @@ from pathlib import Path
 from pydantic import SecretStr
 from tqdm import tqdm
 
+from oragent import shipped
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Replaying
-from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.factory import Maker, models
-from oragent.llm.keys import ADDRESS
+from oragent.llm.keys import address
 from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices
+from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
@@ -39,6 +41,7 @@ __all__ = ["STOPPED", "Given", "launch", "search"]
 STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"
 Tell = Callable[[str], None]
+Watch = Callable[[Engine], AbstractContextManager[object]]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
@@ -65,6 +68,7 @@ def launch(
     observer: Observer,
     replay: Path | None = None,
     tell: Tell = lambda line: None,
+    watch: Watch = nullcontext,
     start: Start | None = None,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
@@ -77,14 +81,21 @@ def launch(
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
         tell: gets a line for a person, as soon as there is one.
+        watch: entered with the engine for as long as that runs.
         start: programs and lessons that a new run begins with.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
+
+    @contextmanager
+    def steering(engine: Engine) -> Iterator[None]:
+        with _ctrl_c(engine), watch(engine):
+            yield
+
     return asyncio.run(
-        search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell, start=start)
+        search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell, start=start)
     )
 
 
@@ -96,7 +107,7 @@ async def search(
     observer: Observer,
     replay: Path | None = None,
     *,
-    steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
+    steering: Watch = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
     start: Start | None = None,
@@ -118,37 +129,40 @@ async def search(
     Raises:
         OragentError, OSError: as for ``launch``.
     """
-    given = given or Given()
+    given, since = given or Given(), time.monotonic()
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
-        prices = Prices.load(root / "configs" / "prices.yaml")
-        async with _models(config, prices, replay, given) as (model, cast, checks):
+        prices = Prices.load(shipped.place(root, "configs/prices.yaml"))
+        async with _models(config, root, prices, replay, given) as (model, cast, checks):
             folder = open_folder()
-            with folder.locked(), folder.opened() as store:
-                _begin_with(store, start)
-                folder = _learned(folder, store)
-                store.book(checks)
-                for line in _priced(config, prices) if checks else ():
-                    if store.remark(line):
-                        tell(line)
-                recorded = Replaying(store.replies)
-                if replay:
-                    store.replies.take_over(replay)
-                    store.take_times(replay)
-                    store.take_start(replay)
-                    folder = _learned(folder, store)
-                    model = recorded
-                pool = Pool(config.cores, runner)
-                strategy = given.strategy or chosen(folder.config)
-                try:
-                    offers = await _offers(folder, store, pool)
-                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell)
-                    with steering(engine):
-                        outcome = await engine.run()
-                finally:
-                    pool.close()
-                return replace(outcome, remark=_reworded(recorded.reworded))
+            try:
+                with folder.locked(), folder.opened() as store:
+                    _begin_with(store, start)
+                    store.book(checks)
+                    for line in _priced(config, prices) if checks else ():
+                        if store.remark(line):
+                            tell(line)
+                    recorded = Replaying(store.replies)
+                    if replay:
+                        store.replies.take_over(replay)
+                        store.take_times(replay)
+                        store.take_start(replay)
+                        model = recorded
+                    pool = Pool(config.cores, runner)
+                    strategy = given.strategy or chosen(folder.config)
+                    try:
+                        learned = _learned(folder, store)
+                        offers = await _offers(learned, store, pool)
+                        engine = Engine(learned, store, pool, strategy, model, observer, cast, offers, tell, since)
+                        with steering(engine):
+                            outcome = await engine.run()
+                    finally:
+                        pool.close()
+                    return replace(outcome, remark=_reworded(recorded.reworded))
+            except BaseException:
+                folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
+                raise
 
 
 def _begin_with(store: Store, start: Start | None) -> None:
@@ -201,7 +215,7 @@ class _Interrupt:
         self._count += 1
         if self._count == 1:
             self._engine.stop(STOPPED)
-            told = f"{_ending(*self._engine.under_way)}, once more to end now"
+            told = f"{_ending(*map(len, self._engine.under_way))}, once more to end now"
             tqdm.write(told, file=sys.stderr)  # above a progress bar, where there is one
         elif self._count == 2:
             self._engine.abort()
@@ -217,15 +231,14 @@ def _ending(evaluations: int, calls: int) -> str:
 
 @asynccontextmanager
 async def _models(
-    config: Config, prices: Prices, replay: Path | None, given: Given
+    config: Config, root: Path, prices: Prices, replay: Path | None, given: Given
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
     """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
-    if not (given.strategy or chosen(config)).asks_model:
-        yield None, {}, ()
-        return
-    if replay:
-        yield None, {}, ()  # its store answers
+    strategy = given.strategy or chosen(config)
+    expect_an_end(config, strategy, root)
+    if replay or not strategy.asks_model:
+        yield None, {}, ()  # where it is a replay, its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
@@ -249,6 +262,5 @@ async def _models(
 def _priced(config: Config, prices: Prices) -> list[str]:
     """What each model costs, a line each, where that is known."""
     chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
-    address = os.environ.get(ADDRESS) or OPENAI_URL
-    lines = [prices.told(one.name, one.base_url or address) for one in chosen if one.command is None]
+    lines = [prices.told(one.name, address(one)) for one in chosen]
     return list(dict.fromkeys(filter(None, lines)))

@@ -36,12 +36,14 @@ class Seen:
         tried: Candidates that the round itself has tried so far.
         knows: Predicate: whether a fingerprint was tried before the round began, or in it.
         admit: Callback that raises where nothing more may begin; called again when a worker is free.
+        what: Description of the program for a person who watches.
     """
 
     archive: Archive
     tried: Sequence[Candidate]
     knows: Callable[[str], bool]
     admit: Callable[[], None]
+    what: str = ""
 
 
 class Scoring:
@@ -86,6 +88,11 @@ class Scoring:
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""
         return inspect(source, self._problem.signature).fingerprint
+
+    def give_up(self) -> None:
+        """Wait for no evaluation any more: what has not ended by now is not kept."""
+        for task in self._flying.values():
+            task.cancel()
 
     def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
         """Take down a text that is no usable program.
@@ -192,7 +199,9 @@ class Scoring:
         if known is not None:
             return known
         if name not in self._flying:
-            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit, size), seen))
+            what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
+            job = self._job(source, mode, audit, size)
+            self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
 
     def _job(self, source: str, mode: str | None, audit: int | None, size: int | None) -> Job:
@@ -203,14 +212,14 @@ class Scoring:
             arguments = (*arguments, f"{AUDIT}={audit}")
         return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
 
-    async def _fly(self, name: str, job: Job, seen: Seen) -> Evaluation:
+    async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
             # An audit is to find what a first look did not: it is made each time.
             cache = None if name.startswith(AUDITS) else self._cache
             if cache is not None and (known := cache.find(name, job)) is not None:
                 seen.admit()
                 return self._kept(name, known)
-            found = await self._pool.evaluate(job, seen.admit)
+            found = await self._pool.evaluate(job, seen.admit, what)
             if cache is not None:
                 cache.keep(name, job, found)
             return self._kept(name, found)

@@ -1,6 +1,7 @@
 """The parts of a research round by themselves: tree, ideas, actions, constants, memory, prompts."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.errors import ReplyError
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from oragent.search.strategies.or_agent.telling import undocumented
+from oragent.search.strategies.or_agent.telling import change, trouble, undocumented
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 from tests.search.players import QUIET, Players, golden, guess, notes, search
 
@@ -348,7 +351,7 @@ def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
         "model.name=m", *QUIET, "or_agent.elitist_period=3", "or_agent.depth=2", "or_agent.memory_words=40",
         "budget.model_calls=60", f"model.style={style}",
     )  # fmt: skip
-    search(folder, model)
+    search(folder, model, built=lambda engine: setattr(engine._desk, "packages", ("numpy", "numba")))
     kinds = {
         "idea": ("idea", ""), "idea_repair": ("repair", "JSON list"), "code": ("code", ""), "debug": ("debug", ""),
         "experiment": ("experiment", ", taken back."), "experiment_repair": ("repair", "ACTION"),
@@ -358,4 +361,27 @@ def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
     for kind, (role, part) in kinds.items():
         prompt = [text for text in model.prompts(role) if part in text][-1]
         golden(f"{style}/or_agent_{kind}", prompt)
-    golden("system", min(model.systems))
+    (said,) = model.systems
+    golden("system", re.sub(r"Python 3\.\d+", "Python 3", said))
+
+
+def test_a_comparison_that_is_cut_says_so() -> None:
+    before, after = ("\n".join(f"{name}{number} = {number}" for number in range(30)) for name in "ab")
+    lines = change(before, after).splitlines()
+    assert len(lines) == 41
+    assert lines[-1] == "(20 more lines are not shown)"
+    assert change("a = 1", "a = 2") == "-a = 1\n+a = 2"
+    assert change("a = 1", "a = 1") == "(nothing)"
+    assert change("-- a\n@@ b", "c") == "--- a\n-@@ b\n+c"
+
+
+def test_a_line_that_is_cut_says_so() -> None:
+    shown = change("a = 1", f"a = {'1 + ' * 100}1").splitlines()[-1]
+    assert (len(shown), shown[-1]) == (200, "…")
+
+
+def test_a_traceback_that_is_cut_says_so() -> None:
+    failed = Evaluation(Status.ERROR, message="no", traceback="\n".join(f"line {n}" for n in range(50)))
+    lines = trouble(failed).splitlines()
+    assert lines[:3] == ["error: no", "(10 more lines are not shown)", "line 10"]
+    assert lines[-1] == "line 49"
