@@ -143,6 +143,7 @@ class Run:
         turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
         acting: Settings of the strategy that it plays, where several share a run.
         earlier: Candidates that the round had evaluated before it was forked to make this branch.
+        written: Notes that it had written before.
         notes: Notes that it writes for later rounds and for reports.
     """
 
@@ -157,6 +158,7 @@ class Run:
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     earlier: tuple[Candidate, ...] = ()
+    written: tuple[Note, ...] = ()
     turns: Mapping[int, int] | None = None
     acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
@@ -312,8 +314,9 @@ class Run:
             OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that
                 ends the run and not only the round.
         """
+        written = (*self.written, *self.notes)
         branches = [
-            replace(self, case=case, candidates=[], notes=[], earlier=self.known, _met=set(self._met))
+            replace(self, case=case, candidates=[], notes=[], earlier=self.known, written=written, _met=set(self._met))
             for case in self.case.branches(len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):

@@ -62,7 +62,7 @@ def entitle(run: Run, source: str, title: str) -> None:
 
 def titles(run: Run) -> dict[str, str]:
     """The names of programs that were committed before the round began, or named in it, by marks of their texts."""
-    noted = [*(note.text for note in run.recall(TITLE)), *(note.text for note in run.notes if note.kind == TITLE)]
+    noted = [note.text for note in (*run.memory, *run.written, *run.notes) if note.kind == TITLE]
     pairs = (text.partition(" ") for text in noted)
     return {mark: title for mark, _, title in pairs}
 
