@@ -82,6 +82,8 @@ def explain(problem: ValidationError, schema: type) -> str:
         return f"unknown key {key!r}: {hint}"
     if error["type"] in ("missing", "missing_argument"):
         return f"key {key!r} is missing"
+    if error["type"] == "value_error" and "ctx" in error:  # our own words, about several keys at once
+        return f"{key}: {error['ctx']['error']}" if key else str(error["ctx"]["error"])
     return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
 
 

@@ -72,6 +72,7 @@ COMPOSERS = {"cli", "api", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
+    "genai_prices",
     "openai",
     "pandas",
     "optuna",

@@ -14,7 +14,8 @@ from oragent.errors import ConfigError
 from oragent.evaluation.problem import Problem, find
 from oragent.evaluation.problem import load as load_problem
 from oragent.llm.callable import Function, wrapped
-from oragent.llm.factory import KEY, Maker
+from oragent.llm.factory import Maker
+from oragent.llm.keys import KEY
 from oragent.llm.model import ModelSettings
 from oragent.search.config import Config
 from oragent.search.launch import Given

@@ -1,6 +1,6 @@
 """Begin a search from Python, or go on with one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from oragent.search.config import Config, read
 from oragent.search.engine import Observer, Outcome, Progress
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
+from oragent.search.starting import Start, gather
 from oragent.search.strategies import FUNCTION
 
 __all__ = ["resume", "run", "run_async"]
@@ -29,6 +30,7 @@ def run(
     settings: Settings | None = None,
     config: str | Path | None = None,
     progress: Observer | None = None,
+    start: Sequence[str | Path] = (),
     root: str | Path | None = None,
     outputs: str | Path | None = None,
     **keys: Any,
@@ -50,6 +52,8 @@ def run(
         settings: others, as a tree (``{"archive": {"islands": 4}}``) or as texts (``"archive.islands=4"``).
         config: a YAML file of settings, over which all others win.
         progress: called after each round with where the run stands; ``print`` shows a line.
+        start: what it begins with beside the seed: Python files, runs' folders (their best programs and memory),
+            texts of lessons (``.md``), or ``memory``: what ``oragent memory`` keeps of the problem's family.
         root: the project's root; None: the nearest folder with problems, from here upwards.
         outputs: where runs go; None: ``outputs`` in the root.
         keys: sections or keys of the configuration, such as ``seed=1``, ``workers=2``, ``budget={"money": 2.5}``.
@@ -62,7 +66,7 @@ def run(
         OSError: if the machine does (no room, no process to be had).
     """
     choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
-    launched = _fresh(choices, problem, config, root, outputs)
+    launched = _fresh(choices, problem, config, root, outputs, start)
     in_own_thread(launched.search, progress or _silent)
     return launched.result()
 
@@ -77,6 +81,7 @@ async def run_async(
     settings: Settings | None = None,
     config: str | Path | None = None,
     progress: Observer | None = None,
+    start: Sequence[str | Path] = (),
     root: str | Path | None = None,
     outputs: str | Path | None = None,
     **keys: Any,
@@ -88,7 +93,7 @@ async def run_async(
     It takes, returns and raises what ``run`` does.
     """
     choices = chosen(model, strategy, settings, _budget(evaluations, seconds, keys))
-    launched = _fresh(choices, problem, config, root, outputs)
+    launched = _fresh(choices, problem, config, root, outputs, start)
     await awaited(launched.search, progress or _silent)
     return launched.result()
 
@@ -141,10 +146,18 @@ class _Launched:
     open_folder: Callable[[], RunFolder]
     given: Given
     folder: RunFolder | None = None
+    start: Start | None = None
 
     async def search(self, steering: Steering, observer: Observer) -> Outcome:
         return await search(
-            self.config, self.root, self.problem, self._opened, observer, steering=steering, given=self.given
+            self.config,
+            self.root,
+            self.problem,
+            self._opened,
+            observer,
+            steering=steering,
+            given=self.given,
+            start=self.start,
         )
 
     def _opened(self) -> RunFolder:
@@ -162,13 +175,17 @@ def _fresh(
     config: str | Path | None,
     root: str | Path | None,
     outputs: str | Path | None,
+    start: Sequence[str | Path],
 ) -> _Launched:
     within = Path(root) if root else None
     base = project(within)
     settings = read(Path(config) if config else None, choices.overrides)
     known, given = found(problem, base), choices.given(settings)
     place, home = Path(outputs) if outputs else base / "outputs", root_of(known, within)
-    return _Launched(settings, home, known, lambda: begin(home, place, known, settings, given.strategy), given)
+    warm = gather([str(one) for one in start], known, place) if start else None
+    return _Launched(
+        settings, home, known, lambda: begin(home, place, known, settings, given.strategy), given, start=warm
+    )
 
 
 def _again(path: Path, choices: Choices) -> _Launched:

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from oragent import __version__
-from oragent.cli import converse, formulate, machine, models, problems, runs, search, training, workspace
+from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, training, workspace
 from oragent.cli.options import console
 from oragent.errors import OragentError
 from oragent.terminal import Terminal
@@ -43,6 +43,8 @@ app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unk
 )
 app.command(name="show")(runs.show_run)
 app.command()(runs.report)
+app.command()(memory.memory)
+app.command()(runs.rescore)
 app.command()(models.solve)
 app.command()(formulate.formulate)
 app.command()(converse.converse)

@@ -20,9 +20,11 @@ from oragent.report.final import final_round
 from oragent.report.fresh import fresh
 from oragent.report.held_out import Scorer, held_out
 from oragent.report.pictured import pictured
+from oragent.report.rescoring import FILE
+from oragent.report.rescoring import rescore as rescored
 from oragent.search.folder import reopen
 
-__all__ = ["report", "show_run"]
+__all__ = ["report", "rescore", "show_run"]
 
 
 def show_run(run: RunPath) -> None:
@@ -73,6 +75,19 @@ def report(
     console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
     if passed is False:
         raise typer.Exit(1)
+
+
+def rescore(
+    run: RunPath,
+    most: Annotated[int, typer.Option(min=0, help="Programs beside the seed, the best ones.")] = 20,
+) -> None:
+    """Score a run's seed and best programs again, by its problem as it is today; the run itself stays as it was."""
+    table = Table("candidate", "score then", "score now", box=None, header_style="bold")
+    for one in rescored(run, most):
+        now = f"{one.now:.6g}" if one.now is not None else f"{one.status}: {one.message}"
+        table.add_row("seed" if one.id == "0.0" else one.id, f"{one.before:.6g}", escape(one_line(now, 200)))
+    console.print(table)
+    console.print(f"kept in {run / FILE}", soft_wrap=True)
 
 
 def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:

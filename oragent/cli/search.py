@@ -20,6 +20,7 @@ from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.rebuilding import rebuild
+from oragent.search.starting import Start, gather
 from oragent.search.strategies import STRATEGIES
 
 __all__ = ["compare_strategies", "resume", "run"]
@@ -43,6 +44,12 @@ def run(
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Begin with a program, a run's elites and lessons, lessons (.md), or 'memory'; may be repeated."
+        ),
+    ] = None,
     replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
@@ -62,13 +69,9 @@ def run(
         home = root_of(found, root)
     else:
         raise ConfigError("name a problem to search ('oragent problems' lists them), or a run to --replay")
-    _search(
-        chosen,
-        home,
-        found,
-        lambda: begin(home, outputs or base / "outputs", found, chosen),
-        replay and replay / "run.db",
-    )
+    place = outputs or base / "outputs"
+    warm = gather(start, found, place) if start else None
+    _search(chosen, home, found, lambda: begin(home, place, found, chosen), replay and replay / "run.db", warm)
 
 
 def resume(
@@ -117,7 +120,12 @@ def compare_strategies(
 
 
 def _search(
-    config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], replay: Path | None = None
+    config: Config,
+    root: Path,
+    problem: Problem,
+    open_folder: Callable[[], RunFolder],
+    replay: Path | None = None,
+    start: Start | None = None,
 ) -> None:
     """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []
@@ -133,7 +141,9 @@ def _search(
     try:
         title = f"{problem.name} by {config.strategy_name}"
         with Display(console, title, config.budget, problem.about.direction) as display:
-            outcome = launch(config, root, problem, opening, display, replay, display.tell, display.watching)
+            outcome = launch(
+                config, root, problem, opening, display, replay, display.tell, display.watching, start=start
+            )
     except (OragentError, OSError):
         if opened and opened[0].best.is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)

@@ -33,7 +33,14 @@ TERMS = Terms(
 OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
 # What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
 # everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
-FAIR = {"strategy.window": 2, "strategy.blocks": Blocks.ALL, "strategy.features": True, "archive.islands": 4}
+FAIR = {
+    "strategy.window": 2,
+    "strategy.blocks": Blocks.ALL,
+    "strategy.features": True,
+    "strategy.standing": True,
+    "strategy.history": True,
+    "archive.islands": 4,
+}
 
 
 def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:

@@ -17,6 +17,8 @@ WORDS = {
     "strategy.window": "rounds in flight",
     "strategy.blocks": "building blocks shown",
     "strategy.features": "meanings of features told",
+    "strategy.standing": "where the search stands told",
+    "strategy.history": "how programs came about told",
     "archive.islands": "islands",
 }
 

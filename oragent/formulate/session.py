@@ -175,7 +175,11 @@ class Session:
         try:
             found = read(reply.text)
         except ReplyError as problem:
-            messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
+            complaint = f"This cannot be used: {problem}."
+            if reply.text.strip():
+                messages += [Message("assistant", reply.text), Message("user", complaint)]
+            else:  # servers take no empty message
+                messages = [Message("user", f"{prompt}\n\n{complaint}")]
             reply = await self.case.ask(role, messages, self.options.temperature)
             tokens += reply.tokens_in + reply.tokens_out
             try:

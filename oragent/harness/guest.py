@@ -199,6 +199,11 @@ class Guest:
         """CPU seconds of all calls, without the first of each guest (as far as that took at most `FIRST_S`)."""
         return sum(self._counted.values())
 
+    @property
+    def place_seconds(self) -> dict[str, float]:
+        """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``."""
+        return {place: spent for place, spent in self._counted.items() if place}
+
     def _living(self) -> Process:
         if self._main is None:
             self._main = self.stranger()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
@@ -116,7 +116,9 @@ def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments
     result = evaluate(arguments, guest)
     if not arguments.audit:
         spot_check(guest)
-    found = {"heuristic_seconds": round(guest.heuristic_seconds, 3)}
+    found: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 3)}
+    if len(guest.place_seconds) > 1:
+        found |= {"places_seconds": {place: round(spent, 3) for place, spent in guest.place_seconds.items()}}
     if arguments.audit:
         signal.setitimer(signal.ITIMER_PROF, 0)
         guest.look, begun = None, time.perf_counter()

@@ -1,9 +1,9 @@
 """A case: one piece of work that asks models, within what it may spend, every reply written before it is read."""
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -72,7 +72,12 @@ class Case:
     _forks: int = 0
 
     async def ask(
-        self, role: str, messages: Sequence[Message], temperature: float | None = None, tools: Sequence[Tool] = ()
+        self,
+        role: str,
+        messages: Sequence[Message],
+        temperature: float | None = None,
+        tools: Sequence[Tool] = (),
+        schema: Mapping[str, Any] | None = None,
     ) -> RecordedReply:
         """Put a prompt to a model; the reply is in the database before anyone reads it.
 
@@ -81,6 +86,7 @@ class Case:
             messages: Conversation to be answered; it is cut to what the model's context holds.
             temperature: Sampling temperature; None: the model's own.
             tools: Tools that the model may call.
+            schema: JSON schema of the reply, for servers that can hold a model to one.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -91,7 +97,8 @@ class Case:
         model = self.desk.model(role)
         call, self._calls = self._calls, self._calls + 1
         fitted = tuple(fit_messages(messages, self.desk.room()))
-        request = Request(role, fitted, temperature, tuple(tools), key=f"{self.name}.{self.branch}{call}")
+        key = f"{self.name}.{self.branch}{call}"
+        request = Request(role, fitted, temperature, tuple(tools), key, schema)
         reply = self.desk.replies.find(request)
         if reply is None:
             reply = RecordedReply.of(request, await model(request))

@@ -21,8 +21,10 @@ REPLIES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT NOT NULL, prompt_hash TEXT NOT NULL, role TEXT NOT NULL, prompt TEXT NOT NULL, text TEXT NOT NULL,
     tool_calls TEXT NOT NULL, model TEXT NOT NULL, tokens_in INTEGER NOT NULL, tokens_out INTEGER NOT NULL,
-    money REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL, PRIMARY KEY (key, prompt_hash));
+    money REAL, seconds REAL NOT NULL, retries INTEGER NOT NULL, tokens_cached INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (key, prompt_hash));
 """
+LATER = {"tokens_cached"}  # columns that runs of earlier versions lack
 KEY = re.compile(r"(?P<case>.+?)\.(?P<branch>(?:\d+\.\d+/)*)(?P<call>\d+)")
 SEARCHES = """
 SELECT round || '.' || branch || call AS key, prompt_hash, role, prompt, reply AS text, '[]' AS tool_calls, model,
@@ -45,6 +47,7 @@ class RecordedReply:
         seconds: Duration of the call, seconds.
         retries: Number of attempts that failed before.
         tool_calls: Tools that the model wants called.
+        tokens_cached: Number of those of the prompt that the server had read before.
     """
 
     key: str
@@ -58,6 +61,7 @@ class RecordedReply:
     seconds: float
     retries: int
     tool_calls: tuple[ToolCall, ...] = ()
+    tokens_cached: int = 0
 
     @classmethod
     def of(cls, request: Request, reply: Reply) -> "RecordedReply":
@@ -74,6 +78,7 @@ class RecordedReply:
             seconds=reply.seconds,
             retries=reply.retries,
             tool_calls=reply.tool_calls,
+            tokens_cached=reply.tokens_cached,
         )
 
     def reply(self) -> Reply:
@@ -87,6 +92,7 @@ class RecordedReply:
             seconds=self.seconds,
             model=self.model,
             retries=self.retries,
+            tokens_cached=self.tokens_cached,
         )
 
     @cached_property
@@ -128,6 +134,7 @@ class Replies:
     def __init__(self, database: Database) -> None:
         self._database = database
         columns = {row["name"] for row in database.rows("PRAGMA table_info(replies)")}
+        self._columns = LATER & columns
         self._table = "replies" if "key" in columns else f"({SEARCHES})"
 
     @cached_property
@@ -152,13 +159,22 @@ class Replies:
         """Write a reply as soon as it has come; ``digest`` is that of its request."""
         calls = json.dumps([{**asdict(call), "arguments": dict(call.arguments)} for call in reply.tool_calls])
         own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
-        values = {**own, "tool_calls": calls, "prompt_hash": digest}
-        self._database.write("INSERT OR REPLACE INTO", "replies", values)
+        self._write({**own, "tool_calls": calls, "prompt_hash": digest})
         self._calls.add(reply.key)
+
+    def _write(self, values: dict[str, object]) -> None:
+        missing = LATER - self._columns
+        known = {name: value for name, value in values.items() if name not in missing}
+        self._database.write("INSERT OR REPLACE INTO", "replies", known)
 
     def all(self) -> list[RecordedReply]:
         """All replies, in the order of their calls."""
         rows = self._database.rows(f"SELECT * FROM {self._table}")
+        return sorted(map(_reply, rows), key=lambda reply: reply.order)
+
+    def of_case(self, case: str) -> list[RecordedReply]:
+        """The replies of one case, in the order of their calls."""
+        rows = self._database.rows(f"SELECT * FROM {self._table} WHERE key LIKE ?", f"{case}.%")
         return sorted(map(_reply, rows), key=lambda reply: reply.order)
 
     def take_over(self, path: Path) -> None:
@@ -171,7 +187,7 @@ class Replies:
             rows = other.rows(f"SELECT * FROM {Replies(other)._table}")
         with self._database.transaction():
             for row in rows:
-                self._database.write("INSERT OR REPLACE INTO", "replies", dict(row))
+                self._write(dict(row))
         self._calls.update(row["key"] for row in rows)
 
 
@@ -186,5 +202,5 @@ def migrate_replies(database: sqlite3.Connection) -> None:
 
 
 def _reply(row: sqlite3.Row) -> RecordedReply:
-    kept = {name: row[name] for name in RecordedReply.__dataclass_fields__}
+    kept = {name: row[name] for name in RecordedReply.__dataclass_fields__ if name in row.keys()}  # noqa: SIM118
     return RecordedReply(**{**kept, "tool_calls": tuple(ToolCall(**call) for call in json.loads(row["tool_calls"]))})

@@ -2,7 +2,9 @@
 
 from oragent.llm.callable import wrapped
 from oragent.llm.client import Client
-from oragent.llm.factory import Models, models, taken_key
+from oragent.llm.command import Command
+from oragent.llm.factory import Models, models
+from oragent.llm.keys import taken_key
 from oragent.llm.model import Learner, Message, Model, ModelSettings, Reply, Request, Tool, ToolCall
 from oragent.llm.prices import Price, Prices
 from oragent.llm.scripted import Scripted
@@ -10,6 +12,7 @@ from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [
     "Client",
+    "Command",
     "Learner",
     "Message",
     "Model",

@@ -1,11 +1,12 @@
 """The model behind an OpenAI-compatible server: OpenAI, vLLM, llama.cpp, Ollama and their like."""
 
 import asyncio
+import hashlib
 import json
 import os
-import random
 import re
 import time
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,15 +15,23 @@ from pydantic import SecretStr
 from oragent.errors import ModelError
 from oragent.llm import fenced, wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
+from oragent.llm.keys import ADDRESS, KEY
 from oragent.llm.model import Message, ModelSettings, Reply, Request, estimate_tokens
+from oragent.llm.patience import LONGEST_WAIT_S, delay_s
 from oragent.llm.prices import Prices
 
 __all__ = ["Client"]
 
-LONGEST_WAIT_S = 120.0  # a server that asks for more is down for this run
-LONGEST_BACKOFF_S = 30.0
-PROBE = Request("probe", (Message("user", "Answer with the word OK."),))
-PROBE_TOKENS = 16
+CHECK = Request("check", (Message("user", "Answer with the word OK."),))
+CHECK_TOKENS = 16
+# What a server may not know, and how its refusal names it; without it the model answers all the same.
+OPTIONAL = {
+    "response_format": re.compile(r"response_format|json_schema|structured.output", re.IGNORECASE),
+    "reasoning_effort": re.compile(r"reasoning|thinking", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "temperature": re.compile(r"temperature", re.IGNORECASE),
+}
+SYSTEM = re.compile(r"system (role|message|prompt)s? (is |are )?not (supported|allowed)", re.IGNORECASE)
 TOOLS = re.compile(r"\btools?\b|tool_choice|function[ _]call", re.IGNORECASE)
 UNABLE = re.compile(r"support|requir|enabl|implement|allow|permit|unknown|unrecogni|unexpected|extra", re.IGNORECASE)
 
@@ -32,7 +41,7 @@ class Client:
 
     Failures that may pass (429, 5xx, a time-out, a broken connection or body) are tried again after a growing, jittered
     wait, or after the time that the server asks for. A refusal (400, 401, 403, 404) is final. A parameter that the
-    model turns out not to know (``temperature``, ``max_tokens``) is dropped or renamed from then on; where it knows no
+    model turns out not to know (``OPTIONAL``, ``max_tokens``) is dropped or renamed from then on; where it knows no
     ``tools``, calls are asked for as fenced JSON in the text.
 
     A client belongs to one event loop; use it as ``async with Client(...) as model`` or call ``close()``.
@@ -40,7 +49,7 @@ class Client:
     Args:
         settings: Settings: which model, where, and how patiently.
         prices: Prices of models; None: unknown.
-        api_key: Key of the server; empty where it asks for none. ``factory.taken_key`` has that of the environment.
+        api_key: Key of the server; empty where it asks for none. ``keys.Keys`` says which one of the environment's.
 
     Raises:
         ModelError: there is no key, and no address of a server that might need none; or a malformed address.
@@ -49,19 +58,21 @@ class Client:
     def __init__(self, settings: ModelSettings, prices: Prices | None = None, api_key: SecretStr | None = None) -> None:
         self.settings = settings
         key = SecretStr(api_key.get_secret_value().strip() if api_key else "")
-        base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
+        base_url = settings.base_url or os.environ.get(ADDRESS)
+        self._key_name = settings.api_key_env or KEY
         if not key and not base_url:
             raise ModelError(
-                "OPENAI_API_KEY is not set: set it, or set OPENAI_BASE_URL to a server that asks for no key, "
+                f"{KEY} is not set: set it, or set {ADDRESS} to a server that asks for no key, "
                 "or search without a model by --strategy gp"
             )
         if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
-            raise ModelError("OPENAI_API_KEY holds a character that no key has: copy it again")
+            raise ModelError(f"{self._key_name} holds a character that no key has: copy it again")
         self._prices = prices or Prices()
         self._endpoint = Endpoint(base_url or OPENAI_URL, key, settings.timeout_s)
         self._slots = asyncio.Semaphore(settings.concurrency)
         self._renamed: dict[str, str | None] = {}  # parameters this model refuses, and what it calls them
         self._toolless = False  # the server has refused tools
+        self._systemless = False  # the model's template knows no system message
 
     def __repr__(self) -> str:
         return f"Client({self.settings.name!r} at {self._endpoint.base_url})"
@@ -92,32 +103,48 @@ class Client:
             sent, body, failed = await self._persist(request, self.settings.max_tokens, self.settings.retries)
             return self._reply(request, sent, body, time.monotonic() - begin, failed)
 
-    async def check(self) -> None:
+    async def check(self) -> Reply:
         """Ask for one word, so that a run without a usable model ends before it starts.
+
+        Returns:
+            The reply, which is paid for like any other.
 
         Raises:
             ModelError: the server cannot be reached, refuses the key, or does not know the model.
         """
+        begin = time.monotonic()
         try:
-            await self._persist(PROBE, PROBE_TOKENS, min(1, self.settings.retries))
+            sent, body, failed = await self._persist(CHECK, CHECK_TOKENS, min(1, self.settings.retries))
         except ModelError as problem:
             if "output limit was reached" not in str(problem):  # a model that thinks first: it is there
                 raise
+            thoughts = {"choices": [{"message": {}, "finish_reason": "length"}], "usage": None}
+            return self._reply(CHECK, self._body(CHECK, CHECK_TOKENS), thoughts, time.monotonic() - begin, 0)
+        return self._reply(CHECK, sent, body, time.monotonic() - begin, failed)
 
     def _body(self, request: Request, limit: int | None) -> dict[str, Any]:
         """What is sent, by what is known of the server by now."""
         native = bool(request.tools) and not self._toolless
+        messages: Sequence[Message] = fenced.written(request) if self._toolless else request.messages
         body = {
             "model": self.settings.name,
-            "messages": list(
-                map(wire.written_message, fenced.written(request) if self._toolless else request.messages)
-            ),
+            "messages": list(map(wire.written_message, wire.joined(messages) if self._systemless else messages)),
             "temperature": self.settings.temperature if request.temperature is None else request.temperature,
-            **({"tools": list(map(wire.written_tool, request.tools))} if native else {}),
-            **({} if limit is None else {"max_tokens": limit}),
+            "tools": list(map(wire.written_tool, request.tools)) if native else None,
+            "max_tokens": limit,
+            "reasoning_effort": self.settings.reasoning_effort,
+            "seed": self._seed(request),
+            "response_format": wire.written_schema(request) if self.settings.structured else None,
         }
-        named = {self._renamed.get(name, name): value for name, value in body.items()}
-        return {name: value for name, value in named.items() if name is not None}
+        named = {self._renamed.get(name, name): value for name, value in body.items() if value is not None}
+        return {name: value for name, value in named.items() if name is not None} | self.settings.extra_body
+
+    def _seed(self, request: Request) -> int | None:
+        """The seed of a call: the same for the same call of two runs, and another one for each call of a run."""
+        if self.settings.seed is None:
+            return None
+        text = f"{self.settings.seed} {request.key or request.prompt}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1
 
     async def _persist(
         self, request: Request, limit: int | None, retries: int
@@ -134,43 +161,49 @@ class Client:
                 continue
             if not problem.passing or failed >= retries or (problem.wait_s or 0.0) > LONGEST_WAIT_S:
                 raise ModelError(self._explained(problem, failed))
-            await asyncio.sleep(self._delay(failed, problem.wait_s))
+            await asyncio.sleep(delay_s(failed, self.settings.backoff_s, problem.wait_s))
             failed += 1
 
     def _learn(self, problem: AttemptFailed, sent: dict[str, Any]) -> bool:
         """Whether the server refused something that can be dropped, renamed or said otherwise; remembers it."""
         if _refuses_tools(problem, sent):
             self._toolless = True
+        elif not self._systemless and _refuses_system(problem, sent):
+            self._systemless = True
         elif problem.status not in (400, 422):
             return False
         elif "max_tokens" in sent and "max_completion_tokens" in problem.message:
             self._renamed["max_tokens"] = "max_completion_tokens"
-        elif "temperature" in sent and (problem.parameter == "temperature" or "temperature" in problem.message):
-            self._renamed["temperature"] = None
         else:
-            return False
+            unknown = [name for name in OPTIONAL if name in sent and name not in self.settings.extra_body]
+            said = [name for name in unknown if problem.parameter.startswith(name)]
+            said += [name for name in unknown if OPTIONAL[name].search(problem.message)]
+            if not said:
+                return False
+            self._renamed[said[0]] = None
         return True
-
-    def _delay(self, failed: int, asked_s: float | None) -> float:
-        """Seconds to wait: what the server asks for, else a doubling time; jittered, so that calls spread out."""
-        jitter = random.random()  # no result depends on it
-        if asked_s is not None:
-            return asked_s + self.settings.backoff_s * jitter
-        growing: float = min(LONGEST_BACKOFF_S, self.settings.backoff_s * 2.0 ** min(failed, 16))
-        return growing * (0.75 + 0.5 * jitter)
 
     def _explained(self, problem: AttemptFailed, failed: int) -> str:
         """Say what went wrong, and what to do."""
         advice = f" ({failed} retries)" if failed else ""
         if problem.status in (401, 403):
-            advice = ": check OPENAI_API_KEY" if self._endpoint.has_key else ": OPENAI_API_KEY is not set"
+            advice = f": check {self._key_name}" if self._endpoint.has_key else self._keyless()
         elif problem.status == 404:
-            advice = f": check --model (now {self.settings.name!r}) and OPENAI_BASE_URL"
+            advice = f": check --model (now {self.settings.name!r}) and {ADDRESS}"
         elif not problem.status:
-            advice += " OPENAI_BASE_URL or model.base_url sets its address; a search needs no model with --strategy gp"
+            advice += f" {ADDRESS} or model.base_url sets its address; a search needs no model with --strategy gp"
         elif (problem.wait_s or 0.0) > LONGEST_WAIT_S:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice
+
+    def _keyless(self) -> str:
+        """Why no key was sent."""
+        if self.settings.base_url:
+            return (
+                f": it was sent no key ({KEY} is not set, or is that of another server): "
+                "api_key_env names the variable that holds this one's"
+            )
+        return f": {KEY} is not set"
 
     def _reply(
         self, request: Request, sent: dict[str, Any], body: dict[str, Any], seconds: float, failed: int
@@ -184,19 +217,28 @@ class Client:
         counted = wire.read_usage(body.get("usage"))
         asked = json.dumps([wire.written_call(call) for call in calls]) if native and calls else ""
         tokens_in, tokens_out = counted or (wire.sent_tokens(sent), estimate_tokens(reasoning + text + asked))
+        cached = min(wire.read_cached(body.get("usage")), tokens_in) if counted else 0
+        price = self._prices.cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)
         return Reply(
             text=shown,
             tool_calls=calls,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            money=self._prices.cost(self.settings.name, tokens_in, tokens_out),
+            money=wire.read_money(body.get("usage")) if price is None else price,
             seconds=seconds,
             model=self.settings.name,
             retries=failed,
             finish_reason=str(choice.get("finish_reason") or "stop"),
             reasoning=reasoning,
             estimated=counted is None,
+            tokens_cached=cached,
         )
+
+
+def _refuses_system(problem: AttemptFailed, sent: dict[str, Any]) -> bool:
+    """Whether a server said that the model's template has no place for a system message, as Gemma's."""
+    asked = any(message["role"] == "system" for message in sent["messages"])
+    return asked and problem.status in (400, 422, 500) and bool(SYSTEM.search(problem.message))
 
 
 def _refuses_tools(problem: AttemptFailed, sent: dict[str, Any]) -> bool:

@@ -70,11 +70,14 @@ class Endpoint:
         self.has_key = bool(key)
         self._key = key
         self._timeout_s = timeout_s
-        # A proxy from the environment cannot reach this machine's own loopback.
-        local = openai.DefaultAsyncHttpxClient(trust_env=False) if _on_loopback(base_url) else None
+        # A proxy from the environment cannot reach this machine's own loopback; a redirect would take the prompt to a
+        # server that nobody named.
+        plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
         self._client = openai.AsyncOpenAI(
-            api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=local
+            api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=plain
         )
+        if urlsplit(base_url).hostname != urlsplit(OPENAI_URL).hostname:  # the package tells them to everyone
+            self._client.organization = self._client.project = None
 
     async def send(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Make one attempt.
@@ -113,7 +116,12 @@ class Endpoint:
     def _refusal(self, problem: "openai.APIStatusError") -> AttemptFailed:
         """Read a status of 4xx or 5xx."""
         status, body = problem.status_code, problem.body
+        if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini's
+            body = body[0].get("error", body[0])
         fields = body if isinstance(body, dict) else {}
+        if 300 <= status < 400:
+            place = self._without_key(problem.response.headers.get("location", "nowhere"))
+            return AttemptFailed(f"{self.base_url} answered {status}, and points to {_one_line(place)}", False, status)
         said = fields.get("message") or fields.get("error") or fields.get("detail") or body or problem.message
         spent = fields.get("code") == "insufficient_quota"
         return AttemptFailed(

@@ -1,21 +1,21 @@
 """Make models from settings, and see that each answers before any work begins."""
 
 import os
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
 from oragent.llm.client import Client
+from oragent.llm.command import Command
 from oragent.llm.ensemble import Ensemble
+from oragent.llm.keys import KEY, Keys, taken_keys
 from oragent.llm.model import Model, ModelSettings, Reply, Request
 from oragent.llm.prices import Prices
 
-__all__ = ["KEY", "Maker", "Models", "models", "taken_key"]
+__all__ = ["Maker", "Models", "models"]
 
-KEY = "OPENAI_API_KEY"
 Maker = Callable[[ModelSettings], Model]
 
 
@@ -26,10 +26,12 @@ class Models:
     Attributes:
         main: Model that answers all roles that have no model of their own.
         roles: Model of each role that has one.
+        checks: Replies by which servers have shown that they answer; they were paid for.
     """
 
     main: Model
     roles: Mapping[str, Model] = field(default_factory=dict)
+    checks: tuple[Reply, ...] = ()
 
     async def __call__(self, request: Request, /) -> Reply:
         """Ask the model that plays the request's role."""
@@ -57,22 +59,26 @@ async def models(
             of their own.
         makers: Functions that make the models of certain names, in place of a client.
         prices: Prices of models; None: unknown.
-        key: Key of all servers, which leaves the environment as it is; None takes it from ``OPENAI_API_KEY``, where it
-            is missing until the models are closed, so that no child process inherits it.
+        key: Key in place of that in ``OPENAI_API_KEY``, which leaves the environment as it is; None takes all keys that
+            are named out of the environment until the models are closed, so that no child process inherits one.
 
     Raises:
         ModelError: a model has no key, cannot be reached, or refuses.
     """
-    made: dict[ModelSettings, Client] = {}
+    made: dict[ModelSettings, Model] = {}
+    checks: list[Reply] = []
     async with AsyncExitStack() as stack:
-        taken = stack.enter_context(taken_key() if key is None else nullcontext(key))
+        named = [one.api_key_env for one in (settings, *(roles or {}).values(), *ensemble) if one.api_key_env]
+        keys = stack.enter_context(taken_keys(named)) if key is None else _given(key, named)
 
         async def ready(one: ModelSettings) -> Model:
             if makers and one.name in makers:
                 return makers[one.name](one)
-            if one not in made:
-                made[one] = await stack.enter_async_context(Client(one, prices, taken))
-                await made[one].check()
+            if one not in made and one.command is not None:
+                made[one] = Command(one, prices, keys.of(one) if one.api_key_env else None)
+            elif one not in made:
+                made[one] = client = await stack.enter_async_context(Client(one, prices, keys.of(one)))
+                checks.append(await client.check())
             return made[one]
 
         own = {role: await ready(one) for role, one in (roles or {}).items()}
@@ -80,42 +86,9 @@ async def models(
             if played in own:
                 own.setdefault(role, own[played])
         first, *others = [await ready(one) for one in (settings, *ensemble)]
-        yield Models(Ensemble([first, *others]) if others else first, own)
+        yield Models(Ensemble([first, *others]) if others else first, own, tuple(checks))
 
 
-@contextmanager
-def taken_key() -> Iterator[SecretStr]:
-    """The key of the environment, which lacks it within; empty where there is none.
-
-    It may be entered several times at once, from any thread: all get the key, and the last to leave puts it back.
-    """
-    try:
-        yield _SAFE.take()
-    finally:
-        _SAFE.give_back()
-
-
-class _Safe:
-    """Holds the key while it is out of the environment."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._key: SecretStr | None = None
-
-    def take(self) -> SecretStr:
-        with self._lock:
-            self._users += 1
-            if KEY in os.environ:  # also one that was set since
-                self._key = SecretStr(os.environ.pop(KEY))
-            return self._key or SecretStr("")
-
-    def give_back(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users == 0 and self._key is not None:
-                os.environ.setdefault(KEY, self._key.get_secret_value())
-                self._key = None
-
-
-_SAFE = _Safe()
+def _given(key: SecretStr, named: Sequence[str]) -> Keys:
+    """A key that the caller hands over, and those that models name, all left where they are."""
+    return Keys({name: SecretStr(os.environ[name]) for name in named if name in os.environ} | {KEY: key})

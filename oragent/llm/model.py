@@ -6,41 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Annotated, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from pydantic import ConfigDict, Field
-from pydantic.dataclasses import dataclass as checked_dataclass
+from oragent.llm.model_settings import ModelSettings
 
 __all__ = ["Learner", "Message", "Model", "ModelSettings", "Reply", "Request", "Tool", "ToolCall", "estimate_tokens"]
 
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-
-
-@checked_dataclass(frozen=True, config=ConfigDict(extra="forbid"))
-class ModelSettings:
-    """Which model to ask, and how.
-
-    Attributes:
-        name: Name of the model as its server knows it, say ``gpt-4.1-mini``.
-        base_url: Address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
-        temperature: Sampling temperature, in [0, 2]; a single call may set another one.
-        max_tokens: Limit on a reply's length, tokens; None leaves it to the server.
-        context_tokens: Tokens that prompt and reply may have together, to which prompts are fitted; None: not known.
-        timeout_s: Limit on one attempt, from sending to the last byte, seconds.
-        retries: Number of attempts after the first one, for failures that may pass.
-        concurrency: Most calls in flight at once.
-        backoff_s: Wait before the first retry, seconds; it doubles with every further one.
-    """
-
-    name: Annotated[str, Field(min_length=1)]
-    base_url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
-    temperature: Annotated[float, Field(ge=0.0, le=2.0)] = 1.0
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
-    context_tokens: Annotated[int, Field(ge=256)] | None = None
-    timeout_s: Annotated[float, Field(gt=0.0)] = 120.0
-    retries: Annotated[int, Field(ge=0)] = 5
-    concurrency: Annotated[int, Field(ge=1)] = 4
-    backoff_s: Annotated[float, Field(ge=0.0)] = 0.5
 
 
 @dataclass(frozen=True)
@@ -117,6 +89,7 @@ class Request:
         temperature: Sampling temperature, in [0, 2]; None: the model's own.
         tools: Tools that the model may call.
         key: Name of the call, different from that of every other call of a run; empty where nobody counts.
+        schema: JSON schema of the reply, an object, for servers that can hold a model to one; None: a reply is free.
     """
 
     role: str
@@ -124,6 +97,7 @@ class Request:
     temperature: float | None = None
     tools: tuple[Tool, ...] = ()
     key: str = ""
+    schema: Mapping[str, Any] | None = None
 
     @cached_property
     def prompt(self) -> str:
@@ -134,7 +108,8 @@ class Request:
     def digest(self) -> str:
         """Hash of all that shapes the reply: equal requests have the same, whatever their keys."""
         tools = "".join(f"\n{json.dumps(vars(tool))}" for tool in self.tools)
-        return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}".encode()).hexdigest()
+        schema = "" if self.schema is None else f"\n{json.dumps(self.schema)}"
+        return hashlib.sha256(f"{self.role}\n{self.temperature}\n{self.prompt}{tools}{schema}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -153,6 +128,7 @@ class Reply:
         finish_reason: Reason why the model stopped: ``stop``, ``length``, or whatever its server says.
         reasoning: Thoughts of the model, where the server sends them apart from the answer.
         estimated: Whether the token counts are a guess by length, as the server counted none.
+        tokens_cached: Number of those of the prompt that the server had read before, and that cost less.
     """
 
     text: str
@@ -166,6 +142,7 @@ class Reply:
     finish_reason: str = field(default="stop", kw_only=True)
     reasoning: str = field(default="", kw_only=True)
     estimated: bool = field(default=False, kw_only=True)
+    tokens_cached: int = field(default=0, kw_only=True)
 
     @property
     def message(self) -> Message:

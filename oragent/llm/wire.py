@@ -5,23 +5,29 @@ comes back is taken to have the shape that it should have.
 """
 
 import json
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
-from oragent.llm.model import Message, Tool, ToolCall, estimate_tokens
+from oragent.llm.model import Message, Request, Tool, ToolCall, estimate_tokens
 
 __all__ = [
     "LONGEST",
     "NAMELESS",
     "bounded",
     "clean",
+    "joined",
     "read_arguments",
+    "read_cached",
     "read_calls",
+    "read_money",
     "read_text",
     "read_usage",
     "sent_tokens",
     "written_call",
     "written_message",
+    "written_schema",
     "written_tool",
 ]
 
@@ -40,6 +46,16 @@ def written_message(message: Message) -> dict[str, Any]:
     return written
 
 
+def joined(messages: Sequence[Message]) -> list[Message]:
+    """A conversation whose system message stands at the head of the first of a user, for templates that know none."""
+    told = [message.content for message in messages if message.role == "system"]
+    others = [message for message in messages if message.role != "system"]
+    if not told or not others:
+        return others or [Message("user", text) for text in told]
+    first, *rest = others
+    return [replace(first, content="\n\n".join([*told, first.content])), *rest]
+
+
 def written_call(call: ToolCall) -> dict[str, Any]:
     """A call as a server wants it."""
     function = {"name": call.name, "arguments": json.dumps(dict(call.arguments))}
@@ -50,6 +66,14 @@ def written_tool(tool: Tool) -> dict[str, Any]:
     """A tool as a server wants it."""
     function = {"name": tool.name, "description": clean(tool.description), "parameters": dict(tool.parameters)}
     return {"type": "function", "function": function}
+
+
+def written_schema(request: Request) -> dict[str, Any] | None:
+    """The schema of a reply as a server wants it; None where the reply is free."""
+    if request.schema is None:
+        return None
+    named = {"name": request.role or "reply", "schema": dict(request.schema), "strict": True}
+    return {"type": "json_schema", "json_schema": named}
 
 
 def sent_tokens(body: dict[str, Any]) -> int:
@@ -73,6 +97,21 @@ def read_usage(usage: object) -> tuple[int, int] | None:
         return None
     counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
     return (counts[0], counts[1]) if isinstance(counts[0], int) and isinstance(counts[1], int) else None
+
+
+def read_cached(usage: object) -> int:
+    """Tokens of the prompt that the server had read before: as OpenAI and most others say it, or as DeepSeek does."""
+    given = _object(usage)
+    counts = (_object(given.get("prompt_tokens_details")).get("cached_tokens"), given.get("prompt_cache_hit_tokens"))
+    return max((count for count in counts if isinstance(count, int)), default=0)
+
+
+def read_money(usage: object) -> float | None:
+    """What the call cost in US dollars, where the server says so, as OpenRouter does."""
+    cost = _object(usage).get("cost")
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return float(cost) if math.isfinite(cost) and cost >= 0 else None
 
 
 def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:

@@ -1,6 +1,7 @@
 """SEARCH/REPLACE edits in a model's reply, applied to the parent."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from oragent.errors import ReplyError
@@ -9,6 +10,8 @@ __all__ = ["apply_edits", "has_edits"]
 
 SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
+WORD = re.compile(r"\w+|[^\w\s]")
+MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of what is shown of it
 REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
 
 
@@ -45,6 +48,7 @@ def apply_edits(text: str, parent: str) -> str:
             first = next(line.strip() for line in edit.search if line.strip())
             raise ReplyError(
                 f"{which}: its SEARCH lines are not in the parent (they begin with {first[:80]!r}); copy them exactly"
+                f"{_nearest(lines, _trimmed(edit.search))}"
             )
         lines = changed
     return "\n".join(lines) + "\n"
@@ -90,6 +94,21 @@ def _replaced(lines: list[str], edit: Edit) -> list[str] | None:
 def _find(lines: list[str], wanted: list[str]) -> int | None:
     starts = range(len(lines) - len(wanted) + 1)
     return next((start for start in starts if lines[start : start + len(wanted)] == wanted), None)
+
+
+def _nearest(lines: list[str], wanted: list[str]) -> str:
+    """The lines of the parent that are most like those that were wanted, for whoever is to copy them."""
+    if len(lines) > MOST_LINES or len(wanted) > MOST_SHOWN:
+        return ""
+    words = [Counter(WORD.findall(line)) for line in lines]
+    sought = sum((Counter(WORD.findall(line)) for line in wanted), Counter[str]())
+    starts = range(max(len(lines) - len(wanted), 0) + 1)
+    alike = [(sum((sum(words[at : at + len(wanted)], Counter[str]()) & sought).values()), at) for at in starts]
+    most, start = max(alike, key=lambda pair: (pair[0], -pair[1]))
+    if 2 * most < sum(sought.values()):
+        return ""
+    shown = "\n".join(line[:200] for line in lines[start : start + len(wanted)])
+    return f". The nearest lines of the parent are:\n{shown}"
 
 
 def _trimmed(lines: list[str]) -> list[str]:

@@ -68,6 +68,8 @@ def pull_code(text: str, function: str, parent: str | None = None, wanted: Signa
         return _of_several(fenced, wanted, parent)
     pieces = fenced if _holds(fenced, function) else [*fenced, *_loose(text, blocks, outside, function)]
     if not _holds(pieces, function):
+        if parent is not None and (patched := _patched(fenced, parent)):
+            return _finished(completed(patched, []), function)
         raise ReplyError(_why_not(fenced, pieces, function))
     *_, program = (piece for piece in pieces if function in piece.names())
     helpers = [piece.text for piece in pieces if piece.tree and piece is not program]
@@ -108,6 +110,22 @@ def _edited(text: str, function: str, parent: str) -> str:
         return _finished(completed(source, []), function)
     except ReplyError as problem:
         raise ReplyError(f"after the edits: {problem}") from None
+
+
+def _patched(pieces: list[_Piece], parent: str) -> str:
+    """The parent with helpers of its own that a reply defines anew; empty where it defines none of them."""
+    old = _Piece.read(parent)
+    for piece in reversed(pieces):
+        shared = set(piece.names()) & set(old.names())
+        if shared and old.tree:
+            gone = [node for node in old.tree.body if isinstance(node, ast.FunctionDef) and node.name in shared]
+            starts = [min([node.lineno, *(one.lineno for one in node.decorator_list)]) for node in gone]
+            dropped = {
+                line for node, at in zip(gone, starts, strict=True) for line in range(at, (node.end_lineno or at) + 1)
+            }
+            kept = [line for number, line in enumerate(parent.split("\n"), 1) if number not in dropped]
+            return f"{piece.text.strip()}\n\n\n" + "\n".join(kept).strip("\n")
+    return ""
 
 
 def _loose(text: str, blocks: list[Block], outside: str, function: str) -> list[_Piece]:

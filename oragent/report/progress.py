@@ -27,15 +27,17 @@ class Point:
 def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
     """Follow a run in the order of its commitments; equal programs are scored once and counted once.
 
-    Probes are paid for, and are no points.
+    Probes cost no evaluation, and are no points.
     """
     found: list[tuple[float, float]] = []
     paid, met, shown = 0, set[str](), set[str]()
     for record in records:
         candidate, score = record.candidate, record.score
+        if candidate.is_probe:
+            continue
         paid += candidate.evaluation.ran and candidate.fingerprint not in met
         met.add(candidate.fingerprint)
-        if score is not None and not candidate.is_probe and candidate.fingerprint not in shown:
+        if score is not None and candidate.fingerprint not in shown:
             found.append((float(paid), score))
             shown.add(candidate.fingerprint)
     return _points(found, direction)

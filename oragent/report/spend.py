@@ -78,11 +78,12 @@ def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], second
     distinct = {record.candidate.fingerprint: record.candidate.evaluation for record in records}
     ran = [evaluation for evaluation in distinct.values() if evaluation.ran]
     solutions = [record.candidate for record in records if not record.candidate.is_probe]
+    paid = {candidate.fingerprint for candidate in solutions if candidate.evaluation.ran}
     return Spend(
         candidates=len(solutions),
         probes=len(records) - len(solutions),
         screened=sum(candidate.evaluation.status is Status.SCREENED for candidate in solutions),
-        evaluations=len(ran),
+        evaluations=len(paid),
         seconds=seconds,
         cpu_s=sum(evaluation.cpu_s for evaluation in ran),
         wall_median_s=median(evaluation.wall_s for evaluation in ran) if ran else None,

@@ -31,6 +31,8 @@ class AgentSettings:
     Attributes:
         initial_ideas: Number of ideas of the first round, which only fills the archive: coded, debugged, not
             experimented on.
+        ideas: Whether no more ideas are asked for than the ``budget`` can code, or always as many as these
+            ``settings`` say, as in the study.
         parents: Number of programs at the root of a round that does not start from the elitist.
         children: Number of ideas for each leaf that is opened.
         depth: Depth of the tree; the root has depth 0.
@@ -42,6 +44,8 @@ class AgentSettings:
         fast_crossover: Whether rounds that do not start from the elitist end at depth 1.
         tree: Rule by which the next leaf is chosen: the best one, or by PUCT, which also visits neglected branches.
         exploration: Weight of what is neglected, for PUCT.
+        reflection_calls: How lessons of single experiments are asked for: by calls of their ``own``, or in the ``same``
+            reply as the next experiment, as in the study; ``auto``: by calls of their own of a small model alone.
         reflection_period: Number of reports that the long-term memory has not taken in, from which on it is rewritten;
             it is in every round that starts from the elitist.
         memory_words: Length of the long-term memory in words, beyond which it is compressed.
@@ -53,6 +57,7 @@ class AgentSettings:
     """
 
     initial_ideas: Annotated[int, Ge(1)] = 20
+    ideas: Literal["budget", "settings"] = "budget"
     parents: Annotated[int, Ge(1)] = 2
     children: Annotated[int, Ge(1)] = 2
     depth: Annotated[int, Ge(1)] = 3
@@ -64,6 +69,7 @@ class AgentSettings:
     fast_crossover: bool = False
     tree: Literal["best-first", "puct"] = "best-first"
     exploration: Annotated[float, Ge(0)] = 1.0
+    reflection_calls: Literal["auto", "own", "same"] = "auto"
     reflection_period: Annotated[int, Ge(1)] = 10
     memory_words: Annotated[int, Ge(20)] = 300
     selection_temperature: Annotated[float, Gt(0)] = 0.5

@@ -3,8 +3,10 @@
 import shlex
 from pathlib import Path
 
+from oragent import shipped
 from oragent.budget import Budget, Spent
 from oragent.errors import ConfigError
+from oragent.llm.keys import address
 from oragent.llm.prices import Prices
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
@@ -25,17 +27,19 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
     Raises:
         ConfigError: naming what cannot.
     """
-    prices = Prices.load(root / "configs" / "prices.yaml") if strategy.asks_model else None
     bounds = {name: bound for name, bound in vars(config.budget).items() if bound is not None}
-    names = [one.name for one in (config.model, *config.ensemble, *config.models.values()) if one]
-    counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if prices else set())
-    if prices and any(prices.cost(name, 1, 1) is not None for name in names):
+    prices = Prices.load(shipped.place(root, "configs/prices.yaml"))
+    asked = [one for one in (config.model, *config.ensemble, *config.models.values()) if one]
+    counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())
+    if strategy.asks_model and any(prices.told(one.name, address(one)) for one in asked):
         counts.add("money")
     if not bounds or counts & set(bounds):
         return
     why = f"strategy {config.strategy_name!r} asks no model"
-    if prices:
-        why = f"the price of {' and '.join(dict.fromkeys(names))} is not known (configs/prices.yaml)"
+    if strategy.asks_model:
+        why = (
+            f"the price of {' and '.join(dict.fromkeys(one.name for one in asked))} is not known (configs/prices.yaml)"
+        )
     raise ConfigError(f"budget.{next(iter(bounds))} would never end this search, as {why}: name --evaluations too")
 
 

@@ -65,6 +65,11 @@ class StrategySettings:
             breeds with. None: as the strategy has it.
         features: Whether prompts tell the bins of the programs that they show, and what these mean. None: as the
             strategy has it.
+        standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
+            as the strategy has it.
+        history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
+        tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
+            strategy; 0: none.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -77,6 +82,9 @@ class StrategySettings:
     window: Annotated[int, Ge(1)] | None = None
     blocks: Blocks | None = None
     features: bool | None = None
+    standing: bool | None = None
+    history: bool | None = None
+    tuning: Annotated[float, Ge(0), Le(0.9)] = 0.0
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 
@@ -91,6 +99,8 @@ class Config:
             found.
         zygote: Whether evaluations are forked from a warm interpreter; otherwise each starts a fresh one. Nor does this
             change what is found.
+        cache: Whether evaluations are taken from, and kept in, ``outputs/cache.db`` of the project, so that runs share
+            them; a hit counts as an evaluation. It is off where ``budget.seconds`` binds.
         cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
             they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
             alone.
@@ -110,6 +120,7 @@ class Config:
     seed: Annotated[int, Ge(0)] = 0
     workers: Annotated[int, Ge(0)] = 0
     zygote: bool = True
+    cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
     audit: Annotated[int, Ge(1)] | None = 300
     problem_size: Annotated[int, Ge(1)] | None = None

@@ -12,10 +12,11 @@ from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies
 from oragent.llm.context import room
 from oragent.llm.model import Model
-from oragent.search.candidate import Committed
+from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
+from oragent.search.wording import Marks
 
 __all__ = ["Desk"]
 
@@ -37,6 +38,9 @@ class Desk:
         cast: Models that are asked in certain roles instead of ``asked``.
         committed: Number of the round in which each program was first committed, by its fingerprint.
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
+        marks: What the replies of every committed round showed, by its number.
+        packages: Packages that programs may import.
+        noticed: Callback that is told of each solution as soon as it is scored, with the number of its round.
         stopped: Whether nothing new may begin.
         asking: Model calls under way, the oldest first.
         paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
@@ -53,6 +57,9 @@ class Desk:
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
+    marks: list[Marks] = field(default_factory=list)
+    packages: tuple[str, ...] = ()
+    noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False
     asking: dict[object, Running] = field(default_factory=dict)
     paid: dict[int, Spent] = field(default_factory=dict)

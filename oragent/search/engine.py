@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
 from oragent.search.bounds import IDLE
+from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.desk import Desk
@@ -35,10 +37,14 @@ from oragent.search.progress import Observer, Outcome, Progress
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
+from oragent.search.strategies.tuned import with_tuning
 from oragent.search.strategy import Round, Strategy
+from oragent.search.wording import marks
 
 __all__ = ["REBUILT", "Engine", "Observer", "Outcome", "Progress"]
 
+CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
+ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
 REBUILT = "rebuilt"  # the origin of what a lost run had found
 T = TypeVar("T")
 
@@ -86,11 +92,24 @@ class Engine:
         self._spent = Spent(seconds=store.elapsed_s())
         self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
         self._recorded = store.rounds()
-        scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
+        if 0 in self._recorded:
+            self._amend_checks()
+        # Where seconds bind, a run that finds its evaluations done would get further than one that does not.
+        shared = config.cache and config.budget.seconds is None
+        self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
+        scoring = Scoring(
+            folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell, self._cache
+        )
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
+        self._desk.packages = store.packages()
+        self._desk.noticed = self._notice
+        self._leader: Elite | None = None  # the best that was scored, committed or not
         self._learner: Learner | None = model if isinstance(model, Learner) else None
-        self._remembering = strategy.remembers or self._learner is not None
+        looking_back = strategy.remembers or bool(self._settings.history)
+        share = self._settings.tuning
+        self._play = with_tuning(strategy.round, share) if share else strategy.round
+        self._remembering = looking_back or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
         self._recorded_notes: dict[int, list[Note]] = {}  # by round
@@ -159,6 +178,8 @@ class Engine:
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
             self._desk.scoring.give_up()
+            if self._cache is not None:
+                self._cache.close()
         return self._outcome(progress)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
@@ -198,9 +219,17 @@ class Engine:
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
             await self._found(run)
+            run.case.used += self._store.checks()
         else:
             run = self._replayed(run)
         return self._commit(0, run)
+
+    def _amend_checks(self) -> None:
+        """A resumed run asks again whether its models are there, and that is paid for too."""
+        spent = Spent(evaluations=self._recorded[0].evaluations) + self._store.checks()
+        if spent != self._recorded[0]:
+            self._recorded[0] = spent
+            self._store.amend(0, spent)
 
     async def _first(self, run: Run) -> Candidate:
         try:
@@ -210,9 +239,9 @@ class Engine:
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
     async def _found(self, run: Run) -> None:
-        """Score the programs that a rebuilt run begins with, beside the seed, spread over the islands."""
+        """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
-        works = [partial(_refounded, source=source) for source in founders]
+        works = [partial(_refounded, source=source, origin=self._store.founded) for source in founders]
         with suppress(BudgetExhausted):
             await run.fork(works, [at % self._archive.islands for at in range(len(works))])
 
@@ -244,7 +273,7 @@ class Engine:
         if run.number in self._recorded:
             return self._replayed(run)
         try:
-            await self._strategy.round(run)
+            await self._play(run)
         except BudgetExhausted:
             pass  # what the round paid for before is committed
         except ModelError as problem:
@@ -279,6 +308,7 @@ class Engine:
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._elapsed(), run.notes)
         self._notes += run.notes
+        self._desk.marks.append(marks(run.candidates))
         del self._granted[number]
         self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed())
@@ -326,8 +356,9 @@ class Engine:
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
-                count += candidate.evaluation.ran
-        return count
+                count += candidate.evaluation.ran and not candidate.is_probe
+        # A run of an earlier version, whose probes counted, goes on with what it counted.
+        return self._recorded[number].evaluations if number in self._recorded else count
 
     def _place(self, name: str, candidate: Candidate) -> str:
         champion = self._archive.best
@@ -338,9 +369,30 @@ class Engine:
         self._seed = self._seed or elite
         if status:
             self._folder.write_elite(elite)
-        if self._archive.best is not champion:
+        if self._archive.best is not champion and not self._outdone(elite):
+            self._leader = elite
             self._folder.write_best(elite)
         return AddStatus(status).name
+
+    def _outdone(self, elite: Elite) -> bool:
+        """Whether a better program has been scored, whose round is not committed yet."""
+        return self._leader is not None and self._archive.beats(self._leader, elite)
+
+    def _notice(self, number: int, candidate: Candidate) -> None:
+        """Lay out a new best as soon as it is scored: its round may take an hour to be committed."""
+        elite = Elite.of(candidate, id=f"round {number}")
+        if self._archive.best is None or self._outdone(elite) or not self._archive.beats(elite, self._archive.best):
+            return
+        if self._leader is not None and self._leader.source == elite.source:
+            return
+        self._leader = elite
+        self._folder.write_best(elite)
+        asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce, number, elite)
+
+    def _announce(self, number: int, elite: Elite) -> None:
+        """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
+        if self._leader is elite and self._horizon < number and self._end is None:
+            self._herald(f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on; best.py has it")
 
     def _check_end(self) -> None:
         exceeded = self._budget.exceeded(self._spent)
@@ -387,5 +439,5 @@ def _grid(features: Sequence[Feature]) -> Grid | None:
     return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
 
 
-async def _refounded(run: Run, source: str) -> None:
-    await run.evaluate(source, (), REBUILT)
+async def _refounded(run: Run, source: str, origin: str) -> None:
+    await run.evaluate(source, (), origin)

@@ -32,7 +32,7 @@ __all__ = ["RunFolder", "another", "begin", "best_file", "reopen"]
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "zygote", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -195,13 +195,20 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     return run
 
 
-def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
+def _anew(path: Path) -> str:
+    """What can be done with a run whose problem has changed."""
+    start = shlex.quote(str(path))
+    return f"'oragent rescore' shows what its programs score now, 'oragent run --start {start}' begins with them"
+
+
+def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) -> RunFolder:
     """Find a run again, as it was begun.
 
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
-            model, models, ensemble.
+            cache, model, models, ensemble.
+        changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:
         ConfigError: if an override is wrong, or would turn the run into another one.
@@ -211,7 +218,7 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     """
     try:
         tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
-        config = build(tree["config"], overrides, str(path / "config.yaml"))
+        config = build(_of_today(tree["config"]), overrides, str(path / "config.yaml"))
         folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
@@ -223,20 +230,32 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
-    if _fingerprint(problem) != fingerprint:
-        changed = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
-        raise ProblemError(f"{changed} changed since this run began; begin a new run")
+    if _fingerprint(problem) != fingerprint and not changed:
+        files_of = f"{problem.evaluator.name} or {problem.about.candidate.names[0]} in {folder}"
+        raise ProblemError(f"{files_of} changed since this run began; begin a new run: {_anew(path)}")
     files = tree["problem"].get("files")  # which runs of earlier versions do not name
-    if files and problem.companions.digest != files.get("sha256"):
+    if files and problem.companions.digest != files.get("sha256") and not changed:
         raise ProblemError(
             f"what goes with the evaluator in {folder} (helper modules, data) changed since this run began; begin a "
-            "new run"
+            f"new run: {_anew(path)}"
         )
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
     if overrides:
         with run.locked():
             _describe(run)
     return run
+
+
+def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a run, which goes on as it was begun also where an earlier version began it."""
+    agent, strategy = dict(tree["or_agent"]), dict(tree["strategy"])
+    if "reflection_calls" in agent:
+        return tree
+    agent |= {"reflection_calls": "own", "ideas": "settings"}
+    strategy |= {"standing": False, "history": False}
+    if strategy["name"] == "reevo":
+        strategy["options"] = {"initial": 30, "pairs": "even"}
+    return tree | {"or_agent": agent, "strategy": strategy}
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,13 +23,15 @@ from oragent.evaluation.problem import Problem, project
 from oragent.evaluation.requirements import demand
 from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, models
-from oragent.llm.model import Model
+from oragent.llm.keys import address
+from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
+from oragent.search.starting import Start
 from oragent.search.store import Store
 from oragent.search.strategies import FUNCTION, chosen
 from oragent.search.strategies.scripted import player
@@ -37,6 +39,7 @@ from oragent.search.strategy import Strategy
 
 __all__ = ["STOPPED", "Given", "launch", "search"]
 
+STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 Tell = Callable[[str], None]
@@ -68,6 +71,7 @@ def launch(
     replay: Path | None = None,
     tell: Tell = lambda line: None,
     watch: Watch = nullcontext,
+    start: Start | None = None,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -80,6 +84,7 @@ def launch(
         replay: the database of a run whose replies are taken in place of a model's.
         tell: gets a line for a person, as soon as there is one.
         watch: entered with the engine for as long as that runs.
+        start: programs and lessons that a new run begins with.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
@@ -91,7 +96,9 @@ def launch(
         with _ctrl_c(engine), watch(engine):
             yield
 
-    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell))
+    return asyncio.run(
+        search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell, start=start)
+    )
 
 
 async def search(
@@ -105,6 +112,7 @@ async def search(
     steering: Watch = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
+    start: Start | None = None,
 ) -> Outcome:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
@@ -118,6 +126,7 @@ async def search(
         steering: entered with the engine for as long as that runs, such as to stop it from outside.
         given: what the caller has instead of names in the configuration.
         tell: gets a line for a person, as for ``launch``.
+        start: as for ``launch``.
 
     Raises:
         OragentError, OSError: as for ``launch``.
@@ -128,19 +137,28 @@ async def search(
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
-        async with _models(config, root, replay, given) as (model, cast):
+        prices = _prices(root)
+        async with _models(config, root, prices, replay, given) as (model, cast, checks):
             folder = open_folder()
             try:
                 with folder.locked(), folder.opened() as store:
+                    _begin_with(store, start)
+                    store.book(checks)
+                    for line in _priced(config, prices) if checks else ():
+                        if store.remark(line):
+                            tell(line)
                     recorded = Replaying(store.replies)
                     if replay:
                         store.replies.take_over(replay)
+                        store.take_times(replay)
+                        store.take_start(replay)
                         model = recorded
                     pool = Pool(config.cores, runner)
                     strategy = given.strategy or chosen(folder.config)
                     try:
-                        offers = await _offers(folder, store, pool)
-                        engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell, since)
+                        learned = _learned(folder, store)
+                        offers = await _offers(learned, store, pool)
+                        engine = Engine(learned, store, pool, strategy, model, observer, cast, offers, tell, since)
                         with steering(engine):
                             outcome = await engine.run()
                     finally:
@@ -149,6 +167,19 @@ async def search(
             except BaseException:
                 folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
                 raise
+
+
+def _begin_with(store: Store, start: Start | None) -> None:
+    """Write down what a run begins with, unless it has begun."""
+    if start is not None and not store.rounds():
+        store.found(start.sources, STARTED)
+        store.note("lessons", start.lessons)
+
+
+def _learned(folder: RunFolder, store: Store) -> RunFolder:
+    """A run whose problem also says what other runs have learned."""
+    known = "\n\n".join(filter(None, [folder.problem.knowledge.strip(), store.meta("lessons")]))
+    return replace(folder, problem=replace(folder.problem, knowledge=known))
 
 
 async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:
@@ -225,14 +256,14 @@ def _ending(evaluations: int, calls: int) -> str:
 
 @asynccontextmanager
 async def _models(
-    config: Config, root: Path, replay: Path | None, given: Given
-) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
-    """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
+    config: Config, root: Path, prices: Prices, replay: Path | None, given: Given
+) -> AsyncIterator[tuple[Model | None, Mapping[str, Model], Sequence[Reply]]]:
+    """The model that the strategy asks, those of single roles, and the replies by which they have shown themselves."""
     name = config.strategy_name
     strategy = given.strategy or chosen(config)
     expect_an_end(config, strategy, root)
     if replay or not strategy.asks_model:
-        yield None, {}  # where it is a replay, its store answers
+        yield None, {}, ()  # where it is a replay, its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
@@ -247,7 +278,14 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=_prices(root),
+        prices=prices,
         key=given.key,
     ) as made:
-        yield made.main, made.roles
+        yield made.main, made.roles, made.checks
+
+
+def _priced(config: Config, prices: Prices) -> list[str]:
+    """What each model costs, a line each, where that is known."""
+    chosen = [*filter(None, [config.model]), *config.models.values(), *config.ensemble]
+    lines = [prices.told(one.name, address(one)) for one in chosen]
+    return list(dict.fromkeys(filter(None, lines)))

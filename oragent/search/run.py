@@ -1,7 +1,7 @@
 """The one object that a strategy is written against."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -22,6 +22,7 @@ from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
 from oragent.search.scoring import Seen
 from oragent.search.store import Note
+from oragent.search.wording import styled
 
 __all__ = ["Run"]
 
@@ -45,6 +46,10 @@ class Run:
         memory: Notes of the rounds that were committed by then.
         spent: Spending of those rounds, against the run's budget.
         candidates: Candidates that it evaluated, in order.
+        turns: Turns of its strategy by numbers of rounds, where several strategies share a run; None: all are its own.
+        acting: Settings of the strategy that it plays, where several share a run.
+        earlier: Candidates that the round had evaluated before it was forked to make this branch.
+        written: Notes that it had written before.
         notes: Notes that it writes for later rounds and for reports.
     """
 
@@ -58,6 +63,10 @@ class Run:
     spent: Spent = field(default_factory=Spent)
     candidates: list[Candidate] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+    earlier: tuple[Candidate, ...] = ()
+    written: tuple[Note, ...] = ()
+    turns: Mapping[int, int] | None = None
+    acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
 
     @classmethod
@@ -77,6 +86,15 @@ class Run:
         """A round that begins; the arguments are its attributes, and those of its case."""
         case = Case(desk, str(number), rng, allowance)
         return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
+
+    @property
+    def turn(self) -> int:
+        """Number of the round among those of its strategy: by itself that of the round."""
+        return self.number if self.turns is None else self.turns[self.number]
+
+    def turn_of(self, number: int) -> int:
+        """The turn that a round was; 0 for one of another strategy, as for the seed's."""
+        return number if self.turns is None else self.turns.get(number, 0)
 
     @property
     def rng(self) -> np.random.Generator:
@@ -106,7 +124,7 @@ class Run:
     @property
     def own(self) -> Any:
         """The strategy's own settings; None where it has none."""
-        return self.desk.own
+        return self.desk.own if self.acting is None else self.acting
 
     @property
     def window(self) -> int:
@@ -120,6 +138,11 @@ class Run:
             return tuple(known[int(place)] for place in self.rng.permutation(len(known))[:SOME])
         return known if wanted is Blocks.ALL else ()
 
+    @property
+    def style(self) -> str:
+        """Wording of the round's prompts: ``small`` or ``strong``."""
+        return styled(self.settings.model, self.desk.marks[: self.horizon + 1])
+
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""
         found: float | None = getattr(getattr(self.own, "temperatures", None), role, None)
@@ -129,6 +152,11 @@ class Run:
     def room(self) -> int | None:
         """Tokens that a prompt may have; None where no model's context length is known."""
         return self.desk.room()
+
+    @property
+    def known(self) -> tuple[Candidate, ...]:
+        """The solutions that this round has tried so far, as far as this branch of it knows."""
+        return (*self.earlier, *(one for one in self.candidates if not one.is_probe))
 
     @property
     def rounds(self) -> list[list[Committed]]:
@@ -196,8 +224,9 @@ class Run:
             OragentError: what the first of them raised that failed, after all have ended; of several kinds, one that
                 ends the run and not only the round.
         """
+        written = (*self.written, *self.notes)
         branches = [
-            replace(self, case=case, candidates=[], notes=[], _met=set(self._met))
+            replace(self, case=case, candidates=[], notes=[], earlier=self.known, written=written, _met=set(self._met))
             for case in self.case.branches(len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):
@@ -224,13 +253,20 @@ class Run:
                 ids[candidate.fingerprint] = f"{self.number}.{position}"
         return named
 
-    async def ask(self, role: str, messages: Sequence[Message], temperature: float | None = None) -> RecordedReply:
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[Message],
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> RecordedReply:
         """Put a prompt to the model; the reply is in the store before anyone reads it.
 
         Args:
             role: Role in which the model is asked; a role may have a model of its own, and has its own account.
             messages: Conversation to be answered.
             temperature: Sampling temperature; None: the model's own.
+            schema: JSON schema of the reply, for servers that can hold a model to one.
 
         Raises:
             BudgetExhausted: if there is nothing left to pay it with.
@@ -240,7 +276,8 @@ class Run:
         key = object()
         self.desk.asking[key] = Running(f"{role}, round {self.number}", time.monotonic())
         try:
-            reply = await self.desk.in_time(self.case.ask(role, messages, temperature))
+            asking = self.case.ask(role, messages, temperature, schema=schema)
+            reply = await self.desk.in_time(asking)
         finally:
             del self.desk.asking[key]
         self._pay(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
@@ -252,7 +289,7 @@ class Run:
         Args:
             source: Text of the program.
             parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
-            origin: Operator or role that made it; ``PROBE`` makes it a probe.
+            origin: Operator or role that made it.
             call: Number of the reply that it came from; None without one.
 
         Returns:
@@ -269,8 +306,7 @@ class Run:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
             return self._tried(source, fingerprint, parents, origin, call, evaluation)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
-        scoring = self.desk.scoring.score(source, seen, solution=origin != PROBE)
-        fingerprint, evaluation = await self.desk.in_time(scoring)
+        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen))
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
             self._pay(Spent(evaluations=1))
@@ -287,18 +323,21 @@ class Run:
         return f"{origin}{f' of {known[0]}' if known else ''}, round {self.number}"
 
     async def probe(self, source: str, parents: Sequence[str], call: int | None = None) -> Candidate:
-        """Run a program for what it prints: it is paid for like any other, and is no solution, whatever it scores.
+        """Run a program for what it prints, on a few instances: it costs no evaluation, and is no solution.
 
         It never enters the archive and is never the best, an elite or a parent that is drawn; the evaluation's ``log``
         holds what it printed. An equal program that is evaluated as a solution counts as one.
 
         The arguments, what is returned and what is raised are those of ``evaluate``.
         """
-        return await self.evaluate(source, parents, PROBE, call)
+        self.case.admit(False)
+        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(PROBE, parents))
+        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.probe(source, seen))
+        return self._tried(source, fingerprint, parents, PROBE, call, evaluation)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:
         """Take down a reply in which there was no usable program: it was paid for, and reports count it."""
-        fingerprint, evaluation = self.desk.scoring.reject(text, why)
+        fingerprint, evaluation = self.desk.scoring.reject(text, why.split("\n", 1)[0])
         return self._tried(text, fingerprint, parents, origin, call, evaluation)
 
     def _tried(
@@ -317,4 +356,6 @@ class Run:
             )
         )
         self._met.add(fingerprint)
+        if origin != PROBE and found.score is not None:
+            self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

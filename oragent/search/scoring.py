@@ -14,7 +14,8 @@ from oragent.programs.inspection import inspect, vouched
 from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.search.archive import Archive
-from oragent.search.auditing import found_out, name_of_audit, name_of_found_out, would_lead
+from oragent.search.auditing import AUDITS, found_out, name_of_audit, name_of_found_out, would_lead
+from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.novelty import too_near
@@ -57,6 +58,7 @@ class Scoring:
         clock: Clock of the run's own time, in seconds.
         offers: Options that the evaluator has beyond the contract.
         tell: Function that tells a person something, once however often it is called with it.
+        cache: Evaluations of other runs; None: only this run's own count.
     """
 
     def __init__(
@@ -69,7 +71,9 @@ class Scoring:
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda line: None,
+        cache: Cache | None = None,
     ) -> None:
+        self._cache = cache
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
@@ -100,13 +104,26 @@ class Scoring:
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
 
-    async def score(self, source: str, seen: Seen, *, solution: bool = True) -> tuple[str, Evaluation]:
+    async def probe(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+        """Run a program for what it prints: on one size of ``train``, where the problem has that.
+
+        Returns:
+            A fingerprint of its own, and how it did.
+        """
+        found = await asyncio.to_thread(inspect, source, self._problem.signature)
+        if found.problem:
+            return self.reject(source, found.problem)
+        sizes = self._problem.about.sizes.get("train", [])
+        mode, size = ("train", min(sizes)) if sizes else (None, None)
+        name = hashlib.sha256(f"probe {found.fingerprint}".encode()).hexdigest()
+        return name, await self._evaluated(name, source, seen, mode=mode, size=size)
+
+    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
 
         Args:
             source: Text of the program.
             seen: What the round knows.
-            solution: Whether it is to count; what never leads needs no audit, and may be near to what is there.
 
         Returns:
             The fingerprint under which it goes, and how it did.
@@ -120,7 +137,7 @@ class Scoring:
         if seen.knows(caught) and (before := self._store.evaluation(caught)):
             return caught, before
         known = seen.knows(found.fingerprint)
-        if solution and not known and (near := await self._near(source, seen)):
+        if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
         quantile = self._config.cascade
@@ -128,7 +145,7 @@ class Scoring:
             fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
         else:
             fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
-        return await self._audited(fingerprint, source, evaluation, seen) if solution else (fingerprint, evaluation)
+        return await self._audited(fingerprint, source, evaluation, seen)
 
     async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
@@ -188,6 +205,7 @@ class Scoring:
         mode: str | None = None,
         audit: int | None = None,
         floor: float | None = None,
+        size: int | None = None,
     ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
         known = self._store.evaluation(name)
@@ -195,11 +213,12 @@ class Scoring:
             return known
         if name not in self._flying:
             what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
-            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit, floor), seen, what))
+            job = self._job(source, mode, audit, floor, size)
+            self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
 
-    def _job(self, source: str, mode: str | None, audit: int | None, floor: float | None) -> Job:
-        limits, size, arguments = self._limits, self._config.problem_size, self._options
+    def _job(self, source: str, mode: str | None, audit: int | None, floor: float | None, size: int | None) -> Job:
+        limits, size, arguments = self._limits, size or self._config.problem_size, self._options
         if audit is not None:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
@@ -210,7 +229,15 @@ class Scoring:
 
     async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
-            return self._kept(name, await self._pool.evaluate(job, seen.admit, what))
+            # An audit is to find what a first look did not: it is made each time.
+            cache = None if name.startswith(AUDITS) else self._cache
+            if cache is not None and (known := cache.find(name, job)) is not None:
+                seen.admit()
+                return self._kept(name, known)
+            found = await self._pool.evaluate(job, seen.admit, what)
+            if cache is not None:
+                cache.keep(name, job, found)
+            return self._kept(name, found)
         finally:
             del self._flying[name]
 
@@ -225,5 +252,6 @@ class Scoring:
 
     def _kept(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """Write an evaluation and read it back, so that a resumed run sees the very same."""
+        evaluation = self._store.with_first_times(fingerprint, evaluation)
         self._store.keep_evaluation(fingerprint, evaluation, self._clock())
         return self._store.evaluation(fingerprint) or evaluation

@@ -10,13 +10,16 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
 from oragent.budget import Spent
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
-from oragent.ledger.replies import REPLIES, Replies, migrate_replies
+from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_replies
+from oragent.llm.client import CHECK
+from oragent.llm.model import Reply
 from oragent.protocol import Status
 from oragent.search.auditing import AUDITS, Audits, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
@@ -36,11 +39,14 @@ CREATE TABLE IF NOT EXISTS candidates (
     round INTEGER NOT NULL, number INTEGER NOT NULL, fingerprint TEXT NOT NULL, source TEXT NOT NULL,
     parents TEXT NOT NULL, origin TEXT NOT NULL, island INTEGER NOT NULL, call INTEGER, branch TEXT NOT NULL,
     placed TEXT NOT NULL, PRIMARY KEY (round, number));
+CREATE TABLE IF NOT EXISTS times (
+    fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, metrics TEXT NOT NULL, message TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS notes (
     round INTEGER NOT NULL, number INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL,
     PRIMARY KEY (round, number));
 """
 VERSION = "3"
+PACKAGES = ("numpy", "scipy", "numba", "networkx", "sklearn")  # that prompts name, where they are there
 MIGRATIONS = {"2": migrate_replies}
 
 
@@ -112,6 +118,25 @@ class Store:
         self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
         self._scored.add(fingerprint)
 
+    def take_times(self, path: Path) -> None:
+        """Take over the times of another run's evaluations: prompts tell them, and a replay's must read the same."""
+        with Database(path, "", None, readonly=True) as other:
+            rows = other.rows("SELECT fingerprint, status, metrics, message FROM evaluations")
+        with self._db.transaction():
+            for row in rows:
+                self._db.write("INSERT OR REPLACE INTO", "times", dict(row))
+
+    def with_first_times(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
+        """An evaluation with the times that the replayed run measured; else as it is."""
+        row = self._db.row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
+        if row is None or row["status"] != str(evaluation.status):
+            return evaluation
+        first = {name: value for name, value in json.loads(row["metrics"]).items() if name.endswith("seconds")}
+        own = {name: value for name, value in evaluation.metrics.items() if not name.endswith("seconds")}
+        timed = evaluation.status is Status.TIMEOUT
+        message = row["message"] if timed else evaluation.message
+        return replace(evaluation, metrics=own | first, message=message)
+
     def audits(self) -> Audits:
         """What the run's audits took so far, those of rounds that are not committed yet among them."""
         total = self._db.row("SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE wall_s > 0")
@@ -129,9 +154,47 @@ class Store:
         """Texts of the programs that a rebuilt run begins with beside its seed."""
         return list(json.loads(self.meta("founders") or "[]"))
 
-    def found(self, sources: Sequence[str]) -> None:
-        """Write down with which programs a rebuilt run begins."""
+    def found(self, sources: Sequence[str], origin: str = "rebuilt") -> None:
+        """Write down with which programs a run begins beside its seed, and where they are from."""
         self.note("founders", json.dumps(list(sources)))
+        self.note("founded", origin)
+
+    @property
+    def founded(self) -> str:
+        """Origin of the programs that the run begins with beside its seed."""
+        return self.meta("founded") or "rebuilt"
+
+    def take_start(self, path: Path) -> None:
+        """Take over with which programs and lessons another run began."""
+        with Database(path, "", None, readonly=True) as other:
+            for key in ("founders", "founded", "lessons"):
+                if (value := other.meta(key)) is not None:
+                    self.note(key, value)
+
+    def book(self, checks: Sequence[Reply]) -> None:
+        """Write down the replies by which servers have shown that they answer: they are calls of the seed's round."""
+        begin = sum(reply.role == CHECK.role for reply in self.replies.of_case("0"))
+        for number, reply in enumerate(checks, begin):
+            request = replace(CHECK, key=f"0.{number}")
+            self.replies.keep(RecordedReply.of(request, reply), request.digest)
+
+    def checks(self) -> Spent:
+        """Spending on these."""
+        paid = self.replies.of_case("0")
+        tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
+        return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
+
+    def amend(self, number: int, spent: Spent) -> None:
+        """Correct what a committed round took."""
+        self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
+
+    def packages(self) -> tuple[str, ...]:
+        """Packages that programs may import; found once in the life of a run, whose prompts name them."""
+        known = self.meta("packages")
+        if known is None:
+            known = json.dumps([name for name in PACKAGES if find_spec(name) is not None])
+            self.note("packages", known)
+        return tuple(map(str, json.loads(known)))
 
     def remarks(self) -> list[str]:
         """What a person was told of the run, each line once, in order."""

@@ -29,6 +29,8 @@ class Strategy:
         blocks: Building blocks that it gets where ``strategy.blocks`` is not set.
         features: Whether its prompts tell bins and their meanings where ``strategy.features`` is not set.
         languages: Languages of the candidates that it can write; empty: any.
+        standing: Whether they tell where the search stands where ``strategy.standing`` is not set.
+        history: Whether they tell how a program came about where ``strategy.history`` is not set.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
             or under the strategy's name where that is a section; None: it has none.
     """
@@ -42,6 +44,8 @@ class Strategy:
     blocks: Blocks = Blocks.ALL
     features: bool = False
     languages: tuple[str, ...] = ()
+    standing: bool = False
+    history: bool = False
     settings: type[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -59,6 +63,8 @@ class Strategy:
             window=chosen.window or self.window,
             blocks=chosen.blocks or self.blocks,
             features=self.features if chosen.features is None else chosen.features,
+            standing=self.standing if chosen.standing is None else chosen.standing,
+            history=self.history if chosen.history is None else chosen.history,
         )
 
     def own(self, config: Config) -> Any:

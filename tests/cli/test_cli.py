@@ -157,7 +157,9 @@ def test_a_model_behind_a_bad_line_drives_a_run_to_its_end(toy: Path, tmp_path: 
         assert rejected.fetchone()[0] == 1  # twice rubbish in a row; the first rubbish was mended
     assert [role for role, *_ in replies].count("repair") == 2
     assert all(
-        tokens == (100, 7 if "cannot" in text else 20) for _, *tokens, text in replies for tokens in [tuple(tokens)]
+        tokens == (5, 1) if role == "check" else tokens == (100, 7 if "cannot" in text else 20)
+        for role, *tokens, text in replies
+        for tokens in [tuple(tokens)]
     )
     total = sum(row[1] + row[2] for row in replies)
     assert f"{len(replies)} model calls, {total:,} tokens" in done.stdout

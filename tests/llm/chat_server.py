@@ -134,10 +134,13 @@ class ChatServer:
         requests: bodies of the requests so far.
         times: monotonic seconds at which they came.
         keys: their ``Authorization`` headers.
+        headers: all of their headers, names in lower case.
         most_in_flight: the most requests that were open at once.
     """
 
-    def __init__(self, *script: Answer | Server, then: Answer | Server | None = None) -> None:
+    def __init__(self, *script: Answer | Server, then: Answer | Server | None = None, base: str = "/v1") -> None:
+        self._base = base
+        self.headers: list[dict[str, str]] = []
         self.requests: list[dict[str, Any]] = []
         self.times: list[float] = []
         self.keys: list[str] = []
@@ -151,7 +154,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self._base}"
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -167,15 +170,16 @@ class ChatServer:
         while self._in_flight:  # their sockets are theirs to close
             time.sleep(0.005)
 
-    def _begin(self, path: str, key: str, request: dict[str, Any]) -> Answer:
+    def _begin(self, path: str, headers: dict[str, str], request: dict[str, Any]) -> Answer:
         with self._lock:
             self._in_flight += 1
             self.most_in_flight = max(self.most_in_flight, self._in_flight)
-            if path != "/v1/chat/completions":
+            if path != f"{self._base}/chat/completions":
                 return failure(404, f"no such path: {path}")
             self.requests.append(request)
             self.times.append(time.monotonic())
-            self.keys.append(key)
+            self.headers.append(headers)
+            self.keys.append(headers.get("authorization", ""))
             answer = self._script.pop(0) if self._script else self._then
         try:
             return answer(request) if callable(answer) else answer
@@ -192,7 +196,7 @@ class ChatServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                answer = chat._begin(self.path, self.headers.get("Authorization", ""), request)
+                answer = chat._begin(self.path, {name.lower(): value for name, value in self.headers.items()}, request)
                 try:
                     chat._closing.wait(answer.delay_s)
                     if answer.sent:

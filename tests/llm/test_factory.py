@@ -9,7 +9,8 @@ from pydantic import SecretStr
 
 from oragent.errors import ModelError
 from oragent.llm import Message, Model, ModelSettings, Price, Prices, Request, Scripted
-from oragent.llm.factory import KEY, Models, models, taken_key
+from oragent.llm.factory import Models, models
+from oragent.llm.keys import KEY, taken_key
 from oragent.llm.model import Learner
 
 from .chat_server import ChatServer, failure, ok
@@ -24,7 +25,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(server: ChatServer, name: str = "main") -> ModelSettings:
-    return ModelSettings(name, base_url=server.url, retries=0)
+    return ModelSettings(name, base_url=server.url, api_key_env=KEY, retries=0)
 
 
 def asked(server: ChatServer, *roles: str, **given) -> list[str]:

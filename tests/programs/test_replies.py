@@ -308,3 +308,26 @@ def test_what_is_fenced_comes_back_as_it_was(text: str) -> None:
     assert [block.text for block in found] == [textwrap.dedent(text).strip("\n")]
     assert all(block.closed for block in found)
     assert outside == ""
+
+
+def test_a_helper_alone_takes_the_place_of_the_parents_own() -> None:
+    parent = "import math\n\ndef near(x):\n    return x\n\ndef f(x):\n    return near(x) + math.pi\n"
+    reply = "Only the helper changes:\n```python\ndef near(x):\n    return 2 * x\n```"
+    source = extract_code(reply, "f", parent)
+    space: dict = {}
+    exec(source, space)
+    assert space["f"](1) == pytest.approx(2 + 3.141592653589793)
+    assert source.count("def near") == 1
+    with pytest.raises(ReplyError):
+        extract_code("```python\ndef other(x):\n    return 2 * x\n```", "f", parent)
+
+
+def test_an_edit_that_misses_is_answered_with_the_nearest_lines() -> None:
+    parent = "def f(x):\n    a = 3.0 * x + 1\n    return a\n"
+    reply = "<<<<<<< SEARCH\n    a = 3.5 * x + 1\n=======\n    a = x\n>>>>>>> REPLACE"
+    with pytest.raises(ReplyError, match=r"nearest lines of the parent are:\n    a = 3\.0 \* x \+ 1$"):
+        extract_code(reply, "f", parent)
+    far = reply.replace("a = 3.5 * x + 1", "while True: break")
+    with pytest.raises(ReplyError) as caught:
+        extract_code(far, "f", parent)
+    assert "nearest" not in str(caught.value)

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from oragent.evaluation.pool import Pool
@@ -15,8 +17,18 @@ from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import scored
 
+GOLDEN = Path(__file__).parent / "golden"
 IDEA = '[{"title": "closer", "idea": "Go nearer to the target."}]'
 QUIET = ("or_agent.initial_ideas=1", "or_agent.children=1", "or_agent.elitist_enlargement=1", "strategy.window=1")
+
+
+def golden(name: str, prompt: str) -> None:
+    """Hold a prompt against what it was; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("ORAGENT_WRITE_GOLDEN"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"{prompt}\n")
+    assert f"{prompt}\n" == path.read_text(), name
 
 
 def guess(value: object) -> str:
@@ -35,8 +47,10 @@ class Players:
         given: dict[str, Any] = {"idea": IDEA, "code": guess(50), "experiment": "ACTION: STOP"}
         self.roles = given | {"lead": "Known.", "reflect": "Learned."} | roles
         self.asked: list[tuple[str, str, float | None]] = []
+        self.systems: set[str] = set()
 
     async def __call__(self, request: Request) -> Reply:
+        self.systems |= {message.content for message in request.messages if message.role == "system"}
         role, question = request.role, request.messages[-1].content
         self.asked.append((role, question, request.temperature))
         given = self.roles.get(role, "")

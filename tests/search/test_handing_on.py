@@ -20,6 +20,7 @@ WINDOWS = (1, 2, 4, 8)
 HANDING_ON = ("eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
 SETTINGS = (
     "model.name=m", "archive.population=6", "strategy.patience=60", "or_agent.initial_ideas=35", "or_agent.depth=1",
+    "or_agent.ideas=settings",
     "or_agent.experiments=0", "or_agent.elitist_period=3", "or_agent.reflection_period=4",
 )  # fmt: skip
 
@@ -53,8 +54,13 @@ class Unique:
 
 
 def begin(begun: Any, strategy: str, window: int, evaluations: int) -> RunFolder:
+    published = ("strategy.options.initial=30", "strategy.options.pairs=even") if strategy == "reevo" else ()
     return begun(
-        f"strategy.name={strategy}", f"strategy.window={window}", f"budget.evaluations={evaluations}", *SETTINGS
+        f"strategy.name={strategy}",
+        f"strategy.window={window}",
+        f"budget.evaluations={evaluations}",
+        *SETTINGS,
+        *published,
     )
 
 
@@ -76,7 +82,7 @@ def test_the_list_of_who_hands_on_is_complete(begun) -> None:
     for name in sorted(STRATEGIES):
         folder = begin(begun, name, 2, 33)
         search(folder, Unique())
-        assert bool(notes(folder)) == (name in (*HANDING_ON, "random"))
+        assert bool(notes(folder)) == (name in (*HANDING_ON, "portfolio", "random"))
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -8,6 +8,8 @@ import pytest
 from oragent.evaluation import Evaluation, Job
 from oragent.protocol import Status
 from oragent.search.store import Store
+from oragent.search.strategies.or_agent.notes import NodeNote, Step
+from oragent.search.strategies.or_agent.reflection import spoken
 from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
 from tests.search.test_engine import scored
 
@@ -142,7 +144,8 @@ def test_experiments_go_on_from_the_best_seen_and_take_back_what_is_worse(begun)
         code=guess("50"),
         experiment=[edit("    return 50", "    return 40"), edit("    return 50", "    return 60"), "ACTION: STOP"],
     )
-    folder = begun("model.name=m", *QUIET, "budget.evaluations=5", "or_agent.depth=1")
+    own = "or_agent.reflection_calls=own"
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=5", "or_agent.depth=1", own)
     search(folder, model)
     first, second, third = model.prompts("experiment")[:3]
     assert "8 of them are left" in first
@@ -193,7 +196,7 @@ def test_constants_are_tuned_by_an_optimiser_on_evaluations_that_count(begun) ->
 def test_a_tuning_that_names_no_constant_is_told_so_once(begun) -> None:
     model = Players(code=guess("x * 10.0"), experiment="ACTION: TUNE\nthe factor", repair="ACTION: STOP")
     search(begun("model.name=m", *QUIET, "budget.model_calls=9"), model)
-    assert "TUNE names no constant; there are c0 to c0" in model.prompts("repair")[0]
+    assert "TUNE names no constant; there are c0;" in model.prompts("repair")[0]
 
 
 def test_what_a_probe_prints_is_shown_and_the_probe_is_never_the_solution(begun) -> None:
@@ -270,3 +273,26 @@ def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(
     search(folder, model)  # two rounds side by side: three evaluations each, for four ideas
     assert [node["state"] for node in nodes(folder, 1)].count("untried") == 1
     assert not any("idea 3" in prompt for prompt in model.prompts("lead"))
+
+
+def test_a_lesson_in_the_same_reply_saves_a_call_and_is_told_on(begun) -> None:
+    again = f"LESSON: 40 is worse\n{edit('    return 50', '    return 60')}"
+    model = Players(experiment=[edit("    return 50", "    return 40"), again, "LESSON: less is worse\nACTION: STOP"])
+    same = "or_agent.reflection_calls=same"
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=5", "or_agent.depth=1", same)
+    search(folder, model)
+    assert "LESSON" not in model.prompts("experiment")[0]
+    assert "LESSON: what the last experiment taught" in model.prompts("experiment")[1]
+    assert ["An experiment has ended" in prompt for prompt in model.prompts("reflect")].count(True) == 0
+    assert [step["lesson"] for step in nodes(folder, 2)[0]["steps"]] == ["40 is worse", "less is worse"]
+
+
+def test_a_node_without_a_report_speaks_by_its_steps() -> None:
+    steps = (
+        Step("edit", "halve it", "score 60", False),
+        Step("tune", "c0 over 8 evaluations", "score 40", True, "c0 matters"),
+    )
+    node = NodeNote(1, 0, "closer", "Go nearer.", "open", "1.1", 40.0, "", steps, "")
+    said = spoken(node)
+    assert said.startswith("Go nearer. 1. edit: halve it -> score 60, taken back.")
+    assert "2. tune: c0 over 8 evaluations -> score 40, kept. c0 matters" in said

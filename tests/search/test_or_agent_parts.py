@@ -1,8 +1,7 @@
 """The parts of a research round by themselves: tree, ideas, actions, constants, memory, prompts."""
 
 import json
-import os
-from pathlib import Path
+import re
 
 import numpy as np
 import pytest
@@ -18,9 +17,8 @@ from oragent.search.strategies.or_agent.constants import Range, constants, with_
 from oragent.search.strategies.or_agent.ideas import read_ideas
 from oragent.search.strategies.or_agent.telling import change, trouble, undocumented
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
-from tests.search.players import QUIET, Players, guess, notes, search
+from tests.search.players import QUIET, Players, golden, guess, notes, search
 
-GOLDEN = Path(__file__).parent / "golden"
 PROGRAM = """import numpy as np
 ALPHA = 2.5
 
@@ -135,16 +133,44 @@ def test_a_reply_without_ideas_is_refused_with_what_is_wanted(text: str) -> None
 def test_the_constants_of_a_program_are_those_that_it_computes_with() -> None:
     found = constants(PROGRAM, "heuristics")
     assert [(c.number, c.value, c.whole) for c in found] == [
-        (0, 2.5, False), (1, 3.0, True), (2, 1.0, False), (3, 1e-9, False), (4, 0.5, False),
+        (3, 1.0, False), (4, 0.5, False), (0, 2.5, False), (1, 3.0, True), (2, 5.0, True),
     ]  # fmt: skip
-    assert found[0].line == "ALPHA = 2.5"
+    assert found[2].line == "ALPHA = 2.5"
+
+
+OFFERED = """
+import numpy as np
+WEIGHTS = (0.5, 2.5)
+def f(x, n, distance):
+    rng = np.random.default_rng(42)
+    best, count = 1e18, 0
+    for i in range(n // 3):
+        count += 1
+        best = min(best, distance[i, :5].sum() ** 1.7 + 0.3 * i)
+    if best > 4.5:
+        return best / (x + 1e-9)
+    return rng.permutation(n)[:2] - 1000000
+"""
+
+
+def test_what_can_matter_is_offered_and_what_weighs_most_comes_first() -> None:
+    offered = [(c.value, c.whole) for c in constants(OFFERED, "f")]
+    assert offered[:3] == [(1.7, False), (0.3, False), (4.5, False)]  # exponent, factor, threshold
+    assert {value for value, _ in offered} >= {0.5, 2.5, 3.0, 5.0}
+    assert not {42.0, 1e18, 1e-9, 1e6} & {value for value, _ in offered}  # seed, sentinels, epsilon
+    assert (1.0, True) not in offered  # a counter's step
+    assert dict(offered)[3.0] is dict(offered)[5.0] is True
+    numbers = {c.value: c.number for c in constants(OFFERED, "f")}
+    changed = with_values(OFFERED, "f", {numbers[3.0]: 7.2, numbers[5.0]: 9.0, numbers[2.5]: 3.25, numbers[1.7]: -2.0})
+    for part in ("range(n // 7)", ":9].sum() ** (-2", "WEIGHTS = (0.5, 3.25)", "default_rng(42)"):
+        assert part in changed
 
 
 def test_rewritten_constants_stand_where_they_stood_and_nothing_else_changes() -> None:
     changed = with_values(PROGRAM, "heuristics", {0: -3.0, 1: 4.4, 4: 0.123456})
     for part in ("ALPHA = -3.0", "max(4, distance", "- -0.123 *", "1.0 / (distance_matrix + 1e-09)", "[:, 1:k]"):
         assert part in changed
-    assert [c.value for c in constants(changed, "heuristics")][1:] == [4.0, 1.0, 1e-9, 0.123]
+    assert sorted(c.value for c in constants(changed, "heuristics")) == [0.123, 1.0, 3.0, 4.0, 5.0]
 
 
 @given(st.lists(st.floats(-99, 99), min_size=5, max_size=5))
@@ -161,7 +187,7 @@ def test_a_program_keeps_its_meaning_whatever_its_constants_become(values: list[
     [("0.5", "4", (0.5, 4.0)), ("", "", (0.625, 10.0)), ("4", "0.5", (0.625, 10.0)), ("0", "1e300", (0.625, 10.0))],
 )
 def test_a_range_that_is_none_is_a_factor_around_the_value(low: str, high: str, found: tuple[float, float]) -> None:
-    made = Range.around(constants(PROGRAM, "heuristics")[0], low, high)
+    made = Range.around(constants(PROGRAM, "heuristics")[2], low, high)
     assert (made.low, made.high) == found
     assert made.logarithmic == (found[1] >= 10)
 
@@ -294,9 +320,9 @@ def test_who_writes_or_mends_a_program_is_told_what_the_seed_says_of_its_functio
     model = Players(code=guess("1 / 0"), debug=guess(70))
     search(begun("model.name=m", *QUIET, "budget.model_calls=3"), model)
     for role in ("code", "debug"):
-        prompt = model.prompts(role)[0]
-        assert "What `guess` gets and must return:\nGuess.\n\nReturns:\n    a number like 100.\n\n" in prompt
-        assert '"""' not in prompt
+        assert '"""' not in model.prompts(role)[0]
+    assert len(model.systems) == 1  # the same bytes in each prompt, so that servers read them once
+    assert "What `guess` gets and must return:\nGuess.\n\nReturns:\n    a number like 100.\n" in min(model.systems)
 
 
 def test_a_program_without_numbers_is_not_offered_to_be_tuned(begun) -> None:
@@ -306,7 +332,8 @@ def test_a_program_without_numbers_is_not_offered_to_be_tuned(begun) -> None:
     assert "TUNE" not in model.prompts("experiment")[0]
 
 
-def test_prompts_read_as_they_did(begun, toy) -> None:
+@pytest.mark.parametrize("style", ["small", "strong"])
+def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
     """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     numbers = iter(range(51, 99))
@@ -322,21 +349,20 @@ def test_prompts_read_as_they_did(begun, toy) -> None:
     )
     folder = begun(
         "model.name=m", *QUIET, "or_agent.elitist_period=3", "or_agent.depth=2", "or_agent.memory_words=40",
-        "budget.model_calls=60",
+        "budget.model_calls=60", f"model.style={style}",
     )  # fmt: skip
-    search(folder, model)
+    search(folder, model, built=lambda engine: setattr(engine._desk, "packages", ("numpy", "numba")))
     kinds = {
         "idea": ("idea", ""), "idea_repair": ("repair", "JSON list"), "code": ("code", ""), "debug": ("debug", ""),
-        "experiment": ("experiment", ", taken back. Learned."), "experiment_repair": ("repair", "ACTION: EDIT"),
-        "lesson": ("reflect", "An experiment has ended"), "report": ("reflect", "A series of"), "memory": ("lead", ""),
-        "compress": ("reflect", "Shorten"),
+        "experiment": ("experiment", ", taken back."), "experiment_repair": ("repair", "ACTION"),
+        "report": ("reflect", "A series of"), "memory": ("lead", ""), "compress": ("reflect", "Shorten"),
     }  # fmt: skip
+    kinds |= {"lesson": ("reflect", "An experiment has ended")} if style == "small" else {}
     for kind, (role, part) in kinds.items():
         prompt = [text for text in model.prompts(role) if part in text][-1]
-        path = GOLDEN / f"or_agent_{kind}.txt"
-        if os.environ.get("ORAGENT_WRITE_GOLDEN"):
-            path.write_text(f"{prompt}\n")
-        assert f"{prompt}\n" == path.read_text(), kind
+        golden(f"{style}/or_agent_{kind}", prompt)
+    (said,) = model.systems
+    golden("system", re.sub(r"Python 3\.\d+", "Python 3", said))
 
 
 def test_a_comparison_that_is_cut_says_so() -> None:

@@ -1,8 +1,6 @@
 """What the published strategies ask, word for word, on one small history."""
 
 import asyncio
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,17 +10,18 @@ from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import Pool
 from oragent.protocol import Status
 from oragent.search.archive import Archive
-from oragent.search.candidate import Candidate, Committed
+from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.desk import Desk
 from oragent.search.folder import RunFolder
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 from oragent.search.strategies import STRATEGIES
+from tests.search.players import golden
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
 
-GOLDEN = Path(__file__).parent / "golden"
+RICH = ("strategy.standing=true", "strategy.history=true", "strategy.features=true")  # as in a comparison
 PROGRAMS = (
     "x * 2.0",
     "x * 30",
@@ -85,6 +84,8 @@ def play(folder: RunFolder, number: int) -> Writer:
         desk = Desk(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
         desk.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
+        for record in desk.history:
+            archive.add(Elite.of(record[0]), 0)
         allowance = Spent(50, 50, 10**6, 1.0)
         run = Run.opened(
             desk,
@@ -103,19 +104,18 @@ def play(folder: RunFolder, number: int) -> Writer:
     return model
 
 
+@pytest.mark.parametrize("style", ["small", "strong"])
 @pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
-def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int]) -> None:
+def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int], style: str) -> None:
     """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
+    settings += (f"model.style={style}", *(() if style == "small" else RICH))
     model = play(begun(*settings, "model.name=writer"), number)
     for role, which in roles.items():
-        prompt = f"{model.prompts(role)[which]}\n"
+        prompt = model.prompts(role)[which]
         name = "reflect_long" if (strategy, number, role) == ("reevo", 41, "reflect") else role
-        path = GOLDEN / f"{strategy}_{name}.txt"
-        if os.environ.get("ORAGENT_WRITE_GOLDEN"):
-            path.write_text(prompt)
-        assert prompt == path.read_text()
+        golden(f"{style}/{strategy}_{name}", prompt)
 
 
 def test_a_rejected_reply_is_answered_with_the_reason(begun, monkeypatch) -> None:

@@ -79,8 +79,8 @@ def test_a_prompt_shows_programs_worse_to_better_and_what_to_return(begun) -> No
         ),
         model,
     )
-    (prompt,) = model.asked[2]
-    assert "Write guess(x), called with 3, such that it returns 100." in prompt
+    system, prompt = model.asked[2]
+    assert "Write guess(x), called with 3, such that it returns 100." in system
     assert "A lower score is better" in prompt
     assert "def guess(x):" in prompt
     shown = [
@@ -99,7 +99,7 @@ def test_a_reply_without_a_program_is_told_so_once(begun) -> None:
     complaint = model.asked[1][-1]
     assert "cannot be used" in complaint
     assert "def guess(x):" in complaint
-    assert model.asked[1][1] == "I would rather not."
+    assert model.asked[1][2] == "I would rather not."
     assert [record.candidate.origin for record in records(folder)] == ["seed", "repair"]
 
 

@@ -1,7 +1,26 @@
-"""What prompts are written with, whoever asks: templates, and programs with their figures."""
+"""What prompts are written with, whoever asks: templates, the problem, where the search stands, and programs."""
 
-from oragent.search.prompting.hints import bins, blocks, meanings, wanted
+from oragent.search.prompting.frame import asked, room, system
+from oragent.search.prompting.hints import bins, blocks, edits, meanings, wanted
+from oragent.search.prompting.lineage import history
 from oragent.search.prompting.programs import figures, said, show
+from oragent.search.prompting.standing import entitle, standing
 from oragent.search.prompting.templates import fill
 
-__all__ = ["bins", "blocks", "figures", "fill", "meanings", "said", "show", "wanted"]
+__all__ = [
+    "asked",
+    "bins",
+    "blocks",
+    "edits",
+    "entitle",
+    "figures",
+    "fill",
+    "history",
+    "meanings",
+    "room",
+    "said",
+    "show",
+    "standing",
+    "system",
+    "wanted",
+]

@@ -3,15 +3,31 @@
 ``strategy.blocks`` and ``strategy.features`` say whether they do.
 """
 
+from collections.abc import Sequence
+
+from oragent.programs.inspection import inspect
+from oragent.search.candidate import Elite, Parent
+from oragent.search.prompting.templates import fill
 from oragent.search.run import Run
 
-__all__ = ["bins", "blocks", "meanings", "wanted"]
+__all__ = ["bins", "blocks", "edits", "meanings", "wanted"]
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
+LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
+LEAST = 40  # nodes that a seed counts as at least
 
 
-def blocks(run: Run) -> str:
-    """A sentence that names building blocks of the problem; empty where none are to be named."""
+def blocks(run: Run, parent: Elite | None = None) -> str:
+    """A sentence that names building blocks of the problem; empty where none are to be named.
+
+    Args:
+        run: Round that asks.
+        parent: Program that is to be changed; one that has grown well beyond the seed has left the blocks behind.
+    """
+    if parent is not None and parent.length > LEFT_BEHIND * max(
+        inspect(run.problem.seed, run.problem.signature).length, LEAST
+    ):
+        return ""
     named = ", ".join(f"`{block}`" for block in run.blocks())
     return f"Building blocks that may help: {named}." if named else ""
 
@@ -25,6 +41,11 @@ def wanted(run: Run) -> dict[str, str]:
 def bins(run: Run) -> list[str]:
     """The features whose bins prompts tell of a program; empty where they tell none."""
     return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
+
+
+def edits(run: Run, parents: Sequence[Parent]) -> str:
+    """How to answer with edits, for models that can; empty where there is nothing to edit."""
+    return "\n\n" + fill("answer_edits") if parents and run.style == "strong" else ""
 
 
 def meanings(run: Run) -> str:

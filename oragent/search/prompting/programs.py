@@ -5,6 +5,7 @@ from typing import Any
 
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Elite
+from oragent.search.prompting import times
 
 __all__ = ["figures", "said", "show"]
 
@@ -36,10 +37,11 @@ def said(value: Any) -> str:
 
 
 def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
-    # Times differ from run to run: a prompt must not.
+    # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
+    time = times.told(one.metrics)
     timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, said(value))
         for name, value in zip(bins, one.features or (), strict=False)
     ]
-    return [("score", f"{one.score:.6g}"), *timeless, *cell]
+    return [("score", f"{one.score:.6g}"), *timeless, *([("CPU time of the function", time)] if time else []), *cell]

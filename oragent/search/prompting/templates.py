@@ -1,4 +1,7 @@
-"""Prompt templates: the text files of ``search/prompts``."""
+"""Prompt templates: the text files of ``search/prompts``.
+
+``NAME.STYLE.txt`` is the wording for models of a style, where theirs differs from that of ``NAME.txt``.
+"""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -7,11 +10,13 @@ from string import Template
 __all__ = ["fill"]
 
 
-def fill(template: str, **values: object) -> str:
-    """Fill a prompt template, by its name."""
-    return _template(template).substitute({name: str(value) for name, value in values.items()}).strip()
+def fill(template: str, style: str = "", /, **values: object) -> str:
+    """Fill a prompt template, by its name, in the wording of a style."""
+    return _template(template, style).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
 @lru_cache
-def _template(name: str) -> Template:
-    return Template((files("oragent.search") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
+def _template(name: str, style: str) -> Template:
+    folder = files("oragent.search") / "prompts"
+    own = folder / f"{name}.{style}.txt"
+    return Template((own if style and own.is_file() else folder / f"{name}.txt").read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oragent.errors import ConfigError
 from oragent.search.config import Config
-from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
+from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, portfolio, random_search, reevo
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "chosen", "load", "settled"]
@@ -27,6 +27,7 @@ STRATEGIES: dict[str, Strategy] = {
         gp.STRATEGY,
         mcts_ahd.STRATEGY,
         or_agent.STRATEGY,
+        portfolio.STRATEGY,
         random_search.STRATEGY,
         reevo.STRATEGY,
     )

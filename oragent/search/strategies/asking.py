@@ -1,9 +1,9 @@
 """From a prompt to a scored program: what every strategy with a model does alike."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from oragent.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
@@ -14,7 +14,7 @@ from oragent.search.candidate import Candidate, Parent
 from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
 
-__all__ = ["Asked", "ask_and_read", "ask_for_program", "program"]
+__all__ = ["Asked", "ask_and_read", "ask_for_program", "program", "sent_back"]
 
 T = TypeVar("T")
 LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
@@ -42,6 +42,7 @@ async def ask_and_read(
     read: Callable[[str], T],
     complain: Callable[[str], str],
     temperature: float | None = None,
+    schema: Mapping[str, Any] | None = None,
 ) -> Asked[T]:
     """Ask a model; a reply that cannot be used is sent back once, with the reason.
 
@@ -53,17 +54,26 @@ async def ask_and_read(
             called in a thread, as a hostile reply may take seconds.
         complain: Function that turns that error into the prompt for the repair.
         temperature: Sampling temperature; None: the model's own.
+        schema: JSON schema of the reply, for servers that can hold a model to one.
     """
-    reply = await run.ask(role, messages, temperature)
+    reply = await run.ask(role, messages, temperature, schema)
     try:
         return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
-        again = [*messages, Message("assistant", _quoted(reply.text)), Message("user", complain(str(problem)))]
-    reply = await run.ask("repair", again, temperature)
+        again = sent_back(messages, reply.text, complain(str(problem)))
+    reply = await run.ask("repair", again, temperature, schema)
     try:
         return Asked(await asyncio.to_thread(read, reply.text), reply)
     except ReplyError as problem:
         return Asked(None, reply, str(problem))
+
+
+def sent_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
+    """A conversation with a reply that cannot be used, and why; an empty reply is no message that a server takes."""
+    if text.strip():
+        return [*messages, Message("assistant", _quoted(text)), Message("user", complaint)]
+    *before, last = messages
+    return [*before, replace(last, content=f"{last.content}\n\n{complaint}")]
 
 
 def _quoted(text: str) -> str:
@@ -72,7 +82,12 @@ def _quoted(text: str) -> str:
 
 
 async def ask_for_program(
-    run: Run, role: str, messages: Sequence[Message], parents: Sequence[Parent], temperature: float | None = None
+    run: Run,
+    role: str,
+    messages: Sequence[Message],
+    parents: Sequence[Parent],
+    temperature: float | None = None,
+    base: str | None = None,
 ) -> Candidate:
     """Ask a model for a program and score it; a reply without a usable one is told so, once.
 
@@ -82,18 +97,19 @@ async def ask_for_program(
         messages: Messages of the prompt.
         parents: Programs that the prompt shows; an edit applies to the last.
         temperature: Sampling temperature; None: the model's own.
+        base: Program that edits apply to, where the prompt shows the last of ``parents`` in another form.
 
     Returns:
         The candidate; rejected, with the reason, if neither reply was of use.
     """
     line = [parent.id for parent in parents]
-    base = parents[-1].source if parents else None
+    base = parents[-1].source if parents and base is None else base
     asked = await ask_and_read(
         run,
         role,
         messages,
         lambda text: program(run, text, base),
-        lambda problem: fill("repair", problem=problem, **wanted(run)),
+        lambda problem: fill("repair", run.style, problem=problem, **wanted(run)),
         temperature,
     )
     reply = asked.reply

@@ -24,11 +24,11 @@ PARENTS = {"e1": 5, "e2": 5, "m1": 1, "m2": 1, "m3": 1}
 async def round(run: Run) -> None:
     """Make one individual: of the first population, or by the operator whose turn it is."""
     size = run.settings.archive.population
-    if run.number <= size:
+    if run.turn <= size:
         await apply(run, "i1", [])
         return
     population = best(run.scored, run.fitness, size)
-    operator = OPERATORS[(run.number - size - 1) % len(OPERATORS)]
+    operator = OPERATORS[(run.turn - size - 1) % len(OPERATORS)]
     await apply(run, operator, by_rank(population, PARENTS[operator], run.rng))
 
 

@@ -16,12 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from oragent.llm.context import Part, fit
-from oragent.llm.model import Message
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.history import resetting
-from oragent.search.prompting import bins, blocks, fill, meanings, show, wanted
+from oragent.search.prompting import asked, bins, blocks, edits, fill, history, meanings, room, show, standing, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategy import Strategy
@@ -37,7 +36,7 @@ async def round(run: Run) -> None:
     """Show the model two programs of an island, worse first, and score what it writes."""
     drawn = draw(run, islands(run)[run.island])
     shown = [Elite.of(one) for one in sorted(drawn, key=run.fitness)]
-    await ask_for_program(run, "code", [Message("user", prompt(run, shown))], shown)
+    await ask_for_program(run, "code", asked(run, prompt(run, shown)), shown)
 
 
 def islands(run: Run) -> list[list[Committed]]:
@@ -72,20 +71,29 @@ def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:
 def prompt(run: Run, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
     about, known = run.problem.about, run.problem.knowledge.strip()
-    hint, telling = blocks(run), meanings(run)
+    hint, telling, changed = blocks(run, shown[-1]), meanings(run), shown[-1]
     programs = [show(f"Version {number}", one, bins=bins(run)) for number, one in enumerate(shown)]
     return fit(
         lambda left: fill(
             "funsearch",
-            description=run.problem.brief,
+            run.style,
             better=about.direction.comparative,
             programs="\n\n".join(left["programs"]) + telling,
             **wanted(run),
+            answer=fill("answer_code", run.style, **wanted(run), edits=edits(run, shown)),
             hint="".join(left["a hint"]),
+            standing="".join(left["where the search stands"]),
+            history="".join(left["how the program came about"]),
             knowledge="".join(left["what is known about the problem"]),
         ),
-        [Part("a hint", [hint]), Part("what is known about the problem", [known]), Part("programs", programs, keep=1)],
-        run.room,
+        [
+            Part("a hint", [hint]),
+            Part("how the program came about", [history(run, changed)]),
+            Part("where the search stands", [standing(run, changed)]),
+            Part("what is known about the problem", [known]),
+            Part("programs", programs, keep=1),
+        ],
+        room(run),
     )
 
 

@@ -19,10 +19,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oragent.llm.context import Part, fit
-from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import fill, show
+from oragent.search.prompting import asked, fill, room, show
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply, prose, remember
@@ -83,10 +82,10 @@ class Node:
 async def round(run: Run) -> None:
     """Make one of the first programs; or descend, widen on the way, and expand the leaf."""
     root = tree(run)
-    if run.number <= INITIAL:
-        await _grow(run, root, root, "i1" if run.number == 1 else "e1")
+    if run.turn <= INITIAL:
+        await _grow(run, root, root, "i1" if run.turn == 1 else "e1")
         return
-    widened, leaf = take_turn(root, exploration(run), run.number % run.window)
+    widened, leaf = take_turn(root, exploration(run), run.turn % run.window)
     for node in widened:
         await _grow(run, root, node, "e2" if node.parent else "e1")
     for operator in EXPANSION:
@@ -168,11 +167,11 @@ async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
         return
     program = Elite.of(candidate)
     prompt = fit(
-        lambda left: fill("describe", description=run.problem.brief, programs=left["programs"][0]),
+        lambda left: fill("describe", programs=left["programs"][0]),
         [Part("programs", [show("The program", program)], keep=1)],
-        run.room,
+        room(run),
     )
-    remember(run, candidate, prose((await run.ask("describe", [Message("user", prompt)])).text))
+    remember(run, candidate, prose((await run.ask("describe", asked(run, prompt))).text))
 
 
 def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committed]:

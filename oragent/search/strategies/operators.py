@@ -9,10 +9,22 @@ import re
 from collections.abc import Mapping, Sequence
 
 from oragent.llm.context import Part, fit
-from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.prompting import bins, blocks, fill, meanings, show, wanted
+from oragent.search.prompting import (
+    asked,
+    bins,
+    blocks,
+    edits,
+    entitle,
+    fill,
+    history,
+    meanings,
+    room,
+    show,
+    standing,
+    wanted,
+)
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
@@ -34,8 +46,9 @@ async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candid
     """
     outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
-    prompt = write(run, fill(operator, outline=outline), shown, "answer_thought", thoughts(run, parents))
-    candidate = await ask_for_program(run, operator, [Message("user", prompt)], shown)
+    task = fill(operator, run.style, outline=outline)
+    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents))
+    candidate = await ask_for_program(run, operator, asked(run, prompt), shown)
     said = [thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember(run, candidate, next((words for words in reversed(said) if words), ""))
     return candidate
@@ -52,7 +65,8 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         ideas: Thoughts behind programs, by id.
     """
     about, known = run.problem.about, ideas or {}
-    told, hint, telling = bins(run), blocks(run), meanings(run) if shown else ""
+    changed = shown[-1] if shown else None
+    told, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown else ""
     programs = [
         show(f"Program {place}", one, idea=known.get(one.id, ""), bins=told) for place, one in enumerate(shown, 1)
     ]
@@ -62,9 +76,8 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         else ""
     )
     frame = {
-        "description": run.problem.brief,
         "task": task,
-        "answer": fill(answer, **wanted(run)),
+        "answer": fill(answer, run.style, **wanted(run), edits=edits(run, shown)),
     }
     return fit(
         lambda left: fill(
@@ -72,14 +85,18 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
             knowledge="".join(left["what is known about the problem"]),
             programs=heading + "\n\n".join(left["programs"]) + telling,
             blocks="".join(left["a hint"]),
+            standing="".join(left["where the search stands"]),
+            history="".join(left["how the program came about"]),
             **frame,
         ),
         [
             Part("a hint", [hint]),
+            Part("how the program came about", [history(run, changed) if changed else ""]),
+            Part("where the search stands", [standing(run, changed) if changed else ""]),
             Part("what is known about the problem", [run.problem.knowledge.strip()]),
             Part("programs", programs, keep=1),
         ],
-        run.room,
+        room(run),
     )
 
 
@@ -101,6 +118,7 @@ def prose(reply: str) -> str:
 def remember(run: Run, candidate: Candidate, words: str) -> None:
     """Write down the thought behind a program; a later one about the same program counts more."""
     if words:
+        entitle(run, candidate.source, words)
         run.note(THOUGHT, f"{candidate.fingerprint} {words}")
 
 

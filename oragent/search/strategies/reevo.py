@@ -6,38 +6,60 @@ reflector joins the new advice with all earlier one (long-term reflection), by w
 program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and 5 mutations.
 
 Where we differ: rounds overlap, so that the first pairs of a generation are drawn before the last programs of the one
-before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. Pairs
-are drawn from all that differ in score, alike, where the paper draws until two differ. A generation without two such
-programs falls back on the best ones of the whole run. Short-term reflections that come too late for the long-term one
-of their generation are joined by the next: none is lost, and none joined twice.
+before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. The
+first population is at most a fifth of the budget (``strategy.options.initial=30``: the paper's). Pairs are drawn by
+rank among programs that differ in more than their numbers, the seed with no one as long as there are others
+(``strategy.options.pairs=even``: all that differ in score alike, where the paper draws until two differ). A generation
+without two such programs falls back on the best ones of the whole run. Short-term reflections that come too late for
+the long-term one of their generation are joined by the next: none is lost, and none joined twice.
 """
 
+import re
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Annotated, Literal
+
+import numpy as np
+from annotated_types import Ge
+from pydantic.dataclasses import dataclass
 
 from oragent.llm.context import Part, fit
-from oragent.llm.model import Message
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import fill, show
+from oragent.search.prompting import asked, fill, room, show
 from oragent.search.run import Run
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.operators import prose, write
 from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "round"]
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
+FIRST_PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
 GENERATION = PAIRS + 1  # rounds: a crossover each, then all mutations in one
 BOLDER = 0.3  # added to the model's temperature for the first programs
 HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes
 JOINED = "short-term reflections joined"  # kind of the note that says up to which round an advice has them
 
 
+@dataclass(frozen=True, config=STRICT)
+class ReEvoSettings:
+    """What ``strategy.options`` may say.
+
+    Attributes:
+        initial: Programs of the first population; None: the paper's 30, or a fifth of a smaller budget.
+        pairs: How two programs are drawn to be compared: by ``rank``, or ``even`` as in the paper.
+    """
+
+    initial: Annotated[int, Ge(1)] | None = None
+    pairs: Literal["rank", "even"] = "rank"
+
+
 async def round(run: Run) -> None:
     """Make one of the first programs, a crossover, or all mutations of a generation."""
-    generation, position = divmod(run.number - 1 - INITIAL, GENERATION)
+    generation, position = divmod(run.turn - 1 - initial(run), GENERATION)
     if generation < 0:
         await initialise(run)
     elif position < PAIRS:
@@ -60,7 +82,7 @@ async def cross(run: Run, generation: int) -> None:
     if not pairs:
         await initialise(run)
         return
-    worse, better = (Elite.of(one) for one in pairs[int(run.rng.integers(len(pairs)))])
+    worse, better = (Elite.of(one) for one in _drawn(run, pairs))
     programs = [show("First", worse) + "\n", show("Second", better)]
     hint = await reflect(run, "reevo_short", [Part("programs", programs, keep=2)])
     run.note(HINT, hint)
@@ -95,11 +117,8 @@ async def generate(
     run: Run, operator: str, task: str, parents: Sequence[Elite], temperature: float | None = None
 ) -> None:
     """Ask the generator for a program and score it."""
-    messages = [
-        Message("system", fill("reevo_generator")),
-        Message("user", write(run, task, parents, "answer_code")),
-    ]
-    await ask_for_program(run, operator, messages, parents, temperature=temperature)
+    prompt = f"{fill('reevo_generator')}\n\n{write(run, task, parents, 'answer_code')}"
+    await ask_for_program(run, operator, asked(run, prompt), parents, temperature=temperature)
 
 
 async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
@@ -107,24 +126,52 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
     prompt = fit(
         lambda left: fill(
             template,
-            description=run.problem.brief,
             **{name: "\n".join(pieces) for name, pieces in left.items()},
         ),
         parts,
-        run.room,
+        room(run),
     )
-    messages = [Message("system", fill("reevo_reflector")), Message("user", prompt)]
+    messages = asked(run, f"{fill('reevo_reflector')}\n\n{prompt}")
     return prose((await run.ask("reflect", messages)).text)
 
 
 def _parents(run: Run, generation: int) -> list[Committed]:
     """The generation before: what it made, and the best program so far."""
-    begin = INITIAL + 1 + (generation - 1) * GENERATION if generation else 0
-    end = INITIAL + 1 + generation * GENERATION
+    first = initial(run)
+    begin = first + 1 + (generation - 1) * GENERATION if generation else 0
+    end = first + 1 + generation * GENERATION
     known = run.scored
     elitist = best(known, run.fitness, 1)
-    made = [one for one in known if begin <= one.round < end]
+    made = [one for one in known if begin <= run.turn_of(one.round) < end]
     return made if elitist[0] in made else [*made, *elitist]
+
+
+def initial(run: Run) -> int:
+    """Size of the first population: the paper's, or a fifth of a budget that is too small for it."""
+    if run.own.initial is not None:
+        return int(run.own.initial)
+    budget = run.settings.budget
+    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
+    return max(LEAST, min([INITIAL, *(bound // FIRST_PART for bound in bounds)]))
+
+
+def _drawn(run: Run, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
+    """Draw a pair: evenly, as in the paper, or good ones more often that are more than constants apart."""
+    if run.own.pairs == "even":
+        return pairs[int(run.rng.integers(len(pairs)))]
+    apart = [pair for pair in pairs if _shape(pair[0].source) != _shape(pair[1].source)] or list(pairs)
+    ranked = sorted({one.id: one for pair in apart for one in pair}.values(), key=run.fitness, reverse=True)
+    place = {one.id: rank for rank, one in enumerate(ranked, 1)}
+    weights = np.array([1.0 / (place[one.id] + place[other.id]) for one, other in apart])
+    seed = [run.history[0].id in (one.id, other.id) for one, other in apart]
+    if not all(seed):  # the seed teaches little beside the champion
+        weights[seed] = 0.0
+    return apart[int(run.rng.choice(len(apart), p=weights / weights.sum()))]
+
+
+def _shape(source: str) -> str:
+    """A program's text without its numbers and white space."""
+    return re.sub(r"\s+|\b\d[\d_.e+-]*", "", source)
 
 
 def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
@@ -133,4 +180,4 @@ def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Comm
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]
 
 
-STRATEGY = Strategy(name="reevo", round=round, remembers=True, blocks=Blocks.NONE)
+STRATEGY = Strategy(name="reevo", round=round, remembers=True, blocks=Blocks.NONE, settings=ReEvoSettings)

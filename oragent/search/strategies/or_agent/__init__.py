@@ -20,5 +20,13 @@ __all__ = ["STRATEGY", "round"]
 
 # Its rounds are long and do several things at once themselves.
 STRATEGY = Strategy(
-    name="or_agent", round=round, islands=4, window=2, blocks=Blocks.SOME, features=True, settings=AgentSettings
+    name="or_agent",
+    round=round,
+    islands=4,
+    window=2,
+    blocks=Blocks.SOME,
+    features=True,
+    standing=True,
+    history=True,
+    settings=AgentSettings,
 )

@@ -10,11 +10,12 @@ from oragent.search.run import Run
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
-__all__ = ["Action", "Edit", "Probe", "Stop", "Tune", "read_action"]
+__all__ = ["Action", "Edit", "Probe", "Stop", "Tune", "read_action", "read_lesson"]
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
+LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 CHOICE = re.compile(rf"\bc(\d{{1,4}})\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER}))?")
 
@@ -91,12 +92,19 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
     return Edit(changed, thought)
 
 
+def read_lesson(text: str) -> str:
+    """What the last experiment taught, where a reply says that; else empty."""
+    found = LESSON.search(drop_thoughts(text))
+    return " ".join(found[1].split())[:400] if found else ""
+
+
 def _ranges(text: str, constants: Sequence[Constant]) -> tuple[Range, ...]:
     ranges: dict[int, Range] = {}
+    known = {constant.number: constant for constant in constants}
     for number, low, high in CHOICE.findall(text):
-        if int(number) < len(constants):
-            ranges.setdefault(int(number), Range.around(constants[int(number)], low, high))
+        if int(number) in known:
+            ranges.setdefault(int(number), Range.around(known[int(number)], low, high))
     if not ranges:
-        names = f"c0 to c{len(constants) - 1}" if constants else "none, as the program has no constants to tune"
+        names = ", ".join(f"c{number}" for number in sorted(known)) or "none, as the program has no constants to tune"
         raise ReplyError(f"TUNE names no constant; there are {names}; write a line such as 'c0 0.5 4.0' for each")
     return tuple(ranges.values())

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oragent.llm.model import Message
 from oragent.programs.blocks import fence, tag
-from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import fill
+from oragent.search.candidate import Candidate, Elite, Parent
+from oragent.search.prompting import asked, edits, fill, standing, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import telling
@@ -17,10 +16,9 @@ __all__ = ["debug", "implement"]
 
 async def implement(run: Run, idea: Idea, start: Sequence[Elite]) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    return await debug(
-        run,
-        await ask_for_program(run, "code", [Message("user", prompt(run, idea, start))], start, run.temperature("code")),
-    )
+    base = telling.undocumented(start[-1].source)  # what the prompt shows, and edits are about
+    asking = ask_for_program(run, "code", asked(run, prompt(run, idea, start)), start, run.temperature("code"), base)
+    return await debug(run, await asking)
 
 
 def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
@@ -31,7 +29,7 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
         for label, elite in zip(labels, start, strict=True)
     ]
     values = {"title": idea.title, "idea": idea.text, "programs": "\n\n".join(shown)}
-    return fill("or_agent_code", **telling.task(run), **telling.contract(run), **values)
+    return fill("or_agent_code", run.style, **values, **_answer(run, start), standing=standing(run, start[-1]))
 
 
 async def debug(run: Run, candidate: Candidate) -> Candidate:
@@ -42,6 +40,11 @@ async def debug(run: Run, candidate: Candidate) -> Candidate:
             break
         program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
         values = {"program": fence(program, tag(program)), "trouble": fence(trouble)}
-        text = fill("or_agent_debug", **telling.task(run), **telling.contract(run), **values)
-        candidate = await ask_for_program(run, "debug", [Message("user", text)], [candidate], run.temperature("code"))
+        text = fill("or_agent_debug", run.style, **values, **_answer(run, [candidate]))
+        candidate = await ask_for_program(run, "debug", asked(run, text), [candidate], run.temperature("code"))
     return candidate
+
+
+def _answer(run: Run, shown: Sequence[Parent]) -> dict[str, str]:
+    """What the reply must look like."""
+    return {**wanted(run), "answer": fill("answer_code", run.style, **wanted(run), edits=edits(run, shown))}

@@ -1,8 +1,9 @@
 """The numbers in a program that can be tuned: found and rewritten in its syntax tree."""
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 from oragent.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
@@ -14,7 +15,9 @@ __all__ = ["Constant", "Range", "constants", "with_values"]
 
 WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
 MOST = 30  # constants that are offered
-BOUND = 1e9  # larger numbers stand for infinity
+BOUND = 1e9  # ends of ranges
+SENTINEL, EPSILON = 1e5, 1e-6  # what is larger stands for infinity, what is smaller for nothing
+SEEDERS = ("default_rng", "randomstate", "seed", "generator")  # in names of calls whose numbers are seeds
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,20 @@ class Range:
 
 
 def constants(source: str, function: str) -> list[Constant]:
-    """Find the numbers that a program computes with, at most ``MOST``; sizes, indices and infinities are none."""
+    """Find the numbers that a program computes with, those that weigh most first, at most ``MOST``.
+
+    Counters, sentinels, epsilons and seeds of generators are none.
+    """
     lines = source.split("\n")
     try:
-        found = enumerate(_places(parsed(source), function).items())
+        places = _places(parsed(source), function)
     except CandidateError:  # of another language
         return []
-    return [Constant(number, value, whole, lines[line - 1].strip()) for number, ((line, _), (value, whole)) in found]
+    found = [
+        (place.rank, Constant(number, place.value, place.whole, lines[line - 1].strip()))
+        for number, ((line, _), place) in enumerate(places.items())
+    ]
+    return [constant for _, constant in sorted(found, key=lambda pair: (pair[0], pair[1].number))][:MOST]
 
 
 def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
@@ -80,28 +90,99 @@ def with_values(source: str, function: str, values: Mapping[int, float]) -> str:
     tree = parsed(source)
     places = _places(tree, function).items()
     new = {
-        place: str(round(values[number]) if whole else rounded(values[number]))
-        for number, (place, (_, whole)) in enumerate(places)
+        at: str(round(values[number]) if place.whole else rounded(values[number]))
+        for number, (at, place) in enumerate(places)
         if number in values
     }
     return ast.unparse(ast.fix_missing_locations(_Rewriter(new).visit(tree))) + "\n"
 
 
-def _places(tree: ast.Module, function: str) -> dict[tuple[int, int], tuple[float, bool]]:
-    """Each constant by its line and column, in the order of the text: its value, and whether it must stay whole."""
-    found: dict[tuple[int, int], tuple[float, bool]] = {}
+class _Place(NamedTuple):
+    """A constant: its value, whether it must stay whole, and its rank by where it stands in its formula."""
+
+    value: float
+    whole: bool
+    rank: int
+
+
+def _places(tree: ast.Module, function: str) -> dict[tuple[int, int], _Place]:
+    """Each constant by its line and column, in the order of the text."""
+    found: dict[tuple[int, int], tuple[ast.expr, bool]] = {}
     for site in find_sites(tree, function).constants:
         value = _number(site.node)
         whole = isinstance(value, int) and _is_count(site)
         if value is not None and not (site.context.structural and isinstance(value, int)):
-            found[site.node.lineno, site.node.col_offset] = float(value), whole
+            found[site.node.lineno, site.node.col_offset] = site.node, whole
+    for node, whole in _beyond(tree):
+        found.setdefault((node.lineno, node.col_offset), (node, whole))
+    above = {child: parent for parent in ast.walk(tree) for child in ast.iter_child_nodes(parent)}
+    places = {}
+    for at, (node, whole) in sorted(found.items(), key=lambda item: item[0]):
+        value = _number(node)
+        if value is not None and not _idle(node, float(value), above):
+            places[at] = _Place(float(value), whole, _rank(node, above))
+    return places
+
+
+def _beyond(tree: ast.Module) -> Iterator[tuple[ast.expr, bool]]:
+    """Numbers that breeding leaves alone and tuning need not: in tuples, ends of slices, whole divisors, on top."""
     for statement in tree.body:  # such as ``EXPONENT = 2.0``
         if isinstance(statement, ast.Assign):
-            for node in ast.walk(statement.value):
-                value = _number(node)
-                if isinstance(node, ast.Constant) and isinstance(value, float):
-                    found[node.lineno, node.col_offset] = value, False
-    return dict([item for item in sorted(found.items()) if abs(item[1][0]) < BOUND][:MOST])
+            yield from ((node, False) for node in ast.walk(statement.value) if _is_float(node))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Tuple(elts=parts, ctx=ast.Load()) | ast.List(elts=parts, ctx=ast.Load()):
+                yield from ((part, False) for part in parts if _is_float(part))
+            case ast.Slice(lower=low, upper=high):
+                yield from ((end, True) for end in (low, high) if end is not None and _is_many(end))
+            case ast.BinOp(op=ast.FloorDiv(), right=right) if _is_many(right):
+                yield right, True
+
+
+def _is_float(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(_number(node), float)
+
+
+def _is_many(node: ast.AST) -> bool:
+    """A whole number from 2 on, which counts something."""
+    value = _number(node)
+    return isinstance(value, int) and value >= 2
+
+
+def _idle(node: ast.AST, value: float, above: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether a number cannot matter, or must not change: a sentinel, an epsilon, a counter's step, a seed."""
+    if abs(value) >= SENTINEL or 0 < abs(value) <= EPSILON:
+        return True
+    parent = above.get(node)
+    if isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Add | ast.Sub) and abs(value) == 1:
+        return True
+    while parent is not None and not isinstance(parent, ast.stmt):
+        if isinstance(parent, ast.Call) and any(word in ast.unparse(parent.func).lower() for word in SEEDERS):
+            return True
+        if isinstance(parent, ast.keyword) and (parent.arg or "").lower() in ("seed", "random_state", "axis", "dtype"):
+            return True
+        parent = above.get(parent)
+    return False
+
+
+def _rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
+    """Place in the order in which numbers are offered: exponents, factors, thresholds, terms, all others, counts."""
+    parent = above.get(node)
+    if isinstance(parent, ast.UnaryOp):
+        parent = above.get(parent)
+    match parent:
+        case ast.BinOp(op=ast.Pow()):
+            return 0
+        case ast.BinOp(op=ast.Mult() | ast.Div()):
+            return 1
+        case ast.Compare():
+            return 2
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return 3
+        case ast.Slice() | ast.BinOp(op=ast.FloorDiv() | ast.Mod()):
+            return 5
+        case _:
+            return 4
 
 
 def _is_count(site: Site) -> bool:

@@ -1,16 +1,15 @@
 """The role *experiment*: small steps on one solution, each measured, each taken back unless it is better."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from oragent.llm.model import Message
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import fill, meanings
+from oragent.search.prompting import asked, entitle, fill, history, meanings, standing
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
-from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action
+from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action, read_lesson
 from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.notes import Step
@@ -64,22 +63,24 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
     agent = run.own
     offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
     best = session.best.source.strip()
-    asked = await ask_and_read(
+    found = await ask_and_read(
         run,
         "experiment",
-        [Message("user", prompt(run, session, offered, left))],
+        asked(run, prompt(run, session, offered, left)),
         lambda text: read_action(run, text, session.best.source, offered),
-        lambda problem: fill("or_agent_experiment_repair", problem=problem, program=fence(best, tag(best))),
+        lambda problem: fill("or_agent_experiment_repair", run.style, problem=problem, program=fence(best, tag(best))),
         run.temperature("experiment"),
     )
-    return asked.value or Stop(asked.problem)
+    if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
+        session.steps[-1] = replace(session.steps[-1], lesson=lesson)
+    return found.value or Stop(found.problem)
 
 
 def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
     """Write the prompt: the problem, the solution with its figures, the experiments so far, the constants."""
     return fill(
         "or_agent_experiment",
-        **telling.task(run),
+        run.style,
         title=session.idea.title,
         idea=session.idea.text,
         program=telling.program(run, "The program", session.best),
@@ -87,28 +88,45 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         steps=telling.steps(session.steps),
         measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
         line=session.best.source.rstrip().split("\n")[-1],
-        tuning=_tuning(offered),
+        tuning=_tuning(run, offered),
+        standing=standing(run, session.best),
+        history=f"\n\n{told}" if (told := history(run, session.best)) else "",
+        lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
         left=left,
     )
 
 
-def _tuning(offered: Sequence[Constant]) -> str:
+def _owed(run: Run, session: Session) -> bool:
+    """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
+    return bool(session.steps) and not own_calls(run) and session.steps[-1].kind != "probe"
+
+
+def own_calls(run: Run) -> bool:
+    """Whether lessons are asked for by calls of their own: small models do one thing at a time."""
+    chosen = run.own.reflection_calls
+    return run.style == "small" if chosen == "auto" else bool(chosen == "own")
+
+
+def _tuning(run: Run, offered: Sequence[Constant]) -> str:
     """The action of tuning; without constants there is none."""
     if not offered:
         return ""
     lines = "\n".join(f"c{constant.number} = {constant.value:g} in `{constant.line[:100]}`" for constant in offered)
     first = Range.around(offered[0])
-    return fill("or_agent_experiment_tune", constants=lines, low=f"{first.low:g}", high=f"{first.high:g}") + "\n"
+    shown = {"first": offered[0].number, "low": f"{first.low:g}", "high": f"{first.high:g}", "constants": lines}
+    left = (run.case.allowance - run.used).evaluations
+    return fill("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, left), **shown) + "\n"
 
 
 async def _probe(run: Run, session: Session, probe: Probe) -> None:
     """Run a program for what it prints; a probe is never the solution, even if it scores."""
     candidate = await run.probe(probe.source, [session.best.id])
     result = candidate.evaluation
-    session.measured = result.log[-MEASURED:].strip() or "(nothing)"
+    session.measured = telling.ends(result.log.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        session.measured = telling.trouble(result)[-MEASURED:]
-    session.steps.append(Step("probe", probe.thought, telling.outcome(candidate), better=False))
+        session.measured = telling.ends(telling.trouble(result), MEASURED)
+    outcome = "it ran" if result.score is not None else telling.outcome(candidate)  # its score is of few instances
+    session.steps.append(Step("probe", probe.thought, outcome, better=False))
 
 
 async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
@@ -116,7 +134,7 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     before = session.best
     if isinstance(action, Tune):
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
-        tried = await tune(run, before, action.ranges)
+        tried = await tune(run, before, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
     else:
         kind, words = "edit", action.thought
@@ -127,11 +145,14 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     after = telling.scored(candidate)
     better = after is not None and run.archive.fitness(after.score) > run.archive.fitness(before.score)
     if after is not None and better:
-        session.best = after
+        session.best, session.measured = after, ""  # what a probe measured was about another program
     words = words or telling.change(before.source, candidate.source)
     session.steps.append(Step(kind, words, telling.outcome(candidate), better))
-    lesson = await gradient(run, before, candidate)
-    session.steps[-1] = Step(kind, words, telling.outcome(candidate), better, lesson)
+    if after is not None:
+        entitle(run, after.source, f"{session.idea.title}; {kind}: {words}")
+    if own_calls(run):
+        lesson = await gradient(run, before, candidate)
+        session.steps[-1] = replace(session.steps[-1], lesson=lesson)
 
 
 def _best(run: Run, candidates: list[Candidate]) -> Candidate | None:

@@ -5,10 +5,9 @@ import re
 from typing import Any
 
 from oragent.errors import ReplyError
-from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
-from oragent.search.prompting import blocks, fill, meanings
+from oragent.search.prompting import asked, blocks, fill, history, meanings, standing
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
@@ -19,20 +18,44 @@ __all__ = ["propose", "read_ideas"]
 WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "ideas": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"title": {"type": "string"}, "idea": {"type": "string"}},
+                "required": ["title", "idea"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["ideas"],
+    "additionalProperties": False,
+}
+STRUCTURAL = {
+    "small": "At least one of them must change the structure: another rule or step, and not a number. ",
+    "strong": (
+        "At least one of them must be structural: another algorithm or another view of the instance, look-ahead, "
+        "precomputation, local search within the function; not a term or a number. "
+    ),
+}
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
 async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
     """Ask for ideas; none where neither the reply nor its repair held any."""
-    asked = await ask_and_read(
+    found = await ask_and_read(
         run,
         "idea",
-        [Message("user", prompt(run, tree, leaf, memory, count))],
+        asked(run, prompt(run, tree, leaf, memory, count)),
         lambda text: read_ideas(text, count),
         lambda problem: fill("or_agent_idea_repair", problem=problem, count=count),
         run.temperature("idea"),
+        SCHEMA,
     )
-    return asked.value or []
+    return found.value or []
 
 
 def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
@@ -42,17 +65,24 @@ def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
     shown = [telling.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
     return fill(
         "or_agent_idea",
-        **telling.task(run),
+        run.style,
         memory=memory or "(nothing yet)",
         programs="\n\n".join(shown),
         tree=telling.tree(tree),
         report=f"\n\nWhat came of it so far: {leaf.report}" if leaf.report else "",
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=meanings(run),
-        blocks=blocks(run),
+        history=_after(history(run, start[-1])),
+        standing=standing(run, start[-1]),
+        structural=STRUCTURAL[run.style] if count > 1 else "",
+        blocks=blocks(run, start[-1]),
         count=count,
         noun="idea" if count == 1 else "ideas",
     )
+
+
+def _after(text: str) -> str:
+    return f"\n\n{text}" if text else ""
 
 
 def read_ideas(text: str, count: int) -> list[Idea]:

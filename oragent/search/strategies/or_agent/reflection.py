@@ -7,10 +7,9 @@ the lead rewrites (momentum). Beyond a length it is compressed (weight decay). A
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bins, figures, fill
+from oragent.search.prompting import asked, bins, figures, fill
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
@@ -19,6 +18,7 @@ from oragent.search.strategies.or_agent.tree import Idea
 __all__ = ["Memory", "gradient", "recalled", "report", "rewrite"]
 
 LESSON, REPORT = 60, 120  # words
+MOST_STEPS = 6  # that speak for a missing report
 MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the other
 
 
@@ -47,7 +47,7 @@ async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
         "result": result,
         "score": f"{before.score:.6g}",
     }
-    text = fill("or_agent_lesson", **telling.task(run), **values, words=LESSON)
+    text = fill("or_agent_lesson", **values, words=LESSON)
     return await _prose(run, "reflect", text, LESSON)
 
 
@@ -60,7 +60,7 @@ async def report(run: Run, idea: Idea, start: Elite, end: Elite, steps: Sequence
         "end": f"{end.score:.6g}, {telling.verdict(run, start.score, end.score)}",
         "steps": telling.steps(steps),
     }
-    return await _prose(run, "reflect", fill("or_agent_report", **telling.task(run), **values, words=REPORT), REPORT)
+    return await _prose(run, "reflect", fill("or_agent_report", **values, words=REPORT), REPORT)
 
 
 def recalled(run: Run) -> Memory:
@@ -83,7 +83,13 @@ def _reported(run: Run, tree: TreeNote, node: NodeNote) -> str:
     result = node.failure
     if node.score is not None:
         result = f"score {node.score:.6g}, {telling.verdict(run, start, node.score)}"
-    return f"- {node.title}: from score {start:.6g} to {result}. {node.report or node.idea}"
+    return f"- {node.title}: from score {start:.6g} to {result}. {node.report or spoken(node)}"
+
+
+def spoken(node: NodeNote) -> str:
+    """What the experiments say themselves, where nobody could be asked for a report any more."""
+    steps = telling.steps(node.steps[-MOST_STEPS:]) if node.steps else ""
+    return " ".join(f"{node.idea} {steps}".split())
 
 
 async def rewrite(run: Run, memory: Memory) -> str:
@@ -95,7 +101,7 @@ async def rewrite(run: Run, memory: Memory) -> str:
     for begin in range(0, len(memory.pending), MOST_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
         values = {"memory": text or "(nothing yet)", "reports": reports, "words": agent.memory_words}
-        prompt = fill("or_agent_memory", **telling.task(run), **values)
+        prompt = fill("or_agent_memory", **values)
         text = await _prose(run, "lead", prompt, 4 * agent.memory_words)
         if not text:
             return memory.text
@@ -108,7 +114,7 @@ async def rewrite(run: Run, memory: Memory) -> str:
 
 async def _prose(run: Run, role: str, text: str, words: int) -> str:
     """Ask for plain text; a model that goes on and on is cut short."""
-    reply = await run.ask(role, [Message("user", text)], run.temperature(role))
+    reply = await run.ask(role, asked(run, text), run.temperature(role))
     return _cut(drop_thoughts(reply.text).strip(), 2 * words)
 
 

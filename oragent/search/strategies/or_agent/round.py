@@ -6,6 +6,7 @@ from functools import partial
 
 from oragent.errors import BudgetExhausted
 from oragent.search.candidate import Elite
+from oragent.search.prompting import entitle
 from oragent.search.run import Run
 from oragent.search.selection import cyclic, drawn
 from oragent.search.strategies.or_agent import telling
@@ -16,7 +17,10 @@ from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import recalled, rewrite
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 
-__all__ = ["round"]
+__all__ = ["affordable", "round"]
+
+CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
+OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ async def round(run: Run) -> None:
     try:
         memory = await _learn(run, start.elitist)
         while leaf := tree.best_open() if agent.tree == "best-first" else tree.puct_open(agent.exploration):
-            count = start.ideas if leaf.parent is None else agent.children
+            wanted = start.ideas if leaf.parent is None else agent.children
+            count = affordable(run, wanted, opening=start.opening)
             ideas = await propose(run, tree, leaf, memory, count)
             explore = _opened if start.opening else _explored
             islands = [place % run.archive.islands for place in range(len(ideas))] if start.opening else []
@@ -59,14 +64,32 @@ async def round(run: Run) -> None:
         run.note(TREE, tree.note(start.elitist, _names(run)).dump())
 
 
+def affordable(run: Run, wanted: int, *, opening: bool = False) -> int:
+    """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
+
+    Args:
+        run: Round that asks.
+        wanted: Number that the settings want.
+        opening: Whether it is for the round that fills the archive, which leaves most of a small budget to rounds that
+            learn from each other.
+    """
+    if run.own.ideas == "settings":
+        return wanted
+    left, whole = run.case.allowance - run.used, run.settings.budget.room(run.spent)
+    bounds = [left.evaluations, (left.model_calls - 1) // CALLS_AN_IDEA]
+    if opening:
+        bounds += [whole.evaluations // OPENING_PART, whole.model_calls // (CALLS_AN_IDEA * OPENING_PART)]
+    return max(1, min(wanted, *bounds))
+
+
 def choose_start(run: Run) -> Start:
     """The elitist alone in the first round and every so many rounds; else parents drawn from the archive."""
     agent, elitist = run.own, run.archive.best
-    if elitist is not None and (run.number == 1 or run.number % agent.elitist_period == 0):
-        opening = run.number == 1
+    if elitist is not None and (run.turn == 1 or run.turn % agent.elitist_period == 0):
+        opening = run.turn == 1
         ideas = agent.initial_ideas if opening else agent.children * agent.elitist_enlargement
         return Start((elitist,), run.island, True, opening, ideas, 1 if opening else agent.depth)
-    temperature = cyclic(run.number, agent.selection_temperature, agent.temperature_cycle)
+    temperature = cyclic(run.turn, agent.selection_temperature, agent.temperature_cycle)
     parents, island = drawn(run.archive, agent.parents, run.rng, temperature)
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     return Start(tuple(ranked), island, False, False, agent.children, 1 if agent.fast_crossover else agent.depth)
@@ -78,7 +101,7 @@ async def _learn(run: Run, elitist: bool) -> str:
     Of the rounds in flight at once, only one does so, or all of them would.
     """
     memory = recalled(run)
-    full = len(memory.pending) >= run.own.reflection_period and run.number % run.window == 0
+    full = len(memory.pending) >= run.own.reflection_period and run.turn % run.window == 0
     return await rewrite(run, memory) if memory.pending and (elitist or full) else memory.text
 
 
@@ -97,6 +120,7 @@ async def _explored(run: Run, idea: Idea, leaf: Node, start: Sequence[Elite], ex
         if solution is None:
             node.failure = telling.outcome(candidate)
             return node
+        entitle(run, solution.source, idea.title)
         session = Session(idea, solution, solution)
         if experiments:
             await experiment(run, session)

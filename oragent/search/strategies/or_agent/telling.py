@@ -8,19 +8,18 @@ from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import bins, fill, show, wanted
+from oragent.search.prompting import bins, show
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.notes import Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
     "change",
-    "contract",
+    "ends",
     "outcome",
     "program",
     "scored",
     "steps",
-    "task",
     "tree",
     "trouble",
     "undocumented",
@@ -31,19 +30,6 @@ MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can gr
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_WIDE = 200  # characters of such a line
 MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
-
-
-def task(run: Run) -> dict[str, str]:
-    """What every prompt begins with, alike, so that servers need to read it once; and what programs must define."""
-    about = run.problem.about
-    words = fill("or_agent_task", description=run.problem.brief, better=about.direction.comparative)
-    return {"task": words, **wanted(run)}
-
-
-def contract(run: Run) -> dict[str, str]:
-    """What the function gets and returns, in the words of the seed heuristic if it has any."""
-    function, said = run.problem.about.function, run.problem.documentation
-    return {"contract": f"What `{function}` gets and must return:\n{said}\n\n" if said else ""}
 
 
 def scored(candidate: Candidate) -> Elite | None:
@@ -101,6 +87,14 @@ def change(before: str, after: str) -> str:
     if max(text.strip().count("\n") for text in (before, after)) >= MOST_COMPARED:
         left_out.append(f"(what lies beyond line {MOST_COMPARED} is not compared)")
     return "\n".join([*body[:MOST_LINES], *left_out]) or "(nothing)"
+
+
+def ends(text: str, most: int) -> str:
+    """A text's head and tail, where it is longer than ``most`` characters."""
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 2].rstrip(), text[-(most // 2) :].lstrip()
+    return f"{head}\n[... {len(text) - most:,} characters left out ...]\n{tail}"
 
 
 def steps(done: Sequence[Step]) -> str:

@@ -20,20 +20,21 @@ __all__ = ["tune"]
 BATCH = 4  # evaluations at once; fixed, so that the number of workers changes nothing
 
 
-async def tune(run: Run, solution: Elite, ranges: Sequence[Range]) -> list[Candidate]:
+async def tune(run: Run, solution: Elite, ranges: Sequence[Range], evaluations: int) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before.
 
     Args:
         run: Branch that pays; its generator seeds the optimiser, and the evaluations count as its own.
         solution: Program whose constants are tuned; its score is what the optimiser knows at first.
         ranges: Ranges of the constants.
+        evaluations: Number of evaluations that it takes.
 
     Returns:
         The candidates; fewer than wanted where the budget ends before.
     """
     optimiser = _Optimiser(ranges, run.archive.fitness(solution.score), seed=int(run.rng.integers(1 << 31)))
     tried: list[Candidate] = []
-    while (count := min(BATCH, run.own.tuning_evaluations - len(tried))) > 0:
+    while (count := min(BATCH, evaluations - len(tried))) > 0:
         asked = [optimiser.ask() for _ in range(count)]
         sources = [with_values(solution.source, run.problem.about.function, values) for _, values in asked]
         try:

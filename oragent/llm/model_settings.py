@@ -1,0 +1,102 @@
+"""Settings of a model: which one, behind which server or command, and how it is asked."""
+
+import json
+import re
+import shlex
+from dataclasses import field
+from pathlib import PurePath
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Gt, Le
+from pydantic import ConfigDict, Field, JsonValue
+from pydantic.dataclasses import dataclass
+
+__all__ = ["Effort", "ModelSettings", "Style"]
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+Style = Literal["auto", "small", "strong"]
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")
+OURS = ("model", "messages", "tools", "stream", "n")  # keys of a request's body that no extra_body may take
+
+
+@dataclass(frozen=True, config=ConfigDict(extra="forbid"))
+class ModelSettings:
+    """Which model to ask, and how.
+
+    Attributes:
+        name: Name of the model as its server knows it, say ``gpt-4.1-mini``; of a command, its own.
+        base_url: Address of an OpenAI-compatible server, up to and with ``/v1``; None reads ``OPENAI_BASE_URL``.
+        api_key_env: Environment variable with the key of this model's server. None: ``OPENAI_API_KEY``, which goes to
+            the server of ``OPENAI_BASE_URL`` alone, or to OpenAI's where that is not set.
+        command: Program that is asked in place of a server, with its arguments: prompt on stdin, reply on stdout.
+        style: Wording of prompts: ``small`` asks for small steps in few words, ``strong`` leaves more to the model and
+            tells it more; ``auto`` begins with one and goes by what the replies show.
+        temperature: Sampling temperature, in [0, 2]; a single call may set another one.
+        max_tokens: Limit on a reply's length, tokens; None leaves it to the server.
+        context_tokens: Tokens that prompt and reply may have together, to which prompts are fitted; None: not known.
+        reasoning_effort: How long the model thinks before it answers; None: its server's own.
+        seed: Seed of the sampling, 0 or more; each call has one of its own that follows from it. None: none is sent.
+        structured: Whether replies that are data are asked for by a schema, where the server knows that.
+        extra_body: Further keys of the request's body, as the server names them.
+        timeout_s: Limit on one attempt, from sending to the last byte, seconds.
+        retries: Number of attempts after the first one, for failures that may pass.
+        concurrency: Most calls in flight at once.
+        backoff_s: Wait before the first retry, seconds; it doubles with every further one.
+    """
+
+    name: str = ""
+    base_url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
+    api_key_env: str | None = None
+    command: str | None = None
+    style: Style = "auto"
+    temperature: Annotated[float, Ge(0.0), Le(2.0)] = 1.0
+    max_tokens: Annotated[int, Ge(1)] | None = None
+    context_tokens: Annotated[int, Ge(256)] | None = None
+    reasoning_effort: Effort | None = None
+    seed: Annotated[int, Ge(0)] | None = None
+    structured: bool = True
+    extra_body: dict[str, JsonValue] = field(default_factory=dict)
+    timeout_s: Annotated[float, Gt(0.0)] = 120.0
+    retries: Annotated[int, Ge(0)] = 5
+    concurrency: Annotated[int, Ge(1)] = 4
+    backoff_s: Annotated[float, Ge(0.0)] = 0.5
+
+    def __post_init__(self) -> None:
+        """Check what a field alone does not show, and name a command's model.
+
+        Raises:
+            ValueError: there is neither name nor command, or a setting makes no sense beside another one.
+        """
+        if self.api_key_env is not None and not VARIABLE.fullmatch(self.api_key_env):  # perhaps the key: not repeated
+            raise ValueError("api_key_env must be the name of an environment variable, such as MISTRAL_API_KEY")
+        if taken := [name for name in OURS if name in self.extra_body]:
+            raise ValueError(f"extra_body must not set {taken[0]!r}, which each request has already")
+        if self.command is not None and self.base_url is not None:
+            raise ValueError("a model is behind a command or behind base_url, not both")
+        if not self.name:
+            object.__setattr__(self, "name", PurePath(self.words[0]).name if self.command is not None else "")
+        if not self.name:
+            raise ValueError("a model needs a name, or a command")
+
+    @property
+    def words(self) -> list[str]:
+        """The command and its arguments.
+
+        Raises:
+            ValueError: it cannot be split, or is empty.
+        """
+        try:
+            words = shlex.split(self.command or "")
+        except ValueError as problem:
+            raise ValueError(f"command {self.command!r} cannot be read: {problem}") from None
+        if not words:
+            raise ValueError("command must name a program")
+        return words
+
+    @property
+    def key(self) -> str:
+        """A text that is the same for equal settings, by which they are told apart."""
+        return json.dumps({name: value for name, value in vars(self).items() if not name.startswith("__")}, default=str)
+
+    def __hash__(self) -> int:
+        return hash(self.key)

@@ -1,0 +1,106 @@
+"""Evaluations that outlive runs: what was scored under the very same conditions is not scored again.
+
+A hit counts as an evaluation, so that a run finds the same with and without. Its times are those of the first time.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import oragent
+from oragent.errors import StoreError
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import Problem
+from oragent.ledger.database import Database
+from oragent.protocol import Status
+
+__all__ = ["Cache", "conditions"]
+
+SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
+VERSION = "cache 1"
+LASTING = (Status.OK, Status.INVALID, Status.ERROR)  # what load or a full machine may have caused is tried again
+DATA = ("checkpoints", "data")  # folders of the root whose files may matter, by size and time
+PARTS = ("harness", "domains", "solvers", "attention_bias", "protocol.py", "direction.py")  # what evaluators import
+MOST_BYTES = 1_000_000  # of an evaluation that is kept
+
+
+class Cache:
+    """A database of evaluations by all that shapes them; where it cannot be used, nothing is found.
+
+    Args:
+        path: Path of the database, which is made if it is missing.
+        problem: Problem of the evaluations.
+        root: Root of the project.
+    """
+
+    def __init__(self, path: Path, problem: Problem, root: Path) -> None:
+        self._conditions = conditions(problem, root)
+        self._db: Database | None = None
+        with suppress(StoreError, OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = Database(path, SCHEMA, VERSION, noun="cache")
+
+    def find(self, fingerprint: str, job: Job) -> Evaluation | None:
+        """The evaluation of an equal program by an equal job; None where there was none."""
+        if self._db is None:
+            return None
+        with suppress(StoreError, ValueError, TypeError, KeyError):
+            row = self._db.row("SELECT evaluation FROM evaluations WHERE key = ?", self._key(fingerprint, job))
+            return None if row is None else _read(row["evaluation"])
+        return None
+
+    def keep(self, fingerprint: str, job: Job, evaluation: Evaluation) -> None:
+        """Keep an evaluation, if the same would come of it again."""
+        if self._db is None or evaluation.status not in LASTING:
+            return
+        text = json.dumps(vars(evaluation) | {"status": str(evaluation.status)}, default=repr)
+        if len(text) <= MOST_BYTES:
+            with suppress(StoreError):
+                values = {"key": self._key(fingerprint, job), "evaluation": text}
+                self._db.write("INSERT OR IGNORE INTO", "evaluations", values)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._db is not None:
+            self._db.close()
+
+    def _key(self, fingerprint: str, job: Job) -> str:
+        how = (self._conditions, fingerprint, vars(job.limits), job.mode, job.problem_size, job.arguments)
+        return hashlib.sha256(repr(how).encode()).hexdigest()
+
+
+def conditions(problem: Problem, root: Path) -> str:
+    """Hash of all that an evaluation depends on beside program and job: files, packages, machine."""
+    digest = hashlib.sha256(repr((sys.version, np.__version__, oragent.__version__)).encode())
+    for file in _texts(problem):
+        digest.update(file.name.encode() + b"\\0" + file.read_bytes() + b"\\0")
+    for folder in DATA:
+        for file in sorted((root / folder).rglob("*")) if (root / folder).is_dir() else ():
+            if file.is_file():
+                state = file.stat()
+                digest.update(repr((str(file.relative_to(root)), state.st_size, state.st_mtime_ns)).encode())
+    return digest.hexdigest()
+
+
+def _texts(problem: Problem) -> Iterator[Path]:
+    """The problem's own files, and our code that evaluators import."""
+    yield from (
+        file for file in sorted(problem.folder.rglob("*")) if file.is_file() and "__pycache__" not in file.parts
+    )
+    package = Path(oragent.__file__).parent
+    for part in PARTS:
+        place = package / part
+        yield from [place] if place.is_file() else sorted(place.rglob("*.py"))
+
+
+def _read(text: str) -> Evaluation:
+    values: dict[str, Any] = json.loads(text)
+    features = values.pop("features")
+    status = Status(values.pop("status"))
+    return Evaluation(status=status, features=None if features is None else tuple(features), **values)

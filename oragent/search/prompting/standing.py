@@ -1,0 +1,104 @@
+"""Where a search stands, as prompts tell it: its best programs, what sets them apart, and what is left to spend."""
+
+import hashlib
+import sys
+from collections.abc import Sequence
+
+from oragent.search.candidate import Elite
+from oragent.search.run import Run
+
+__all__ = ["entitle", "left", "standing", "titles"]
+
+TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
+ROWS = 6  # programs in the table
+LONGEST = 90  # characters of a title there
+
+
+def standing(run: Run, parent: Elite | None = None) -> str:
+    """The best score and whose it is, a table of the best programs, and what is left of the budget.
+
+    Args:
+        run: Round that asks.
+        parent: Program that the prompt is about, whose place among the best is told.
+
+    Returns:
+        Some lines; nothing where ``strategy.standing`` is off.
+    """
+    if not run.settings.strategy.standing:
+        return ""
+    best = _best(run)
+    if not best:
+        return left(run)
+    named = titles(run)
+    better = run.problem.about.direction.comparative
+    lines = [
+        f"Where the search stands: the best score is {best[0].score:.6g} ({better} is better){_mine(best[0], parent)}."
+    ]
+    if parent is not None and parent.source != best[0].source:
+        lines[0] += f" The program below has {parent.score:.6g}."
+    lines += ["The best programs so far:", *(_row(run, one, named) for one in best[:ROWS])] if len(best) > 1 else []
+    if spare := left(run):
+        lines.append(spare)
+    return "\n".join(lines)
+
+
+def left(run: Run) -> str:
+    """What is left of the budget, and of it for this step; empty where nothing bounds it."""
+    whole, own = run.settings.budget.room(run.spent), run.case.allowance - run.used
+    parts = []
+    for name, noun in (("evaluations", "evaluations"), ("model_calls", "model calls")):
+        total, mine = getattr(whole, name), getattr(own, name)
+        if total < sys.maxsize // 2:
+            parts.append(f"{total} {noun} (this step may use {min(total, mine)})")
+    return f"Left of the budget: {' and '.join(parts)}." if parts else ""
+
+
+def entitle(run: Run, source: str, title: str) -> None:
+    """Name a program for later prompts."""
+    words = " ".join(title.split())
+    if words:
+        run.note(TITLE, f"{_mark(source)} {words[:LONGEST]}")
+
+
+def titles(run: Run) -> dict[str, str]:
+    """The names of programs that were committed before the round began, or named in it, by marks of their texts."""
+    noted = [note.text for note in (*run.memory, *run.written, *run.notes) if note.kind == TITLE]
+    pairs = (text.partition(" ") for text in noted)
+    return {mark: title for mark, _, title in pairs}
+
+
+def title_of(source: str, named: dict[str, str]) -> str:
+    """The name of a program; empty where it has none."""
+    return named.get(_mark(source), "")
+
+
+def _best(run: Run) -> list[Elite]:
+    """The elites that the round sees, and what it has found itself, best first, each score once."""
+    own = [Elite.of(one) for one in run.known if one.score is not None]
+    known = sorted([*run.archive.elites(), *own], key=lambda one: -run.archive.fitness(one.score))
+    scores: dict[float, Elite] = {}
+    for one in known:
+        scores.setdefault(one.score, one)
+    return list(scores.values())
+
+
+def _mine(best: Elite, parent: Elite | None) -> str:
+    return ", that of the program below" if parent is not None and parent.source == best.source else ""
+
+
+def _row(run: Run, one: Elite, named: dict[str, str]) -> str:
+    plain = "the seed heuristic" if one.source == run.problem.seed else f"`{_last_line(one.source)}`"
+    apart = [title_of(one.source, named) or plain]
+    told = run.problem.about.features if run.settings.strategy.features else ()
+    features: Sequence[str] = [feature.name for feature in told]
+    apart += [f"{name} {value}" for name, value in zip(features, one.features or (), strict=False)]
+    return f"- {one.score:.6g}: {'; '.join(apart)}"
+
+
+def _last_line(source: str) -> str:
+    """What a program without a name is told by."""
+    return source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
+
+
+def _mark(source: str) -> str:
+    return hashlib.sha256(source.strip().encode(errors="replace")).hexdigest()[:16]

@@ -1,0 +1,171 @@
+"""A portfolio: several strategies share a run, and at 25, 50 and 75 % of the budget those go on that gain.
+
+No search method wins everywhere, and to begin several and prune them beats any fixed one. All share the archive, so
+each builds on what the others found; each keeps its own turns, notes of its own kinds, and settings. A member's gain is
+what its rounds brought: each time that a program beats all before it, whoever made it is credited with that step, as a
+share of the way from the seed to the best so far; gains count by evaluation. At each mark the better half goes on.
+
+Ours: no paper has just this. Pruning by halves is that of successive halving (Jamieson & Talwalkar 2016,
+arXiv:1502.07943).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import Annotated
+
+from annotated_types import MinLen
+from pydantic.dataclasses import dataclass
+
+from oragent.budget import Spent
+from oragent.errors import ConfigError
+from oragent.search.agent_settings import AgentSettings
+from oragent.search.config import Blocks
+from oragent.search.run import Run
+from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
+from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
+
+__all__ = ["STRATEGY", "PortfolioSettings", "gains", "phase", "round"]
+
+MEMBERS = {
+    one.name: one
+    for one in (strategy.STRATEGY for strategy in (eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo))
+}
+MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
+PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of notes
+
+
+@dataclass(frozen=True, config=STRICT)
+class PortfolioSettings:
+    """What ``strategy.options`` may say.
+
+    Attributes:
+        members: Strategies that begin, at least two different ones.
+    """
+
+    members: Annotated[tuple[str, ...], MinLen(2)] = field(default=("or_agent", "eoh", "reevo", "funsearch"))
+
+    def __post_init__(self) -> None:
+        """See that there are such strategies.
+
+        Raises:
+            ConfigError: there is no such one, or one comes twice.
+        """
+        unknown = [name for name in self.members if name not in MEMBERS]
+        if unknown:
+            raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
+        if len(set(self.members)) < len(self.members):
+            raise ConfigError("strategy.options.members must be different strategies")
+
+
+async def round(run: Run) -> None:
+    """Play a round of the member whose turn it is."""
+    stage, alive = _standing(run)
+    name = _chosen(run, alive)
+    run.note(PLAYED, name)
+    flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
+    turns = [*_turns(run).get(name, ()), *flying, run.number]
+    run.case.allowance = _capped(run, stage, len(alive))
+    await MEMBERS[name].round(
+        replace(run, acting=_own(run, name), turns={number: turn for turn, number in enumerate(turns, 1)})
+    )
+
+
+def phase(run: Run) -> int:
+    """How many of the marks the budget has passed, by what is committed; seconds do not count."""
+    budget, spent = run.settings.budget, run.spent
+    bounds = ("evaluations", "model_calls", "tokens", "money")
+    shares = [getattr(spent, name) / limit for name in bounds if (limit := getattr(budget, name)) is not None]
+    return sum(max(shares, default=0.0) >= mark for mark in MARKS)
+
+
+def gains(run: Run) -> dict[str, float]:
+    """What each member's rounds brought, by evaluation: shares of the way from the seed to the best so far."""
+    played = {note.round: note.text for note in run.recall(PLAYED)}
+    brought, spent = dict.fromkeys(run.own.members, 0.0), dict.fromkeys(run.own.members, 0)
+    scored = [record for record in run.history if record.placed]
+    begin = best = run.fitness(scored[0])
+    for record in run.history:
+        name = played.get(record.round)
+        if name is None:
+            continue
+        spent[name] += record.candidate.evaluation.ran and not record.candidate.is_probe
+        if record.placed and run.fitness(record) > best:
+            brought[name] += run.fitness(record) - best
+            best = run.fitness(record)
+    way = best - begin or 1.0
+    return {name: gain / way / max(spent[name], 1) for name, gain in brought.items()}
+
+
+def _standing(run: Run) -> tuple[int, Sequence[str]]:
+    """The phase, and the members that are left in it: decided once, by the round that first sees the phase."""
+    stage, alive = 0, list(run.own.members)
+    for note in run.recall(LEFT):
+        found, those = json.loads(note.text)
+        if found > stage:  # rounds in flight at once may each have decided: the first one holds
+            stage, alive = found, those
+    reached = phase(run)
+    if reached > stage:
+        gained = gains(run)
+        for _ in range(reached - stage):
+            order = sorted(alive, key=lambda name: (-gained[name], alive.index(name)))
+            alive = [name for name in alive if name in order[: (len(alive) + 1) // 2]]
+        run.note(LEFT, json.dumps([reached, alive]))
+    return reached, alive
+
+
+def _chosen(run: Run, alive: Sequence[str]) -> str:
+    """The member that has had the fewest evaluations; rounds in flight at once take different ones."""
+    played = {note.round: note.text for note in run.recall(PLAYED)}
+    had = dict.fromkeys(alive, 0)
+    for record in run.history:
+        if (name := played.get(record.round)) in had:
+            had[name] += 1
+    for note in run.recall(PLAYED):
+        had[note.text] = had.get(note.text, 0)
+    order = sorted(alive, key=lambda name: (had[name], alive.index(name)))
+    return order[run.number % min(run.window, len(order))]
+
+
+def _turns(run: Run) -> Mapping[str, list[int]]:
+    """Numbers of the rounds that each member has played, as far as they are committed."""
+    turns: dict[str, list[int]] = {}
+    for note in run.recall(PLAYED):
+        turns.setdefault(note.text, []).append(note.round)
+    return turns
+
+
+def _capped(run: Run, stage: int, alive: int) -> Spent:
+    """What a round may use: no more than its member's share of the phase, or one long round would be the phase."""
+    budget, own = run.settings.budget, run.case.allowance
+    parts = (len(MARKS) + 1) * alive
+
+    def least(name: str, value: int) -> int:
+        limit = getattr(budget, name)
+        return value if limit is None or stage == len(MARKS) else min(value, max(limit // parts, 1))
+
+    calls = least("model_calls", own.model_calls)
+    return replace(own, evaluations=least("evaluations", own.evaluations), model_calls=calls)
+
+
+def _own(run: Run, name: str) -> object:
+    """A member's own settings: the section of the configuration, or its defaults."""
+    settings = MEMBERS[name].settings
+    if settings is AgentSettings:
+        return run.settings.or_agent
+    return None if settings is None else settings()
+
+
+STRATEGY = Strategy(
+    name="portfolio",
+    round=round,
+    remembers=True,
+    islands=4,
+    window=2,
+    blocks=Blocks.SOME,
+    features=True,
+    standing=True,
+    history=True,
+    settings=PortfolioSettings,
+)

@@ -1,0 +1,55 @@
+"""Which wording of prompts suits a model: by what its replies have shown, and at first by its name's size."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oragent.llm.model import ModelSettings
+from oragent.protocol import Status
+from oragent.search.candidate import Candidate
+
+__all__ = ["Marks", "marks", "styled"]
+
+SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
+SMALL_B = 9.0  # billions of parameters that make a small model, by its name
+ENOUGH = 6  # programs of a model after which its replies decide
+USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What the replies of a round showed.
+
+    Attributes:
+        programs: Number of programs that were asked for.
+        usable: Number of those that came with the first reply.
+        scored: Number of those that got a score.
+    """
+
+    programs: int = 0
+    usable: int = 0
+    scored: int = 0
+
+
+def marks(candidates: Sequence[Candidate]) -> Marks:
+    """What a round's candidates show of the model that wrote them."""
+    written = [one for one in candidates if one.call is not None]
+    usable = [one for one in written if one.origin != "repair" and one.evaluation.status is not Status.REJECTED]
+    return Marks(len(written), len(usable), sum(one.score is not None for one in written))
+
+
+def styled(model: ModelSettings | None, shown: Sequence[Marks]) -> str:
+    """The style of a model's prompts, ``small`` or ``strong``.
+
+    Args:
+        model: Settings of the model; None where nobody knows them.
+        shown: Marks of the rounds that were committed.
+    """
+    if model is not None and model.style != "auto":
+        return model.style
+    programs = sum(one.programs for one in shown)
+    if programs >= ENOUGH:
+        usable, scored = (sum(getattr(one, name) for one in shown) for name in ("usable", "scored"))
+        return "strong" if usable >= USABLE * programs and scored >= SCORED * programs else "small"
+    size = SIZE.search(model.name) if model else None
+    return "small" if size and float(size[1]) <= SMALL_B else "strong"

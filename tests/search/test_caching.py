@@ -1,0 +1,86 @@
+"""Evaluations that outlive runs: hits count, failures of the machine are tried again, and other conditions miss."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import load
+from oragent.protocol import Status
+from oragent.sandbox import Limits
+from oragent.search.caching import Cache, conditions
+from oragent.search.store import Store
+from tests.search.players import search
+from tests.search.test_engine import scored
+
+FOUND = Evaluation(Status.OK, 3.0, (1, 2), {"a": (1, 2), "b": "x"}, wall_s=1.5)
+
+
+def job(toy: Path) -> Job:
+    return Job(toy / "eval.py", "def guess(x): return 1", toy, Limits(20, 512))
+
+
+def test_what_is_kept_is_found_again_by_an_equal_job_alone(toy: Path, tmp_path: Path) -> None:
+    path, problem = tmp_path / "outputs" / "cache.db", load(toy)
+    cache = Cache(path, problem, tmp_path)
+    assert cache.find("f", job(toy)) is None
+    cache.keep("f", job(toy), FOUND)
+    cache.close()
+    cache = Cache(path, problem, tmp_path)
+    known = cache.find("f", job(toy))
+    assert known is not None
+    assert (known.status, known.score, known.features, known.wall_s) == (Status.OK, 3.0, (1, 2), 1.5)
+    for other in (
+        replace(job(toy), mode="train"),
+        replace(job(toy), problem_size=7),
+        replace(job(toy), arguments=("--heuristic_s=3",)),
+        replace(job(toy), limits=Limits(21, 512)),
+    ):
+        assert cache.find("f", other) is None
+    assert cache.find("g", job(toy)) is None
+    cache.close()
+
+
+def test_a_changed_problem_or_other_data_miss(toy: Path, tmp_path: Path) -> None:
+    before = conditions(load(toy), tmp_path)
+    assert conditions(load(toy), tmp_path) == before
+    (toy / "extra.txt").write_text("1")
+    changed = conditions(load(toy), tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.npz").write_bytes(b"1")
+    assert len({before, changed, conditions(load(toy), tmp_path)}) == 3
+
+
+def test_what_the_machine_may_have_caused_is_not_kept(toy: Path, tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "cache.db", load(toy), tmp_path)
+    for status in (Status.TIMEOUT, Status.MEMORY, Status.CRASHED):
+        cache.keep("f", job(toy), Evaluation(status))
+        assert cache.find("f", job(toy)) is None
+    cache.close()
+
+
+def test_a_broken_cache_is_no_cache(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache.db").write_bytes(b"no database at all, " * 100)
+    cache = Cache(tmp_path / "cache.db", load(toy), tmp_path)
+    cache.keep("f", job(toy), FOUND)
+    assert cache.find("f", job(toy)) is None
+    cache.close()
+
+
+def test_a_second_run_pays_nothing_and_finds_the_same(begun) -> None:
+    ran: list[str] = []
+
+    def counted(job: Job) -> Evaluation:
+        ran.append(job.source)
+        return scored(job)
+
+    settings = ("strategy.name=gp", "budget.evaluations=8", "cache=true")
+    first, second, bound = begun(*settings), begun(*settings), begun(*settings, "budget.seconds=600")
+    one = search(first, None, run=counted)
+    paid = len(ran)
+    two = search(second, None, run=counted)
+    assert len(ran) == paid
+    assert one.progress.spent.evaluations == two.progress.spent.evaluations == 8
+    with Store(first.database, readonly=True) as a, Store(second.database, readonly=True) as b:
+        assert [(r.id, r.source, r.score) for r in a.records()] == [(r.id, r.source, r.score) for r in b.records()]
+    search(bound, None, run=counted)
+    assert len(ran) == 2 * paid  # where seconds bind everyone pays

@@ -1,0 +1,64 @@
+"""The portfolio: who plays when, who is pruned, and that a run of it goes on as if it had not been killed."""
+
+import json
+
+import pytest
+
+from oragent.errors import ConfigError
+from oragent.search.genetics.breeding import breed
+from oragent.search.store import Store
+from oragent.search.strategies.portfolio import LEFT, PLAYED, PortfolioSettings
+from oragent.search.strategies.scripted import player
+from tests.search.players import search
+
+SETTINGS = (
+    "strategy.name=portfolio", "model.name=scripted", "budget.evaluations=48", "strategy.patience=20",
+    "or_agent.tuning_evaluations=4", "strategy.options.members=[or_agent, eoh, reevo, gp]",
+)  # fmt: skip
+
+
+def facts(folder) -> list[tuple]:
+    with Store(folder.database, readonly=True) as store:
+        return [(one.id, one.source, one.candidate.parents, one.score, one.placed) for one in store.records()]
+
+
+def notes(folder, kind: str) -> list[str]:
+    with Store(folder.database, readonly=True) as store:
+        return [note.text for note in store.notes() if note.kind == kind]
+
+
+def test_all_begin_and_the_better_half_goes_on(begun) -> None:
+    folder = begun(*SETTINGS)
+    search(folder, player(3, breed))
+    played, left = notes(folder, PLAYED), [json.loads(text) for text in notes(folder, LEFT)]
+    assert set(played) == {"or_agent", "eoh", "reevo", "gp"}
+    first = dict(reversed(left))  # of rounds in flight at once, the first one decides
+    assert sorted(first) == [1, 2, 3]
+    assert [len(first[stage]) for stage in (1, 2, 3)] == [2, 1, 1]
+    assert set(first[2]) <= set(first[1])
+    assert played[-1] in first[3]
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(begun) -> None:
+    whole = begun(*SETTINGS)
+    search(whole, player(3, breed))
+    parts = begun(*SETTINGS)
+    told: list[int] = []
+
+    def built(engine) -> None:
+        def stopping(progress) -> None:
+            told.append(progress.spent.evaluations)
+            if len(told) == 5:
+                engine.stop("for a test")
+
+        engine._observer = stopping
+
+    search(parts, player(3, breed), built=built)
+    search(parts, player(3, breed))
+    assert facts(parts) == facts(whole)
+
+
+@pytest.mark.parametrize("members", [["gp"], ["gp", "gp"], ["gp", "nobody"]])
+def test_members_must_be_several_strategies(members: list[str]) -> None:
+    with pytest.raises((ConfigError, ValueError)):
+        PortfolioSettings(members=tuple(members))

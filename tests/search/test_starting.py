@@ -1,0 +1,85 @@
+"""Warm starts: what a run may begin with, that it counts, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError
+from oragent.evaluation.problem import load
+from oragent.search.config import build
+from oragent.search.folder import begin
+from oragent.search.launch import STARTED, launch
+from oragent.search.starting import Start, family, gather, memory_file
+from oragent.search.store import Store
+
+GOOD = "def guess(x):\n    return 99 + x / 3\n"
+SETTINGS = ("budget.evaluations=6", "workers=1", "zygote=false", "strategy.name=gp")
+
+
+def searched(tmp_path: Path, problem, start: Start | None = None, replay: Path | None = None):
+    config = build({}, SETTINGS, "test")
+    made = []
+
+    def opening():
+        made.append(begin(tmp_path, tmp_path / "outputs", problem, config))
+        return made[-1]
+
+    launch(config, tmp_path, problem, opening, lambda progress: None, replay, start=start)
+    return made[0]
+
+
+def records(folder) -> list:
+    with Store(folder.database, readonly=True) as store:
+        return store.records()
+
+
+def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(GOOD)
+    (tmp_path / "known.md").write_text("Numbers near 100 are good.\n")
+    problem = load(toy)
+    start = gather([str(tmp_path / "mine.py"), str(tmp_path / "known.md")], problem, tmp_path / "outputs")
+    assert start == Start((GOOD,), "Numbers near 100 are good.")
+    folder = searched(tmp_path, problem, start)
+    first = [one for one in records(folder) if one.round == 0]
+    assert [one.candidate.origin for one in first] == ["seed", STARTED]
+    assert first[1].score == 0
+    with Store(folder.database, readonly=True) as store:
+        assert store.meta("lessons") == "Numbers near 100 are good."
+        assert store.rounds()[0].evaluations == 2
+    again = gather([str(folder.path)], problem, tmp_path / "outputs")
+    assert any(source.strip().endswith(GOOD.strip()) for source in again.sources)
+    assert len({source.split("\n", 1)[-1] for source in again.sources}) > 1
+
+
+def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
+    problem = load(toy)
+    (tmp_path / "huge.py").write_text("x = 1\n" * 100_000)
+    other = tmp_path / "run"
+    other.mkdir()
+    (other / "config.yaml").write_text("problem: {function: other}\n")
+    for place, said in [
+        ("nowhere", "expected a Python file"),
+        (str(tmp_path / "huge.py"), "more than"),
+        (str(other), "it searched for 'other'"),
+        ("memory", "expected a Python file"),
+    ]:
+        with pytest.raises(ConfigError, match=said) as caught:
+            gather([place], problem, tmp_path / "outputs")
+        assert "\n" not in str(caught.value)
+
+
+def test_what_a_program_does_to_the_scorer_is_the_same_as_for_any_candidate(toy: Path, tmp_path: Path) -> None:
+    folder = searched(tmp_path, load(toy), Start(("def guess(x):\n    return 1 / 0\n", "not python at all (")))
+    ends = [str(one.candidate.evaluation.status) for one in records(folder) if one.candidate.origin == STARTED]
+    assert ends == ["error", "rejected"]
+
+
+def test_lessons_of_a_family_are_kept_beside_the_runs(toy: Path, tmp_path: Path) -> None:
+    path = memory_file(tmp_path / "outputs", family("tsp_aco"))
+    assert path == tmp_path / "outputs" / "memory" / "tsp.md"
+    place = memory_file(tmp_path / "outputs", family(load(toy).name))
+    place.parent.mkdir(parents=True)
+    place.write_text("Keep near 100.\n" * 2000)
+    start = gather(["memory"], load(toy), tmp_path / "outputs")
+    assert start.lessons.startswith("Keep near 100.")
+    assert len(start.lessons) <= 8000

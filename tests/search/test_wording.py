@@ -1,0 +1,153 @@
+"""What prompts say of times, of where the search stands and how a program came about, and in which wording."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oragent.budget import Spent
+from oragent.evaluation.pool import Pool
+from oragent.llm.model import ModelSettings
+from oragent.search.archive import Archive
+from oragent.search.candidate import Elite
+from oragent.search.prompting import blocks, entitle, history, standing, system
+from oragent.search.prompting.times import rounded, told
+from oragent.search.run import Desk, Run
+from oragent.search.scoring import Scoring
+from oragent.search.store import Store
+from oragent.search.wording import Marks, styled
+from tests.search.test_engine import scored
+
+
+@given(st.floats(1e-3, 1e6))
+def test_times_are_told_in_steps_of_1_2_5(value: float) -> None:
+    step = rounded(value)
+    assert float(f"{step:e}".partition("e")[0]) in (1.0, 2.0, 5.0)
+    assert 0.6 < value / step < 1.7
+    assert rounded(step) == step
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        ({}, ""),
+        ({"heuristic_seconds": True}, ""),
+        ({"heuristic_seconds": float("nan")}, ""),
+        ({"heuristic_seconds": 0.04}, "less than 0.1 s"),
+        ({"heuristic_seconds": 2.13}, "about 2 s"),
+        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 0.1, "size 100": 2.0}}, "about 2 s, most of it at size 100"),
+        ({"heuristic_seconds": 2.13, "places_seconds": {"size 20": 1.0, "size 100": 1.03}}, "about 2 s"),
+        ({"heuristic_seconds": 2.13, "places_seconds": "rubbish"}, "about 2 s"),
+    ],
+)  # fmt: skip
+def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: dict, words: str) -> None:
+    assert told(metrics) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "style"),
+    [
+        ("qwen2.5-coder:1.5b", "small"),
+        ("Qwen/Qwen3-8B", "small"),
+        ("llama-3.3-70b-instruct", "strong"),
+        ("gpt-5-mini", "strong"),
+        ("mixtral-8x7b", "strong"),
+        ("claude-sonnet-4-5", "strong"),
+    ],
+)
+def test_at_first_the_size_in_a_name_decides_the_wording(name: str, style: str) -> None:
+    assert styled(ModelSettings(name), []) == style
+    assert styled(ModelSettings(name, style="small"), [Marks(9, 9, 9)]) == "small"
+
+
+def test_then_the_replies_decide() -> None:
+    small, strong = ModelSettings("m-1.5b"), ModelSettings("gpt-5")
+    assert styled(small, [Marks(5, 5, 5)]) == "small"  # too few
+    assert styled(small, [Marks(5, 5, 5), Marks(5, 5, 4)]) == "strong"
+    assert styled(strong, [Marks(10, 6, 9)]) == "small"  # four were sent back
+    assert styled(strong, [Marks(10, 10, 3)]) == "small"  # seven failed
+    assert styled(None, []) == "strong"
+
+
+@pytest.fixture
+def on_a_line(begun):
+    """A run whose archive holds a line of three programs."""
+
+    def make(*settings: str) -> tuple[Run, list[Elite]]:
+        folder = begun("model.name=m", "strategy.name=or_agent", "budget.model_calls=40", *settings)
+        with Store(folder.database) as store:
+            pool = Pool(1, scored)
+            scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, lambda: 0.0)
+            desk = Desk(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
+            desk.packages = ("numpy", "numba")
+            run = Run.opened(
+                desk, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
+                horizon=0, island=0, spent=Spent(30, 10),
+            )  # fmt: skip
+
+            async def evaluated() -> None:
+                parent = ()
+                for body in ("x * 2.0", "x * 20", "x * 30"):
+                    made = await run.evaluate(f"def guess(x):\n    return {body}\n", parent, "code")
+                    parent = (made.id,)
+
+            asyncio.run(evaluated())
+            pool.close()
+        elites = [Elite.of(one) for one in run.candidates]
+        for one in elites:
+            run.archive.add(one, 0)
+        return run, elites
+
+    return make
+
+
+def test_the_standing_names_the_best_the_budget_and_what_the_step_may_cost(on_a_line) -> None:
+    run, (_, better, best) = on_a_line()
+    entitle(run, better.source, "twenty  times\nas much")
+    lines = standing(run, better).split("\n")
+    assert lines[0] == ("Where the search stands: the best score is 10 (lower is better). The program below has 40.")
+    assert lines[2:5] == [
+        "- 10: `return x * 30`; remainder 6",
+        "- 40: twenty times as much; remainder 4",
+        "- 94: the seed heuristic; remainder 6",
+    ]
+    assert (
+        lines[5]
+        == "Left of the budget: 170 evaluations (this step may use 4) and 30 model calls (this step may use 9)."
+    )
+    assert "that of the program below" in standing(run, best)
+
+
+def test_the_line_of_descent_says_what_each_step_brought(on_a_line) -> None:
+    run, (_, better, best) = on_a_line()
+    entitle(run, best.source, "thirty")
+    assert history(run, best) == "How it came about:\n- 94 -> 40: return x * 20\n- 40 -> 10: thirty"
+    assert history(run, better).count("->") == 1
+
+
+def test_both_can_be_left_out(on_a_line) -> None:
+    run, (_, _, best) = on_a_line("strategy.standing=false", "strategy.history=false")
+    assert standing(run, best) == history(run, best) == ""
+
+
+def test_building_blocks_go_once_a_program_has_left_them_behind(on_a_line) -> None:
+    run, (seed, *_) = on_a_line("strategy.blocks=all")
+    assert "`x * x`" in blocks(run, seed)
+    terms = " + ".join(f"x * {number}.5" for number in range(60))
+    grown = Elite(id="g", source=f"def guess(x):\n    return {terms}\n", score=1, features=None, metrics={})
+    assert blocks(run, grown) == ""
+    assert "`x * x`" in blocks(run)
+
+
+def test_the_problem_comes_first_with_limits_and_packages_and_is_the_same_each_time(on_a_line) -> None:
+    run, _ = on_a_line("limits.heuristic_s=5")
+    said = system(run)
+    assert said.role == "system"
+    assert said == system(run)
+    assert (
+        "An evaluation may take 20 CPU seconds in all, and all calls of the function together 5 of them."
+        in said.content
+    )
+    assert "Programs may import numpy and numba, in Python 3." in said.content
