@@ -7,13 +7,13 @@ and sends back the order in which it started operations. That is a claim: here i
 choices are put again to a process that knows one call's arguments alone.
 """
 
-from oragent.harness import Arguments, CandidateError, Guest, Result, figures, run
-
 from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 from shop import Shop, dispatch, offered, opened, read, seen, start
+
+from oragent.harness import Arguments, CandidateError, Guest, Result, figures, run
 
 SIZES = {"train": (6,), "val": (10,), "test": (15,)}
 DATA = Path(__file__).parent / "data"  # the folder of the problem goes with its evaluator

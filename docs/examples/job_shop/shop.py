@@ -88,7 +88,9 @@ def dispatch(priority, machines: np.ndarray, durations: np.ndarray) -> list[int]
         if len(jobs) > 1:
             answer = np.asarray(priority(*seen(shop, now, jobs, ready, done)), dtype=float)
             if answer.shape != jobs.shape or not np.isfinite(answer).all():
-                raise ValueError(f"priority returned {answer.shape} numbers for {len(jobs)} operations, or not finite ones")
+                raise ValueError(
+                    f"priority returned {answer.shape} numbers for {len(jobs)} operations, or not finite ones"
+                )
             job = int(jobs[int(np.argmax(answer))])
         start(shop, job, now, ready, done, free)
         order.append(job)

@@ -6,9 +6,9 @@ Nothing here shows that the candidate is no Python: the harness has it compiled 
 loads the library in a guarded process, and a call sends numbers and arrays over and brings back an array.
 """
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
-
 import numpy as np
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
 
 SIZES = {"train": (50,), "val": (50, 200), "test": (500,)}
 INSTANCES = 8

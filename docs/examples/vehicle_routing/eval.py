@@ -6,12 +6,12 @@
 and brings back an array, which is checked; the routes are built here.
 """
 
-from oragent.harness import Arguments, Guest, Result, figures, matrix, run
-
 from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
+
+from oragent.harness import Arguments, Guest, Result, figures, matrix, run
 
 SIZES = {"train": (20,), "val": (40,), "test": (60,)}
 INSTANCES = 5
@@ -82,7 +82,7 @@ def driven(one: Instance, plan: list[list[int]]) -> tuple[float, float, float]:
     Returns:
         Their distance, the share of the time that is waited, and the mean load.
     """
-    if sorted(sum(plan, [])) != list(range(1, len(one.demand))):
+    if sorted(customer for route in plan for customer in route) != list(range(1, len(one.demand))):
         raise ValueError("not every customer is served once")
     length = waited = spent = 0.0
     for route in plan:
