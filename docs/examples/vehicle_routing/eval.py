@@ -82,7 +82,7 @@ def driven(one: Instance, plan: list[list[int]]) -> tuple[float, float, float]:
     Returns:
         Their distance, the share of the time that is waited, and the mean load.
     """
-    if sorted(place for route in plan for place in route) != list(range(1, len(one.demand))):
+    if sorted(customer for route in plan for customer in route) != list(range(1, len(one.demand))):
         raise ValueError("not every customer is served once")
     length = waited = spent = 0.0
     for route in plan:

@@ -1,0 +1,63 @@
+"""Every worked example keeps the contract, from a folder that lies anywhere, and can be searched."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from oragent.authoring import Level, check
+from oragent.evaluation import Runner
+from oragent.evaluation.problem import LimitSettings, load, root_of
+from oragent.evaluation.requirements import unmet
+from oragent.search.config import build
+from oragent.search.folder import begin
+from oragent.search.genetics.breeding import child_of_seed
+from oragent.search.launch import launch
+
+EXAMPLES = Path(__file__).parent.parent / "docs" / "examples"
+FOLDERS = sorted(path.parent for path in EXAMPLES.glob("*/problem.yaml"))
+SEEDS = {"job_shop": 1.3290011055431974, "bin_packing_node": 0.049860586250364804}  # as their pages and scripts say
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
+def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    folder = tmp_path / request.param.name
+    shutil.copytree(request.param, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    if missing := unmet(load(folder)):
+        pytest.skip(missing[0])
+    return folder
+
+
+def test_the_seed_scores_away_from_the_repository(example: Path) -> None:
+    problem = load(example)
+    assert root_of(problem) == example
+    with Runner() as run:
+        ended = run(problem.job(problem.seed, example, problem.limits(LimitSettings()), "train"))
+    assert ended.score is not None, (ended.message, ended.log)
+
+
+@pytest.mark.slow
+def test_it_keeps_the_contract(example: Path) -> None:
+    found = check(example, None, child_of_seed)
+    assert [(one.title, one.detail) for one in found if one.level is Level.FAILURE] == []
+
+
+@pytest.mark.slow
+def test_it_can_be_searched(example: Path, tmp_path: Path) -> None:
+    problem = load(example)
+    cpp = problem.signature.language == "cpp"
+    chosen = ["strategy.name=funsearch", "model.name=scripted"] if cpp else ["strategy.name=gp"]
+    config = build({}, [*chosen, "budget.evaluations=8", "workers=1"], "test")
+    outcome = launch(
+        config, example, problem, lambda: begin(example, tmp_path / "outputs", problem, config), lambda progress: None
+    )
+    assert outcome.progress.spent.evaluations >= 8
+    if example.name in SEEDS:
+        assert outcome.progress.seed.score == pytest.approx(SEEDS[example.name])
+
+
+def test_every_example_has_its_page_in_the_list() -> None:
+    listed = (EXAMPLES / "README.md").read_text()
+    for folder in FOLDERS:
+        assert f"({folder.name}.md)" in listed
+        assert f"({folder.name}/)" in (EXAMPLES / f"{folder.name}.md").read_text()
