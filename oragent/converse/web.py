@@ -23,13 +23,14 @@ from oragent.converse.problems.schools import Schools
 from oragent.converse.session import Session
 from oragent.converse.session_page import write_page
 from oragent.converse.transcript import blocks, pareto_picture
+from oragent.distribution import with_extra
 from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import Model
 from oragent.plain import plain
 
 __all__ = ["Room", "application", "serve"]
 
-HOST, HINT = "127.0.0.1", "pip install 'oragent[web]'"
+HOST = "127.0.0.1"
 PAGE = Path(__file__).with_name("web.html")
 MOST_BODY, MOST_SAID = 20_000, 4000  # bytes of a request, characters of a message
 ANSWER_S = 600.0
@@ -113,7 +114,7 @@ def application(room: Room, token: str) -> Any:
         from starlette.responses import HTMLResponse, JSONResponse, Response
         from starlette.routing import Route
     except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {HINT}") from None
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
 
     def guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def checked(request: Request) -> Response:
@@ -189,7 +190,7 @@ async def _serve(session: Session, console: Console, port: int, model: Model | N
     try:
         import uvicorn
     except ImportError as problem:
-        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {HINT}") from None
+        raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

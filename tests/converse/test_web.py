@@ -160,6 +160,6 @@ def test_without_its_packages_it_says_what_to_install(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(builtins, "__import__", missing)
     session = Session(begin(tmp_path, Request("sfusd")))
-    with pytest.raises(ConfigError, match=r"pip install 'oragent\[web\]'"):
+    with pytest.raises(ConfigError, match=r"needs Starlette and Uvicorn .*\[web\]'"):
         application(Room.__new__(Room), TOKEN)
     assert session.problem.name == "sfusd"
