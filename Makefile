@@ -9,7 +9,7 @@ TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
 comma := ,
 TEST := .venv/.$(subst $(comma),-,$(EXTRAS))
 
-.PHONY: run test test-slow lint format bench clean
+.PHONY: run test test-slow lint format bench dist clean
 
 run: $(CORE)
 	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
@@ -31,6 +31,14 @@ format: $(TEST)
 
 bench: $(TEST)
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
+
+# Builds sdist and, out of that, wheel, and tries both. On a machine where nothing was tested yet the packages beside the
+# wheel are those that it asks for itself, and no others.
+dist: $(CORE)
+	rm -rf build dist
+	$(BIN)/pip install --quiet --disable-pip-version-check build 'setuptools>=77'
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m tests.wheel.try_dist
 
 clean:
 	rm -rf .venv build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

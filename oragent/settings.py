@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 import yaml
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from oragent import shipped
 from oragent.errors import ConfigError
 
 __all__ = ["STRICT", "build", "dump", "explain", "load"]
@@ -51,11 +52,12 @@ def dump(settings: object) -> dict[str, Any]:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """Read a file of settings as a tree; an empty file is an empty tree.
+    """Read a file of settings as a tree, or one that ships by its name; an empty file is an empty tree.
 
     Raises:
         ConfigError: if it cannot be read, or holds something else.
     """
+    path = shipped.settings(path)
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as problem:

@@ -2,8 +2,10 @@
 
 import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from oragent.budget import Budget, Spent
 
@@ -31,3 +33,26 @@ def test_a_bound_is_reached_when_one_kind_is_used_up_whatever_the_time() -> None
     assert not Spent(4, 9, 999, 1.9, 50.0).reaches(bounds)
     assert Spent(5, 0, 0, 0.0).reaches(bounds)
     assert Spent(0, 0, 0, 2.0).reaches(bounds)
+
+
+@pytest.mark.parametrize("given", [{}, {"seconds": None}, {"money": None, "tokens": None}])
+def test_who_names_no_bound_has_the_default(given: dict[str, None]) -> None:
+    assert Budget(**given) == Budget(evaluations=200) == TypeAdapter(Budget).validate_python(given)
+
+
+@pytest.mark.parametrize("given", [{"seconds": 60.0}, {"money": 2.5}, {"model_calls": 3, "tokens": 5}])
+def test_a_bound_that_is_named_replaces_the_default(given: dict[str, float]) -> None:
+    for budget in (Budget(**given), TypeAdapter(Budget).validate_python(given)):
+        assert {name: bound for name, bound in vars(budget).items() if bound is not None} == given
+
+
+def test_bounds_that_are_named_together_hold_together() -> None:
+    assert Budget(evaluations=7, seconds=60.0).evaluations == 7
+    assert Budget(evaluations=None).evaluations is None
+
+
+@given(st.floats(1e-3, 1e7))
+def test_the_grace_is_a_tenth_of_the_time_within_bounds(seconds: float) -> None:
+    grace = Budget(seconds=seconds).grace_s
+    assert 1.0 <= grace <= 30.0
+    assert grace == seconds / 10 or grace in (1.0, 30.0) or abs(grace - seconds / 10) < 1e-9

@@ -18,6 +18,8 @@ VALUES = {
     "settings",
     "files",
     "budget",
+    "distribution",
+    "shipped",
 }  # of these, none imports a system
 SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
 ALLOWED = {
@@ -29,7 +31,9 @@ ALLOWED = {
     "terminal": {"plain"},
     "direction": set(),
     "files": set(),
-    "settings": {"errors"},
+    "distribution": set(),
+    "shipped": set(),
+    "settings": {"errors", "shipped"},
     "budget": {"settings"},
     "programs": {"errors", "isolation"},
     "llm": VALUES | {"programs"},
@@ -40,13 +44,14 @@ ALLOWED = {
     "pages": VALUES | {"programs"},
     "milp": VALUES,
     "bench": VALUES | {"pages"},
-    "harness": {"errors", "protocol", "output", "plain", "direction", "isolation"},
-    "domains": {"errors"},
-    "solvers": {"errors"},
+    "harness": {"errors", "protocol", "output", "plain", "direction", "isolation", "distribution", "shipped"},
+    "domains": {"errors", "distribution", "shipped"},
+    "solvers": {"errors", "shipped"},
     "attention_bias": {"errors", "harness", "domains", "solvers"},
-    "training": {"errors", "files", "domains", "solvers"},
+    "traffic": {"errors", "harness", "domains"},
+    "training": {"errors", "files", "domains", "solvers", "distribution"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger"},
-    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "search"},
+    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
@@ -54,7 +59,7 @@ ALLOWED = {
     "workspace": SYSTEM | {"isolation"},  # a program gives up more, in its own process
 }
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
-EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias"}
+EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "openai",

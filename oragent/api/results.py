@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from oragent import report as reports
 from oragent.api.table import rows
 from oragent.budget import Budget, Spent
+from oragent.distribution import with_package
 from oragent.errors import ConfigError
 from oragent.ledger import RecordedReply
 from oragent.report.held_out import held_out
@@ -74,7 +75,7 @@ class SearchRun:
         try:
             import pandas  # heavy, and many do without it
         except ImportError:
-            raise ConfigError("to_frame needs pandas, which is not installed: pip install pandas") from None
+            raise ConfigError(f"to_frame needs pandas, which is not installed: {with_package('pandas')}") from None
         columns, table = rows(self._data)
         return pandas.DataFrame(table, columns=columns)
 
@@ -90,11 +91,12 @@ class SearchRun:
         page: Path = reports.write(self.folder)
         return page
 
-    def test(self) -> dict[str, dict[str, Any]]:
+    def test(self) -> dict[str, Any]:
         """Score seed and best on the held-out test set, which no search reads, and keep that as ``test.yaml``.
 
         Returns:
-            For ``seed`` and ``best``: their metrics, and the score.
+            For ``seed`` and ``best``: their metrics, and the score; for ``paired``: the test of one against the other,
+            instance by instance, or None.
 
         Raises:
             ProblemError: if the problem changed since, or has no test mode.

@@ -45,7 +45,7 @@ def run(
             ``{"role": ..., "content": ...}``, and returns a text; also a coroutine function. None: no model.
         strategy: a name, the path of a Python file, an ``oragent.Strategy``, or a coroutine function ``round(run)``.
             None: ``or_agent`` with a model, ``gp`` without.
-        evaluations: budget, candidates scored; 200 where nothing says otherwise.
+        evaluations: budget, candidates scored; 200 where no bound is named.
         seconds: budget, seconds by the clock.
         settings: others, as a tree (``{"archive": {"islands": 4}}``) or as texts (``"archive.islands=4"``).
         config: a YAML file of settings, over which all others win.

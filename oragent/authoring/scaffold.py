@@ -1,12 +1,14 @@
 """A new problem: a folder with a small one that runs at once, to be replaced step by step."""
 
 import re
+import shutil
 from importlib.resources import files
 from pathlib import Path
 
 from oragent.errors import ProblemError
+from oragent.evaluation.problem import Problem
 
-__all__ = ["new"]
+__all__ = ["copy", "new"]
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -43,4 +45,30 @@ def new(name: str, parent: Path, *, plain: bool = False) -> Path:
         raise ProblemError(f"{problem.filename} exists already and is left as it is: choose another name") from None
     except OSError as problem:
         raise ProblemError(f"{folder} cannot be made: {problem.strerror}") from None
+    return folder
+
+
+def copy(problem: Problem, parent: Path) -> Path:
+    """Copy a problem's folder, to be changed.
+
+    Args:
+        problem: The problem.
+        parent: Folder where the copy goes, usually the project's ``problems``; made if it is missing.
+
+    Returns:
+        The copy's folder, of the same name: in that project it is now what the name means.
+
+    Raises:
+        ProblemError: if something of that name exists there, or the folder cannot be written.
+    """
+    folder = parent / problem.name
+    try:
+        shutil.copytree(problem.folder, folder, ignore=shutil.ignore_patterns("__pycache__", "*.nb[ci]"))
+    except FileExistsError:
+        told = "is left as it is: say where the copy goes, with --to FOLDER"
+        raise ProblemError(f"{folder} exists already and {told}") from None
+    except (OSError, shutil.Error) as fault:
+        raise ProblemError(f"{folder} cannot be made: {getattr(fault, 'strerror', None) or fault}") from None
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(path.stat().st_mode | 0o200)  # what a package manager installed may be read-only
     return folder

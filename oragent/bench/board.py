@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from oragent.bench.execute import Done
 from oragent.bench.plan import Cell, Plan
-from oragent.bench.tables import Table
+from oragent.bench.tables import VERDICT, Table
 from oragent.pages.text import one_line, plain
 
 __all__ = ["Board", "rich_table"]
@@ -48,7 +48,7 @@ def rich_table(table: Table) -> RichTable:
     """A table for a terminal; its texts may come from anywhere."""
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, head in enumerate(table.heads):
-        wraps = " pairs" in head
+        wraps = " pairs" in head or head == VERDICT
         rich.add_column(Text(plain(head)), justify="right" if place else "left", overflow="fold", no_wrap=not wraps)
     for row in table.rows:
         rich.add_row(*(Text(plain(value)) for value in row))

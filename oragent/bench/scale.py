@@ -11,11 +11,11 @@ __all__ = ["Scale", "scale"]
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores of a subject are normalised: 0 is the baseline, 1 is the best known.
+    """How scores of a subject are normalised: 0 is the baseline, 1 the best published, or the best of these runs.
 
     Attributes:
         baseline: Score of the baseline.
-        best: Score of the best known.
+        best: Score that is 1.
         source: Where that comes from.
     """
 
@@ -49,4 +49,4 @@ def scale(results: Sequence[Result], mode: str, terms: Terms) -> Scale | None:
     published = measure.published if mode == terms.main else None
     if published is not None and measure.direction.better(published, baseline):
         return Scale(baseline, published, "best published")
-    return Scale(baseline, measure.direction.best(scores), f"best of this {terms.benchmark}")
+    return Scale(baseline, measure.direction.best(scores), "best of these runs")

@@ -9,7 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest, permutation_test
 
-__all__ = ["ALPHA", "Alternative", "Interval", "bootstrap", "holm", "least_p", "mcnemar", "pairs_needed", "sign_flip"]
+__all__ = [
+    "ALPHA",
+    "RESAMPLES",
+    "Alternative",
+    "Interval",
+    "bootstrap",
+    "holm",
+    "least_p",
+    "mcnemar",
+    "pairs_needed",
+    "sign_flip",
+]
 
 ALPHA = 0.05
 RESAMPLES = 10_000

@@ -11,9 +11,10 @@ from oragent.bench.summary import Row, SubjectSummary, Summary
 from oragent.bench.terms import Terms
 from oragent.pages import format as in_words
 
-__all__ = ["GAIN", "Table", "differences", "finals", "interval_heads", "overall", "scales", "target"]
+__all__ = ["GAIN", "VERDICT", "Table", "differences", "finals", "interval_heads", "overall", "scales", "target"]
 
 GAIN = "95 %"  # head of the interval of a difference
+VERDICT = "verdict"  # head of what a difference comes to
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def finals(subject: SubjectSummary, terms: Terms) -> Table:
 
 def differences(subject: SubjectSummary, terms: Terms) -> Table:
     """All pairs of contestants: how much better the first is, beside its noise."""
-    heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", "so")
+    heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
     return Table(heads, tuple(_difference(one, terms) for one in subject.differences))
 
 
@@ -112,8 +113,10 @@ def _verdict(one: Difference, terms: Terms) -> str:
     if not one.gain.mean:
         return "equal"
     if one.adjusted is None or one.adjusted >= ALPHA:
-        return "not shown"
-    return f"within ± {terms.noise}" if one.noise and abs(one.gain.mean) < one.noise else "shown"
+        return "no difference shown"
+    better = one.first if one.gain.mean > 0 else one.second
+    small = f", by less than ± {terms.noise}" if one.noise and abs(one.gain.mean) < one.noise else ""
+    return f"{better} is better{small}"
 
 
 def _reached(row: Row) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from oragent.terminal import Terminal
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 def main() -> None:
@@ -34,6 +34,7 @@ def version(show_version: Annotated[bool, typer.Option("--version", help="Print 
 
 
 app.command()(problems.problems)
+app.command()(machine.settings)
 app.command()(search.run)
 app.command()(search.resume)
 app.command(name="compare")(search.compare_strategies)

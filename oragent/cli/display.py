@@ -1,66 +1,154 @@
 """What a person sees of a search while it runs, and at its end."""
 
-import shlex
+import sys
+import threading
+import time
 from collections import Counter
-from dataclasses import fields
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
-from tqdm import tqdm
 
 from oragent.budget import Budget, Spent
+from oragent.cli.scene import Best, Scene, Work
 from oragent.direction import Direction
+from oragent.evaluation.pool import Running
 from oragent.pages.format import count, duration, gain, money
-from oragent.plain import plain
+from oragent.pages.text import one_line
 from oragent.protocol import Status
-from oragent.search.engine import Outcome, Progress
+from oragent.search.bounds import way_on
+from oragent.search.candidate import Candidate
+from oragent.search.engine import Engine, Outcome, Progress
 from oragent.search.folder import RunFolder
 
-__all__ = ["Bar", "summary"]
+__all__ = ["Display", "summary"]
+
+REFRESHES = 4  # a second
+LINE_S = 60.0  # between two lines where there is no terminal, unless something better was found
 
 
-class Bar:
-    """A progress bar over the budget, and a line for every new best.
+class Display:
+    """A live display of a search; where there is no terminal, a line for every new best and for every minute.
 
     Args:
-        budget: the bar runs over its evaluations, or over its seconds where those are not bounded.
-        direction: of the problem.
+        console: Console of the command.
+        title: Problem and strategy.
+        budget: Budget of the search.
+        direction: Direction of the problem.
+        live: Whether it draws; None: if the console is a terminal that can.
+        line_s: Seconds between two lines where it does not.
     """
 
-    def __init__(self, budget: Budget, direction: Direction) -> None:
-        self._direction = direction
-        self._by = "evaluations" if budget.evaluations else "seconds"
-        unit = " eval" if budget.evaluations else " s"
-        self._bar = tqdm(total=getattr(budget, self._by), unit=unit, dynamic_ncols=True, disable=None)
+    def __init__(
+        self,
+        console: Console,
+        title: str,
+        budget: Budget,
+        direction: Direction,
+        live: bool | None = None,
+        line_s: float = LINE_S,
+    ) -> None:
+        self._console, self._title, self._budget, self._direction = console, title, budget, direction
+        self._begun = time.monotonic()
         self._ends: Counter[Status] = Counter()
-        self._best: str | None = None
+        self._cpu_s = 0.0
+        self._best: tuple[str, Best, float] | None = None  # id, what is told of it, when
+        self._engine: Engine | None = None
+        drawn = _draws(console) if live is None else live
+        self._live = Live(console=console, get_renderable=self.scene, transient=True, refresh_per_second=REFRESHES)
+        self._lines = None if drawn else _Lines(self, line_s)
 
     def __enter__(self) -> Self:
+        if self._lines:
+            self._lines.start()
+        else:
+            self._live.start()
+            self._console.show_cursor(True)  # so that a terminal is as it was, however the process ends
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._bar.close()
+        if self._lines:
+            self._lines.stop()
+        else:
+            self._live.stop()
+
+    @contextmanager
+    def watching(self, engine: Engine) -> Iterator[None]:
+        """Know the engine, for as long as it runs."""
+        self._engine = engine
+        try:
+            yield
+        finally:
+            self._engine = None
 
     def tell(self, line: str) -> None:
-        """Show a line above the bar."""
-        self._bar.write(f"note: {plain(line)}")
+        """Show a line above the display."""
+        self._say(f"note: {line}")
+
+    def line(self) -> None:
+        """Show on one line where the search stands."""
+        self._say(str(self.scene()))
+
+    def scene(self) -> Scene:
+        """The search at this moment."""
+        now, engine = time.monotonic(), self._engine
+        evaluations, calls = engine.under_way if engine else ([], [])
+        spent = engine.spent if engine else Spent(seconds=now - self._begun)
+        return Scene(
+            title=self._title,
+            budget=self._budget,
+            spent=spent,
+            best=self._told(now),
+            evaluations=_works(evaluations, now),
+            calls=_works(calls, now),
+            ends=Counter(self._ends),
+            cpu_s=self._cpu_s,
+            is_ending=engine is not None and engine.is_ending,
+        )
 
     def __call__(self, progress: Progress) -> None:
-        """Show a committed round."""
+        """Take note of a committed round."""
         self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
-        if progress.best.id != self._best:
-            self._best = progress.best.id
-            place = int(progress.best.id.partition(".")[2])  # in the round that has just been committed, as it is new
-            origin = progress.candidates[place].origin
-            words = "seed" if progress.best is progress.seed else _gained(self._direction, progress)
-            self._bar.write(f"{progress.spent.evaluations:6d}  {progress.best.score:.6g}  {words}, by {plain(origin)}")
-        failed = sum(count for status, count in self._ends.items() if status.failed)
-        screened = f", {self._ends[Status.SCREENED]} screened" if self._ends[Status.SCREENED] else ""
-        self._bar.set_postfix_str(f"best {progress.best.score:.6g}{screened}, {failed} failed", refresh=False)
-        self._bar.n = round(getattr(progress.spent, self._by), 1)
-        self._bar.refresh()
+        self._cpu_s += sum(candidate.evaluation.cpu_s for candidate in progress.candidates)
+        best = progress.best
+        if self._best and best.id == self._best[0]:
+            return
+        made = next((one for one in progress.candidates if one.source == best.source), None)
+        gained = "the seed" if best.id == progress.seed.id else _gained(self._direction, progress)
+        by = f", by {made.origin}" if made and made.origin != "seed" else ""
+        self._say(f"{gained}{by}", f"{progress.spent.evaluations:6d}  {best.score:.6g}  ")
+        origin = f"{best.id}{_made(made)}, after {count(progress.spent.evaluations, 'evaluation')}"
+        self._best = best.id, Best(best.score, gained, origin, 0.0), time.monotonic()
+
+    def _told(self, now: float) -> Best | None:
+        if self._best is None:
+            return None
+        _, best, since = self._best
+        return Best(best.score, best.gained, best.origin, now - since)
+
+    def _say(self, line: str, head: str = "") -> None:
+        self._console.print(f"{head}{escape(one_line(line, 2000))}", highlight=False, soft_wrap=True)
+
+
+class _Lines(threading.Thread):
+    """Shows a line every now and then."""
+
+    def __init__(self, display: Display, every_s: float) -> None:
+        super().__init__(name="lines of a search", daemon=True)
+        self._display, self._every_s, self._over = display, every_s, threading.Event()
+
+    def run(self) -> None:
+        while not self._over.wait(self._every_s):
+            self._display.line()
+
+    def stop(self) -> None:
+        """End it, and wait until it has ended."""
+        self._over.set()
+        self.join()
 
 
 def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -> None:
@@ -81,18 +169,28 @@ def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -
         **({"note": outcome.remark} if outcome.remark else {}),
         "program": folder.path / "best.py",
         "report": page,
-        "go on": " ".join(["oragent resume", shlex.quote(str(folder.path)), *_more(folder.config.budget, spent)]),
+        "go on": way_on(folder.path, folder.config.budget, spent, outcome.reason, folder.again),
     }
     for name, text in lines.items():
         console.print(f"[bold]{name:<8}[/] {escape(str(text))}", highlight=False, soft_wrap=True)
 
 
+def _draws(console: Console) -> bool:
+    """Whether a console is a terminal that can be drawn on; a colour that is forced into a pipe is not enough."""
+    return console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
+
+
+def _works(running: list[Running], now: float) -> tuple[Work, ...]:
+    return tuple(Work(one.what, max(0.0, now - one.since)) for one in running)
+
+
+def _made(candidate: Candidate | None) -> str:
+    """Where a candidate came from, in words."""
+    if candidate is None or candidate.origin == "seed":
+        return ""
+    parents = " and ".join([parent for parent in candidate.parents if "." in parent][:2])
+    return f" by {candidate.origin}{f' of {parents}' if parents else ''}"
+
+
 def _gained(direction: Direction, progress: Progress) -> str:
     return gain(direction, progress.seed.score, progress.best.score).sentence
-
-
-def _more(budget: Budget, spent: Spent) -> list[str]:
-    """The settings that double whatever bound ended the run."""
-    bounds = {field.name: getattr(budget, field.name) for field in fields(budget)}
-    used_up = {name: bound for name, bound in bounds.items() if bound is not None and getattr(spent, name) >= bound}
-    return [f"budget.{name}={2 * bound:g}" for name, bound in used_up.items()]

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from oragent.distribution import intruder
 from oragent.evaluation.problem import Problem
 from oragent.isolation import Guarantee, Offer, not_held, probe
 
@@ -26,6 +27,8 @@ def examine(console: Console) -> bool:
     for offer in offers:
         table.add_row(offer.means, "[green]yes[/]" if offer.works else "[yellow]no[/]", escape(offer.detail))
     console.print(table)
+    if mixed := intruder():
+        console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
     missing = _missing(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:

@@ -16,14 +16,18 @@ bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of probl
 
 
 def shown(folder: Path) -> bool:
-    """Show a formulation; False where the folder is none."""
+    """Show a formulation, or a benchmark of it; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").show(folder, console))
 
 
 def page(folder: Path) -> bool:
-    """Write the page of a formulation anew; False where the folder is none."""
+    """Write the page of a formulation, or of a benchmark of it, anew; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     written = import_module("oragent.formulate.command").rewrite(folder)
@@ -32,7 +36,10 @@ def page(folder: Path) -> bool:
 
 
 def go_on(folder: Path) -> bool:
-    """Go on with a formulation; False where the folder is none."""
+    """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
+    if _is_bench(folder):
+        command = import_module("oragent.formulate.bench_command")
+        raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console))
@@ -42,13 +49,17 @@ def _is_one(folder: Path) -> bool:
     return (folder / "formulate.json").is_file()  # as formulate.folder writes it
 
 
+def _is_bench(folder: Path) -> bool:
+    return (folder / "formulate-bench.yaml").is_file()  # as formulate.bench_command writes it
+
+
 def formulate(
     problem: Annotated[Path | None, typer.Argument(metavar="FILE", help="A problem in words: text, Markdown.")] = None,
     data: Annotated[list[Path] | None, typer.Option(help="JSON or CSV; may be given several times.")] = None,
     interface: Annotated[Path | None, typer.Option(help="Python file with the head of the wanted function.")] = None,
     model: Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = "",
     method: Annotated[str | None, typer.Option(help="ormind, or one of its rivals (default: ormind).")] = None,
-    preset: Annotated[str, typer.Option(help="default or paper.")] = "default",
+    preset: Annotated[str, typer.Option(help="default or paper (default: default; of a replay, as it was).")] = "",
     without: Annotated[str, typer.Option(help="Modules to leave out, with commas between.")] = "",
     extra: Annotated[str, typer.Option("--with", help="Modules to add: conductor,terminology,reviewer.")] = "",
     tolerance: Annotated[str, typer.Option(help="By which checks compare: strict, ormind, orspace.")] = "",
@@ -56,11 +67,22 @@ def formulate(
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A confirmed one is an answer.")
     ] = None,
     temperature: Annotated[float | None, typer.Option(help="Of every call (default: 0).")] = None,
-    battery: Annotated[bool, typer.Option(help="Try properties that a right program has whatever the answer.")] = True,
+    repairs: Annotated[int | None, typer.Option(min=0, help="Most revisions after errors (default: 2).")] = None,
+    checks: Annotated[int | None, typer.Option(min=0, help="Most revisions after checks (default: 2).")] = None,
+    battery: Annotated[
+        bool | None, typer.Option("--battery/--no-battery", help="Try properties of right programs (default: yes).")
+    ] = None,
     module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="A formulation's folder: again with its replies.")] = None,
+    replay: Annotated[
+        Path | None,
+        typer.Option(
+            help="A formulation's folder: again with its replies; with --model, what reads otherwise is asked."
+        ),
+    ] = None,
     resume: Annotated[Path | None, typer.Option(help="A formulation's folder: go on with it.")] = None,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model.")] = None,
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/formulate"),
 ) -> None:
@@ -79,12 +101,14 @@ def formulate(
         {
             "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
             "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
+            "repairs": repairs, "checks": checks,
         },
         preset,
         tolerance,
         replay,
         None if edit is None else (module, edit),
         Budget(evaluations=None, model_calls=calls),
+        {"max_tokens": reply_tokens, "timeout_s": timeout_s},
     )  # fmt: skip
     raise typer.Exit(command.formulate_file(wanted, console))
 
@@ -116,7 +140,15 @@ def bench_formulate(
     accept_infeasible: Annotated[
         bool | None, typer.Option("--accept-infeasible/--no-accept-infeasible", help="A reference may say so.")
     ] = None,
+    witness: Annotated[
+        bool | None, typer.Option("--witness/--no-witness", help="Solve the checker's rows too (default: yes).")
+    ] = None,
+    battery: Annotated[
+        bool | None, typer.Option("--battery", help="Put every answer to the properties that need no label.")
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="First problems of each set.")] = None,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     labels_readable: Annotated[
         bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
     ] = None,
@@ -133,7 +165,8 @@ def bench_formulate(
         raise ConfigError(f"--temperatures {temperatures}: expected numbers with commas between") from None
     settings = {
         "preset": preset, "tolerance": tolerance, "accept_infeasible": accept_infeasible, "limit": limit,
-        "labels_readable": labels_readable,
+        "witness": witness, "battery": battery,
+        "labels_readable": labels_readable, "max_tokens": reply_tokens, "timeout_s": timeout_s,
     }  # fmt: skip
     asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
     names = [one.strip() for one in methods.split(",") if one.strip()]

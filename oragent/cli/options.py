@@ -5,13 +5,31 @@ from typing import Annotated
 
 import typer
 
+from oragent import shipped
+from oragent.evaluation.problem import project
 from oragent.terminal import Terminal
 
-__all__ = ["ProblemName", "Root", "RunPath", "Settings", "console"]
+__all__ = ["ProblemName", "Root", "RunPath", "Settings", "SettingsFile", "console", "problem_names"]
 
 console = Terminal()
 
 Root = Annotated[Path | None, typer.Option(help="Project root: where problems/ is (default: here or above).")]
 Settings = Annotated[list[str] | None, typer.Argument(help="Settings, such as budget.money=2.5 archive.islands=4.")]
+SettingsFile = Annotated[
+    Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
-ProblemName = Annotated[str, typer.Argument(metavar="PROBLEM", help="A problem's name, or the path of its folder.")]
+
+
+def problem_names(incomplete: str) -> list[str]:
+    """The problems whose names begin so, for the shell that completes a word."""
+    own = [path.parent for path in project().glob("problems/*/problem.yaml")]
+    return sorted({folder.name for folder in (*own, *shipped.problems()) if folder.name.startswith(incomplete)})
+
+
+ProblemName = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROBLEM", help="A problem's name, or the path of its folder.", autocompletion=problem_names
+    ),
+]

@@ -10,13 +10,15 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from oragent import shipped
 from oragent.authoring import contract, scaffold
 from oragent.cli.doctor import unguarded
-from oragent.cli.options import ProblemName, Root, console
+from oragent.cli.options import ProblemName, Root, console, problem_names
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project
+from oragent.pages.text import one_line
 from oragent.programs.inspection import read
 from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
@@ -26,8 +28,20 @@ __all__ = ["check", "evaluate_candidate", "new", "problems"]
 AUDIT_PATIENCE = 60  # thousands of processes take their time
 
 
-def problems(root: Root = None) -> None:
-    """List the problems."""
+def problems(
+    copy: Annotated[
+        str | None, typer.Option(metavar="PROBLEM", help="Copy this one, to change it.", autocompletion=problem_names)
+    ] = None,
+    to: Annotated[Path | None, typer.Option(help="Where --copy puts it (default: problems/ in the root).")] = None,
+    root: Root = None,
+) -> None:
+    """List the problems: the project's own, and those that ship; or copy one."""
+    if copy:
+        made = scaffold.copy(find(copy, project(root)), to or project(root) / "problems")
+        console.print(
+            f"copied to {made}: change it, try 'oragent check {made}', then 'oragent run {made}'", soft_wrap=True
+        )
+        return
     table = Table("problem", "what evolves", "better", "sizes (val)", "title", box=None, header_style="bold")
     for problem in available(project(root)):
         about = problem.about
@@ -78,7 +92,7 @@ def evaluate_candidate(
     figures = [*result.metrics.items(), ("features", result.features), ("score", result.score)]
     table = Table(box=None, show_header=False)
     for name, value in figures:
-        table.add_row(name, escape(repr(value)))
+        table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
     if audit:
         put = "every decision" if audit == "all" else f"{audit} decisions"
@@ -105,8 +119,8 @@ def check(
     marks = {"OK": "[green]ok  [/]", "WARNING": "[yellow]warn[/]", "FAILURE": "[bold red]FAIL[/]"}
     counts = dict.fromkeys(marks, 0)
     base = project(root)
-    if not folder.is_dir() and (base / "problems" / folder).is_dir():
-        folder = base / "problems" / folder
+    if not folder.is_dir():
+        folder = shipped.place(base, Path("problems") / folder)
     for finding in contract.check(folder, base, child_of_seed, quick=quick):
         counts[finding.level.name] += 1
         console.print(f"{marks[finding.level.name]} {escape(finding.title)}", highlight=False)

@@ -1,5 +1,6 @@
 """Runs that were done: ``show``, ``report``."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -10,6 +11,8 @@ from oragent import report as reports
 from oragent.cli import formulate
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.offers import FRESH_SEED, missing
+from oragent.pages.format import score
+from oragent.pages.text import one_line
 from oragent.plain import plain
 from oragent.report import load, show, view
 from oragent.report.audit import audit_best
@@ -38,15 +41,14 @@ def report(
         return
     if test:
         scorer = Scorer(reopen(run))
-        tested, drawn = held_out(run, scorer), fresh(run, scorer)
-        _table("test set", tested)
-        if drawn is None:
+        held_out(run, scorer)
+        if fresh(run, scorer) is None:
             console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
-        else:
-            _table("fresh set", {name: drawn[name] for name in ("seed", "best")})
     passed = audit_best(run).passed if audit else None
     found = load(run)
     if found.sets:
+        for name, figures in found.sets.figures.items():
+            _table(f"{name} set", figures)
         table = Table("set", "seed", "best", box=None, header_style="bold")
         for name, (seed, best) in found.sets.scores.items():
             table.add_row(name, str(seed), str(best))
@@ -58,8 +60,8 @@ def report(
         raise typer.Exit(1)
 
 
-def _table(title: str, found: dict[str, dict[str, object]]) -> None:
-    table = Table(title, *found, box=None, header_style="bold")
-    for name in dict.fromkeys([*found["best"], *found["seed"]]):
-        table.add_row(escape(plain(name)), *(escape(plain(str(figures.get(name, "–")))) for figures in found.values()))
+def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:
+    table = Table(title, "seed", "best", box=None, header_style="bold")
+    for name, seed, best in figures:
+        table.add_row(escape(one_line(name, 60)), score(seed), score(best))
     console.print(table)

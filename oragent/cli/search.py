@@ -10,9 +10,9 @@ from rich.markup import escape
 from oragent import compare
 from oragent import report as reports
 from oragent.cli import formulate
-from oragent.cli.display import Bar, summary
+from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
-from oragent.cli.options import Root, RunPath, Settings, console
+from oragent.cli.options import Root, RunPath, Settings, SettingsFile, console, problem_names
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project
 from oragent.pages.format import count
@@ -26,13 +26,20 @@ __all__ = ["compare_strategies", "resume", "run"]
 
 
 def run(
-    problem: Annotated[str | None, typer.Argument(help="A problem's name, or the path of its folder.")] = None,
+    problem: Annotated[
+        str | None,
+        typer.Argument(help="A problem's name, or the path of its folder.", autocompletion=problem_names),
+    ] = None,
     settings: Settings = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    config: SettingsFile = None,
     strategy: Annotated[str | None, typer.Option(help=f"{', '.join(STRATEGIES)} (default: by --model).")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
-    evaluations: Annotated[int | None, typer.Option(help="Budget: candidates scored.")] = None,
-    seconds: Annotated[float | None, typer.Option(help="Budget: seconds by the clock.")] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(help="Budget: candidates scored (default: 200, if no bound is named).")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Budget: seconds by the clock, and a tenth more for what is under way.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
@@ -83,7 +90,7 @@ def compare_strategies(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="PROBLEMS", help="Problems, and settings such as budget.money=2.5.")
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="YAML file; see configs/default.yaml for every key.")] = None,
+    config: SettingsFile = None,
     strategies: Annotated[str | None, typer.Option(help="Names (default: gp,random,funsearch,or_agent).")] = None,
     variants: Annotated[
         str | None, typer.Option(help="YAML files, with commas: strategies with settings of their own.")
@@ -111,21 +118,21 @@ def compare_strategies(
 def _search(
     config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], replay: Path | None = None
 ) -> None:
-    """Search with a progress bar, then say what was found and where it is."""
+    """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []
 
     def opening() -> RunFolder:
         opened.append(open_folder())
-        console.print(
-            f"[bold]{opened[0].problem.name}[/] by {opened[0].config.strategy_name} in {opened[0].path}", soft_wrap=True
-        )
+        told = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
+        console.print(told, highlight=False, soft_wrap=True)
         for missing in filter(None, (warning(), unguarded(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
 
     try:
-        with Bar(config.budget, problem.about.direction) as bar:
-            outcome = launch(config, root, problem, opening, bar, replay, bar.tell)
+        title = f"{problem.name} by {config.strategy_name}"
+        with Display(console, title, config.budget, problem.about.direction) as display:
+            outcome = launch(config, root, problem, opening, display, replay, display.tell, display.watching)
     except (OragentError, OSError):
         if opened and (opened[0].path / "best.py").is_file():
             console.print(f"everything so far is kept: oragent resume {opened[0].path}", soft_wrap=True)

@@ -7,10 +7,12 @@ from pathlib import Path
 from oragent import __version__, bench
 from oragent.bench import tables
 from oragent.bench.charts import draw
+from oragent.bench.leading import leader
 from oragent.bench.statistics import ALPHA, least_p, pairs_needed
 from oragent.compare.comparison import Comparison
 from oragent.compare.plan import MANIFEST
 from oragent.compare.settled import alike, differing
+from oragent.compare.terminal import NORMALISED, verdict
 from oragent.pages.figures import Drawing
 from oragent.pages.files import save
 from oragent.pages.html import environment
@@ -43,13 +45,17 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
         drawings: Its figures by name.
     """
     summary, terms = comparison.summary, comparison.summary.terms
-    leader, shares = next(iter(summary.overall.items()), ("", {}))
+    shares = next(iter(summary.overall.values()), {})
+    ahead = leader(summary)
     template = environment(*TEMPLATES).get_template("page.html")
     return template.render(
         comparison=comparison,
         drawings=drawings,
-        leader=leader,
-        leader_words=", ".join(f"{share:.3f} on {mode}" for mode, share in shares.items()),
+        ahead=ahead,
+        ahead_words=", ".join(f"{share:.3f} on {mode}" for mode, share in shares.items()),
+        verdict=verdict(summary),
+        normalised=NORMALISED,
+        name="" if comparison.folder.resolve().name == "comparison" else comparison.folder.resolve().name,
         overall=tables.overall(summary),
         alike=alike(comparison.plan),
         differing=differing(comparison.plan),

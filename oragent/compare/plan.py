@@ -13,7 +13,9 @@ from oragent.compare.request import CompareRequest
 from oragent.compare.variants import FILE, STRATEGY, Variant
 from oragent.errors import ConfigError
 from oragent.evaluation.problem import find
+from oragent.search.bounds import expect_an_end
 from oragent.search.config import Blocks, Config, build, read
+from oragent.search.strategies import chosen
 from oragent.settings import dump
 
 __all__ = ["FAIR", "MANIFEST", "TERMS", "config", "kept", "planned", "requested"]
@@ -112,6 +114,9 @@ def planned(
         raise ConfigError("name the problems to compare on ('oragent problems' lists them)")
     if not contestants or seeds < 1:
         raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
+    for one in contestants:
+        own = variants.configured(one, settings, "settings")
+        expect_an_end(own, chosen(own), root)
     folders = {problem.name: str(problem.folder) for problem in found}
     named = {one.name: one.own for one in contestants}
     return Plan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)

@@ -7,15 +7,19 @@ from rich.text import Text
 
 from oragent.bench import tables
 from oragent.bench.board import Board, rich_table
+from oragent.bench.leading import leader
 from oragent.bench.plan import Cell, Plan
 from oragent.bench.statistics import pairs_needed
+from oragent.bench.summary import Summary
 from oragent.compare.comparison import Comparison
 from oragent.compare.settled import alike, differing
 from oragent.compare.variants import STRATEGY
 from oragent.pages import format as in_words
 from oragent.search.engine import Observer, Progress
 
-__all__ = ["announce", "show", "watching"]
+__all__ = ["NORMALISED", "announce", "show", "verdict", "watching"]
+
+NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
 
 
 def watching(board: Board) -> Callable[[Cell], Observer]:
@@ -40,6 +44,19 @@ def announce(plan: Plan, console: Console) -> None:
         console.print(rich_table(table))
 
 
+def verdict(summary: Summary) -> str:
+    """Who is ahead, in one sentence; nobody is without evidence."""
+    found = leader(summary)
+    if found is None:
+        return "No strategy has a score on every problem."
+    if len(summary.contestants) == 1:
+        return "There is one strategy only: nothing to hold it against."
+    if found.is_shown:
+        return f"{found.name} is ahead of all others (p = {found.p:.2g})."
+    why = "too few runs for a test" if found.p is None else f"p = {found.p:.2g}"
+    return f"No strategy is shown to be ahead; {found.name} has the highest mean ({why})."
+
+
 def show(comparison: Comparison, console: Console) -> None:
     """Print final scores and differences of every problem, and the scores over all of them."""
     summary, terms = comparison.summary, comparison.summary.terms
@@ -50,8 +67,9 @@ def show(comparison: Comparison, console: Console) -> None:
         if problem.differences:
             console.print(Text(f"\n{problem.name}: differences", style="bold cyan"))
             console.print(rich_table(tables.differences(problem, terms).without(tables.GAIN, "p")))
-    console.print(Text("\nNormalised: 0 is the seed heuristic, 1 the best known", style="bold cyan"))
+    console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
     console.print(rich_table(tables.overall(summary)))
+    console.print(Text(f"\n{verdict(summary)}", style="bold"))
     seeds = len(comparison.plan.seeds)
     if seeds < pairs_needed():
         few = f"\nWith {in_words.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."

@@ -1,13 +1,28 @@
 """As many evaluations at once as there are workers."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.runner import evaluate
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "Running"]
+
+
+@dataclass(frozen=True)
+class Running:
+    """What has begun and not ended.
+
+    Attributes:
+        what: Description for a person.
+        since: Reading of ``time.monotonic`` when it began.
+    """
+
+    what: str
+    since: float
 
 
 class Pool:
@@ -24,27 +39,29 @@ class Pool:
         self._run = run
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
         self._free = asyncio.Semaphore(workers)
-        self._running = 0
+        self._running: dict[object, Running] = {}
 
     @property
-    def running(self) -> int:
-        """How many evaluations have begun and not ended."""
-        return self._running
+    def running(self) -> list[Running]:
+        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
+        return list(self._running.values())
 
-    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None) -> Evaluation:
+    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "") -> Evaluation:
         """Run one job as soon as a worker is free.
 
         Args:
             job: Job to run.
             admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
+            what: Description for a person who watches.
         """
         async with self._free:
             admit()
-            self._running += 1
+            key = object()
+            self._running[key] = Running(what, time.monotonic())
             try:
                 return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
             finally:
-                self._running -= 1
+                del self._running[key]
 
     def close(self) -> None:
         """Start nothing more; what runs goes on until its runner is closed."""

@@ -11,6 +11,7 @@ from annotated_types import Ge, Gt
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
+from oragent import shipped
 from oragent.direction import Direction
 from oragent.errors import ProblemError
 from oragent.evaluation.job import is_guarded
@@ -158,31 +159,37 @@ def load(folder: Path) -> Problem:
 
 
 def project(given: Path | None = None) -> Path:
-    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here."""
+    """The root that is given; else the nearest folder that has problems in it, from here upwards; else here.
+
+    Raises:
+        ProblemError: if what is given is no folder.
+    """
     if given:
+        if not given.is_dir():
+            raise ProblemError(f"{given} is no folder: --root names a project's, and without it that is looked for")
         return given.resolve()
     here = Path.cwd()
     return next((folder for folder in (here, *here.parents) if any(folder.glob("problems/*/problem.yaml"))), here)
 
 
 def available(root: Path) -> Iterator[Problem]:
-    """Load the problems of a project, by name.
+    """Load the problems of a project and those that ship, by name; the project's own win.
 
     Raises:
-        ProblemError: if the root has no ``problems`` folder, or one of them is broken.
+        ProblemError: if one of them is broken.
     """
-    yield from (load(folder) for folder in _folders(root))
+    yield from (load(folder) for folder in _folders(root).values())
 
 
 def find(name: str, root: Path) -> Problem:
-    """Load a problem by its name in the project, or by the path of its folder anywhere.
+    """Load a problem by its name, in the project or among those that ship, or by the path of its folder anywhere.
 
     Raises:
         ProblemError: if there is none, naming the nearest.
     """
     if Path(name).is_dir() and (Path(name) / "problem.yaml").is_file():
         return load(Path(name))
-    names = {folder.name: folder for folder in _folders(root)}
+    names = _folders(root)
     if name in names:
         return load(names[name])
     if Path(name).is_dir():
@@ -192,11 +199,12 @@ def find(name: str, root: Path) -> Problem:
     raise ProblemError(f"unknown problem {name!r}: {hint}")
 
 
-def _folders(root: Path) -> list[Path]:
-    folders = sorted(path.parent for path in (root / "problems").glob("*/problem.yaml"))
-    if not folders:
-        raise ProblemError(f"no problems in {root / 'problems'}: run in the project's root, or name it with --root")
-    return folders
+def _folders(root: Path) -> dict[str, Path]:
+    own = [path.parent for path in (root / "problems").glob("*/problem.yaml")]
+    names = {folder.name: folder for folder in (*shipped.problems(), *own)}
+    if not names:
+        raise ProblemError(f"no problems in {root / 'problems'}, and none ships: this copy of oragent is not complete")
+    return dict(sorted(names.items()))
 
 
 def _read(folder: Path, name: str) -> str:

@@ -48,7 +48,8 @@ def formulate(
         interface: How the program is called.
         preset: ``default`` or ``paper``.
         folder: Below which the folder ``NAME/TIME`` is left, as by the command; None leaves nothing.
-        replay: Folder of an earlier one, whose replies are given again; then no model is asked.
+        replay: Folder of an earlier one, whose replies are given again; a model is asked for others alone, if one is
+            named.
         budget: What may be spent; None: as much as it takes.
         bounds: Of each program.
         options: Fields of ``Options`` that differ from the preset's, such as ``method="cot"``.
@@ -93,7 +94,8 @@ def _outside_of_loops(
     """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
 
     def work() -> Outcome:
-        return launch(place, request, model=model, budget=budget, replay=replay, bounds=bounds)
+        fresh = model is not None or bool(request.model)
+        return launch(place, request, model=model, budget=budget, replay=replay, fresh=fresh, bounds=bounds)
 
     try:
         asyncio.get_running_loop()

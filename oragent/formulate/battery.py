@@ -6,7 +6,7 @@ models. Each property that fails names its datum. None of them fails on a right 
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from oragent.errors import ProblemError
 from oragent.formulate.interface import Interface
 from oragent.formulate.running import Ran, Runner
+from oragent.formulate.variations import has_figures, keys, mapped, renamed, scaled, shaken, turned
 from oragent.formulate.witness import Ruling
 from oragent.milp.model import Kind
 from oragent.milp.plain import number, quoted
@@ -27,7 +28,6 @@ __all__ = ["Held", "Property", "battery"]
 FACTOR = 3.0  # by which money and amounts are scaled
 CLOSE = 1e-6  # relative, when two optima are the same
 TRIES = 3  # of perturbed data on which program and checker must agree
-SPREAD = 0.3  # of each perturbed figure, up and down
 MOST_TIGHTENED = 8
 RELAXED_S = 20.0  # for the solve of a relaxation
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
@@ -41,6 +41,7 @@ class Property(StrEnum):
     MONEY = "all money scaled, the optimum scales"
     AMOUNTS = "all amounts scaled, the optimum of the relaxation scales"
     ORDER = "data in another order, the same optimum"
+    NAMES = "things under other names, the same optimum"
     TIGHTEN = "a limit tightened, no better optimum"
     AGREE = "on other figures, program and checker agree"
 
@@ -115,22 +116,22 @@ def battery(
     if not _reads(bench):
         return tuple(Held(one, None, note="the program does not read its data") for one in Property)
     return (
-        _money(bench, unit), _amounts(bench), _order(bench), *_tightened(bench),
+        _money(bench, unit), _amounts(bench), _order(bench), _names(bench), *_tightened(bench),
         *_agreed(bench, np.random.default_rng(seed)),
     )  # fmt: skip
 
 
 def _reads(bench: _Bench) -> bool:
     """Whether any figure of the data makes a difference at all."""
-    shaken = bench.run(_mapped(bench.data, lambda value: 2 * value + 1))
-    return (shaken.status, shaken.objective) != (bench.base.status, bench.base.objective)
+    other = bench.run(mapped(bench.data, lambda value: 2 * value + 1))
+    return (other.status, other.objective) != (bench.base.status, bench.base.objective)
 
 
 def _money(bench: _Bench, unit: str) -> Held:
     names = [name for name in bench.data if unit and _numerator(_unit(bench, name)) == unit.strip().lower()]
     if not names:
         return Held(Property.MONEY, None, note="no parameter has the objective's unit")
-    ran = bench.run(_scaled(bench.data, names))
+    ran = bench.run(scaled(bench.data, names, FACTOR))
     return _compared(Property.MONEY, names, ran.objective if ran.status is Status.OPTIMAL else None, _times(bench.base))
 
 
@@ -138,20 +139,32 @@ def _amounts(bench: _Bench) -> Held:
     units = {name: _unit(bench, name) for name in bench.data}
     names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
     milp = bench.base.milp
-    if not names or milp is None or any(not units[name] for name in bench.data if _has_figures(bench.data[name])):
+    if not names or milp is None or any(not units[name] for name in bench.data if has_figures(bench.data[name])):
         return Held(Property.AMOUNTS, None, note="not every parameter has a unit")
     if any(one.is_integer and math.isfinite(one.high) for one in milp.variables):
         return Held(Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells")
-    base, moved = _relaxed(bench.base), _relaxed(bench.run(_scaled(bench.data, names)))
+    base, moved = _relaxed(bench.base), _relaxed(bench.run(scaled(bench.data, names, FACTOR)))
     return _compared(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
 
 
 def _order(bench: _Bench) -> Held:
-    turned = _turned(bench.data)
-    if turned == bench.data and list(_keys(turned)) == list(_keys(bench.data)):
+    other = turned(bench.data)
+    if other == bench.data and list(keys(other)) == list(keys(bench.data)):
         return Held(Property.ORDER, None, note="the data have no order to change")
-    ran = bench.run(turned)
+    ran = bench.run(other)
     return _compared(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
+
+
+def _names(bench: _Bench) -> Held:
+    data, labels = renamed(bench.data)
+    if not labels:
+        return Held(Property.NAMES, None, note="the data name no things")
+    if any(f"{mark}{label}{mark}" in bench.source for label in labels for mark in "'\""):
+        return Held(Property.NAMES, None, note="the program names things itself")
+    ran = bench.run(data)
+    if ran.verdict is not None:
+        return Held(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
+    return _compared(Property.NAMES, list(labels), ran.objective, bench.base.objective)
 
 
 def _tightened(bench: _Bench) -> Iterator[Held]:
@@ -176,7 +189,7 @@ def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[Held]:
     if not bench.checker:
         return
     for place in range(TRIES):
-        data = _mapped(bench.data, lambda value: _shaken(value, rng))
+        data = mapped(bench.data, lambda value: shaken(value, rng))
         ran = bench.run(data)
         if ran.milp is None:
             yield Held(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")
@@ -225,47 +238,3 @@ def _unit(bench: _Bench, name: str) -> str:
 
 def _numerator(unit: str) -> str:
     return PER.split(unit, maxsplit=1)[0].strip()
-
-
-def _scaled(data: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    return {key: _mapped(value, lambda one: FACTOR * one) if key in names else value for key, value in data.items()}
-
-
-def _shaken(value: float, rng: np.random.Generator) -> float:
-    moved = value * (1.0 + SPREAD * float(rng.uniform(-1, 1)))
-    return round(moved) if isinstance(value, int) and abs(value) > 10 else value if isinstance(value, int) else moved
-
-
-def _mapped(value: Any, change: Callable[[float], float]) -> Any:
-    """Every number of some data changed; booleans, texts and the rest stay."""
-    if isinstance(value, Mapping):
-        return {key: _mapped(item, change) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_mapped(item, change) for item in value]
-    return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-
-def _turned(value: Any) -> Any:
-    """Objects, and lists of objects, in the opposite order; lists of figures stay, as their places mean something."""
-    if isinstance(value, Mapping):
-        return {key: _turned(value[key]) for key in reversed(list(value))}
-    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
-        return [_turned(item) for item in reversed(value)]
-    return value
-
-
-def _keys(value: Any) -> Iterator[Any]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield from _keys(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _keys(item)
-
-
-def _has_figures(value: Any) -> bool:
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if inside is None:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return any(_has_figures(item) for item in inside)

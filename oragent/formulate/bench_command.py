@@ -1,5 +1,6 @@
 """What ``oragent bench formulate`` does: plan, run or go on, tables, page."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from oragent.files import replace
 from oragent.formulate.bench_page import page
 from oragent.formulate.bench_tables import (
     Measured,
+    battery_table,
     difference_table,
     problem_table,
     published_table,
@@ -26,12 +28,12 @@ from oragent.formulate.bench_tables import (
 from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable
 from oragent.formulate.contestants import contestants
 from oragent.formulate.options import PRESETS, known
-from oragent.formulate.sets import FORMS
+from oragent.formulate.sets import FORMS, ProblemSet
 from oragent.formulate.sets.labelled import slug
 from oragent.formulate.standins import ALL, STAND_INS
 from oragent.milp.verdict import TOLERANCES
 
-__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench", "write_bench_page"]
+__all__ = ["MANIFEST", "BenchRequest", "is_bench", "measured", "run_bench", "show_bench", "write_bench_page"]
 
 FILE = "formulate-bench.yaml"
 MANIFEST = Manifest(FILE, TERMS, free=("workers",))
@@ -86,20 +88,56 @@ def run_bench(request: BenchRequest, console: Console) -> int:
         for done in execute(plan, bench, folder):
             board.done(done)
             stopped = done.end.stopped
+    complete = _told(plan, bench, folder, readable, console)
+    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def is_bench(folder: Path) -> bool:
+    """Whether a folder is that of a benchmark of formulation."""
+    return (folder / FILE).is_file()
+
+
+def show_bench(folder: Path, console: Console) -> int:
+    """Print the tables of a benchmark as far as it is done, and write its page; nobody is asked.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not.
+
+    Raises:
+        OragentError: The folder was changed by hand, or a set cannot be read any more.
+    """
+    plan = MANIFEST.read(folder)
+    bench = Benchmark(plan)
+    readable = _readable(plan, bench) if plan.settings.get("labels_readable") else []
+    return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
+
+
+def _told(plan: Plan, bench: Benchmark, folder: Path, readable: Sequence[str], console: Console) -> bool:
+    """Print the tables and write the page; whether all is done."""
     found = measured(plan, bench, folder)
     for subject, rows in found.items():
-        console.print(Text(f"\n{subject}: {bench.problems(subject).title}", style="bold"), soft_wrap=True)
+        problems = bench.problems(subject)
+        console.print(Text(f"\n{subject}: {problems.title}", style="bold"), soft_wrap=True)
         console.print(rich_table(rate_table(rows).without(*ON_THE_PAGE)))
         if 1 < len(rows) <= MOST_PAIRED:
             console.print(rich_table(difference_table(rows)))
-        for line in bench.problems(subject).left_out:
+        if (alarms := battery_table(rows)) is not None:
+            console.print(Text("properties that need no label", style="bold"))
+            console.print(rich_table(alarms))
+        for line in left_out(problems):
             console.print(Text(f"left out: {line}", style="dim"), soft_wrap=True)
     for subject in readable:
         console.print(Text(f"labels readable: a generated program could read those of {subject}", style="bold yellow"))
     path = write_bench_page(folder, plan, bench, found, readable)
     console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-    complete = all(bench.is_complete(cell, folder) for cell in plan.cells)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+    return all(bench.is_complete(cell, folder) for cell in plan.cells)
+
+
+def left_out(problems: ProblemSet) -> list[str]:
+    """What of a set is not asked, and why, a line each."""
+    reasons = Counter(case.unsupported for case in problems.cases if case.unsupported)
+    told = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
+    return [*told, *problems.left_out]
 
 
 def measured(plan: Plan, bench: Benchmark, folder: Path) -> dict[str, list[Measured]]:
@@ -124,10 +162,10 @@ def write_bench_page(
     """
     parts = [
         {
-            "name": subject, "title": bench.problems(subject).title, "left_out": bench.problems(subject).left_out,
+            "name": subject, "title": bench.problems(subject).title, "left_out": left_out(bench.problems(subject)),
             "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
             "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
-            "published": published_table(subject),
+            "published": published_table(subject), "battery": battery_table(rows),
         }
         for subject, rows in found.items()
     ]  # fmt: skip

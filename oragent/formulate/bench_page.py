@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from oragent.bench.plan import Plan
 from oragent.formulate.bench_tables import Measured
 from oragent.formulate.benchmark import rates
+from oragent.formulate.standins import ALL, STAND_INS
 from oragent.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
 from oragent.pages.figures import Drawing, render
 from oragent.pages.html import environment
@@ -28,8 +29,10 @@ def page(plan: Plan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str]
     """
     folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
     shown = [{**part, "figure": temperature_figure(part["name"], part["measured"])} for part in parts]
+    models = list(dict.fromkeys(str(own["model"]) for own in plan.contestants.values()))
     return environment(*folders).get_template("bench_page.html").render(
-        plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings)
+        plan=plan, parts=shown, readable=list(readable), settings=dict(plan.settings), models=models,
+        standing=[name for name in models if name in (*STAND_INS, ALL)],
     )  # fmt: skip
 
 

@@ -12,12 +12,20 @@ from oragent.bench.statistics import bootstrap
 from oragent.bench.tables import Table
 from oragent.direction import Direction
 from oragent.formulate.benchmark import rates
-from oragent.formulate.published import PUBLISHED, published
+from oragent.formulate.published import GPT_4, PROMPT_TOKENS, PUBLISHED, published
 from oragent.ledger.study import Finished
 from oragent.milp.verdict import Verdict
 from oragent.pages.format import money
 
-__all__ = ["Measured", "difference_table", "problem_table", "published_table", "rate_table", "reference_names"]
+__all__ = [
+    "Measured",
+    "battery_table",
+    "difference_table",
+    "problem_table",
+    "published_table",
+    "rate_table",
+    "reference_names",
+]
 
 
 @dataclass(frozen=True)
@@ -66,6 +74,20 @@ def difference_table(measured: Sequence[Measured]) -> Table:
     return Table(heads, tuple(_difference(one) for one in differences(pairs, "SR", Direction.MAXIMIZE)))
 
 
+def battery_table(measured: Sequence[Measured]) -> Table | None:
+    """What the battery that needs no label says of the answers; None where it was not asked."""
+    rows = []
+    for row in measured:
+        tried = [one for one in row.cases if any(held["holds"] is not None for held in one.result["battery"])]
+        alarms = [one for one in tried if any(held["holds"] is False for held in one.result["battery"])]
+        right = sum(one.result["verdict"] == Verdict.ACCEPT for one in alarms)
+        passed = sum((one.result["checks"] or {}).get("state") == "passed" for one in alarms)
+        if tried:
+            rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
+    heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
+    return Table(heads, tuple(rows)) if rows else None
+
+
 def problem_table(measured: Sequence[Measured]) -> Table:
     """One row a problem and seed: what each method came to."""
     names = dict.fromkeys(
@@ -90,11 +112,20 @@ def reference_names(measured: Sequence[Measured]) -> str:
 
 def published_table(subject: str) -> Table | None:
     """All that was published of a set; None where nothing was."""
-    rows = next((rows for name, rows in PUBLISHED.items() if subject.startswith(name)), None)
-    if rows is None:
+    form = next((name for name in PUBLISHED if subject.startswith(name)), None)
+    if form is None:
         return None
-    told = [(name, *("–" if rate is None else f"{rate:.1f}" for rate in rates)) for name, rates in rows.items()]
-    return Table(("published", "SR", "MFFR", "IEFR"), tuple(told))
+    rows, tokens = PUBLISHED[form], PROMPT_TOKENS[form]
+    told = [
+        (
+            name,
+            *("–" if rate is None else f"{rate:.1f}" for rate in rows.get(name, (None, None, None))),
+            f"{GPT_4[form][name]:.1f}" if name in GPT_4[form] else "–",
+            "{} ± {}".format(*tokens[name]) if name in tokens else "–",
+        )
+        for name in dict.fromkeys((*rows, *tokens))
+    ]
+    return Table(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(told))
 
 
 def _rates(one: Measured) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ class Benchmark:
                 standing = stand_in(own["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                model = await stack.enter_async_context(models(ModelSettings(own["model"])))
+                model = await stack.enter_async_context(models(_asking(own["model"], settings)))
             known = {case.problem.name: case for case in cases.supported}
             study = stack.enter_context(Study(place, {"": model}, _budget(settings), cell.seed, self.workers))
             box = stack.enter_context(Sandbox(self.workers))
@@ -174,6 +174,11 @@ def _record(found: Formulated, verdict: Verdict) -> dict[str, Any]:
         "message": found.message, "program": found.program, "checks": found.checks, "attempts": attempts,
         "battery": [dict(one) for one in found.battery],
     }  # fmt: skip
+
+
+def _asking(name: str, settings: Mapping[str, Any]) -> ModelSettings:
+    """How a model is asked."""
+    return ModelSettings(name, **{key: settings[key] for key in ("max_tokens", "timeout_s") if key in settings})
 
 
 def _budget(settings: Mapping[str, Any]) -> Budget:

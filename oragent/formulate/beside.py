@@ -14,6 +14,7 @@ from oragent.formulate.symbols import Affine, symbolic
 __all__ = ["bring_solver", "check_numbers", "check_symbols", "solve"]
 
 CAPTURED: list[dict[str, Any]] = []  # the models that were solved, as they were then
+SOLVED: dict[str, float] = {}  # values of the variables of the last one, by name
 MOST_MODELS = 5  # the last ones are kept
 MOST_ENTRIES = 20_000  # of a checker
 DEPTH = 8
@@ -34,7 +35,10 @@ class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no type
         """Solve, and keep the model as it is now."""
         CAPTURED.append(_snapshot(lp))
         del CAPTURED[:-MOST_MODELS]
-        return super().actualSolve(lp)
+        status = super().actualSolve(lp)
+        SOLVED.clear()
+        SOLVED.update((one.name, one.varValue) for one in lp.variables())
+        return status
 
 
 def bring_solver() -> None:
@@ -57,10 +61,12 @@ def solve(function: Callable[..., Any], arguments: list[Any]) -> str:
 
     Returns:
         JSON: ``returned`` (numbers in the place of variables), ``columns`` (the same, with the names of variables in
-        their places), ``models`` (the last ones that were solved), ``variables`` (bounds and kind of those returned:
-        PuLP leaves one out of a model that no row or objective mentions).
+        their places; a value that is returned under its variable's name counts as that variable), ``models`` (the last
+        ones that were solved), ``variables`` (bounds and kind of those returned: PuLP leaves one out of a model that no
+        row or objective mentions).
     """
     CAPTURED.clear()
+    SOLVED.clear()
     returned = function(*arguments)
     loose: dict[str, list[Any]] = {}
     values, columns = _taken(returned, DEPTH, loose)
@@ -93,7 +99,7 @@ def _taken(value: Any, depth: int, loose: dict[str, list[Any]]) -> tuple[Any, An
     if isinstance(value, pulp.LpAffineExpression):
         return value.value(), None
     if isinstance(value, Mapping):
-        pairs = {_key(key): _taken(item, depth - 1, loose) for key, item in value.items()}
+        pairs = {_key(key): _under(_key(key), item) or _taken(item, depth - 1, loose) for key, item in value.items()}
         return {key: pair[0] for key, pair in pairs.items()}, {key: pair[1] for key, pair in pairs.items()}
     if isinstance(value, list | tuple):
         items = [_taken(item, depth - 1, loose) for item in value]
@@ -103,6 +109,14 @@ def _taken(value: Any, depth: int, loose: dict[str, list[Any]]) -> tuple[Any, An
     if hasattr(value, "tolist"):
         return _taken(value.tolist(), depth - 1, loose)
     raise TypeError(f"a {type(value).__name__} was returned: return numbers, texts, PuLP variables, lists and dicts")
+
+
+def _under(name: str, value: Any) -> tuple[Any, Any] | None:
+    """A plain value that is returned under the name of a variable that has it; None where it is none."""
+    column = name if name in SOLVED else name.replace(" ", "_")
+    if isinstance(value, bool) or not isinstance(value, int | float) or SOLVED.get(column) != value:
+        return None
+    return value, column
 
 
 def _key(key: Any) -> str:

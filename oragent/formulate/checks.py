@@ -1,8 +1,8 @@
 """What a checker, which was written without the program, holds against a program's solution."""
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent.formulate.options import Options
@@ -73,6 +73,7 @@ class Checked:
         confirmed: Whether the checker's own rows, solved, come to the same as the program: an optimum that is equal, or
             both infeasible, or both unbounded.
         note: Why something could not be checked; may be empty.
+        sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
     state: State
@@ -81,6 +82,7 @@ class Checked:
     met: int = 0
     confirmed: bool = False
     note: str = ""
+    sentences: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def feedback(self) -> str:
@@ -112,19 +114,20 @@ def judge(ran: Ran, report: Report, options: Options) -> Checked:
         return Checked(State.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
     state = State.FAILED if found else State.PASSED
     count = len(report.entries)
-    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note)
+    return Checked(state, tuple(found), count, count - broken, confirmed and not found, note, dict(report.sentences))
 
 
 def _entries(ran: Ran, report: Report, options: Options) -> Iterator[Finding]:
+    whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
+    value = ran.objective if options.published and whole else None
+    if value is not None and not math.isclose(value, round(value)):
+        yield Finding(Reason.INTEGRALITY, "objective", _not_whole("objective", "", value), value, float(round(value)))
     for name, left, relation, right, sentence in report.entries:
         why = f" ({plain(sentence, 300)})" if sentence else ""
         if relation == "integer":
             if not _is_whole(left, options):
-                text = (
-                    f"{quoted(name)}{why}: {number(left)} is no whole number. This solution would be right only if the "
-                    "integer constraint were removed: is it missing in the program?"
-                )
-                yield Finding(Reason.INTEGRALITY, name, text, left, float(round(left)) if math.isfinite(left) else None)
+                nearest = float(round(left)) if math.isfinite(left) else None
+                yield Finding(Reason.INTEGRALITY, name, _not_whole(name, why, left), left, nearest)
         elif relation in SENSES:
             yield from _objective(ran, name, left, SENSES[relation], why, options)
         elif relation in RELATIONS and not _holds(left, RELATIONS[relation], right, options):
@@ -139,7 +142,16 @@ def _broken(name: str, why: str, left: float, relation: str, right: float) -> st
     )
 
 
+def _not_whole(name: str, why: str, value: float) -> str:
+    return (
+        f"{quoted(name)}{why}: {number(value)} is no whole number. This solution would be right only if the integer "
+        "constraint were removed: is it missing in the program?"
+    )
+
+
 def _is_whole(value: float, options: Options) -> bool:
+    if options.published:
+        return math.isfinite(value) and math.isclose(value, round(value))
     return math.isfinite(value) and abs(value - round(value)) <= max(WHOLE, options.absolute)
 
 

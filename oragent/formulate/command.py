@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
+from oragent.formulate.standins import ALL, STAND_INS
+from oragent.formulate.texts import read_text
 from oragent.ledger import Study
 from oragent.llm.model import Model
 from oragent.milp.command import show as show_solution
@@ -43,11 +45,12 @@ class Wanted:
         outputs: Where folders go.
         model: Name of the model; empty where nobody is asked.
         options: By name, those that are set.
-        preset: Of options.
+        preset: Of options; empty for the default one, or that of what is replayed.
         tolerance: Preset by which checks compare; empty for the preset's own.
         replay: Folder whose replies are given again.
         edit: Module and file with what a person says in its place.
         budget: What may be spent.
+        asking: Further fields of ``ModelSettings``; those that are None are left as they are.
     """
 
     problem: Path | None
@@ -56,11 +59,12 @@ class Wanted:
     interface: Path | None = None
     model: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
-    preset: str = "default"
+    preset: str = ""
     tolerance: str = ""
     replay: Path | None = None
     edit: tuple[str, Path] | None = None
     budget: Budget = field(default_factory=lambda: Budget(evaluations=None))
+    asking: Mapping[str, Any] = field(default_factory=dict)
 
 
 def formulate_file(wanted: Wanted, console: Console, model: Model | None = None) -> int:
@@ -73,18 +77,25 @@ def formulate_file(wanted: Wanted, console: Console, model: Model | None = None)
         OragentError: One of the files or settings is wrong, or the model cannot be asked.
     """
     request = _request(wanted)
+    if model is None and wanted.replay is None and not request.model:
+        raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
     folder = begin(wanted.outputs, request)
     console.print(f"formulation: {folder}", highlight=False, soft_wrap=True, markup=False)
     if len(request.problem.text) > MOST_CHARACTERS:
         told = f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         console.print(Text(told, style="yellow"), soft_wrap=True)
-    return _end(folder, request, launch(folder, request, model=model, budget=wanted.budget, replay=wanted.replay),
-                console)  # fmt: skip
+    outcome = launch(
+        folder, request, model=model, budget=wanted.budget, replay=wanted.replay,
+        fresh=bool(wanted.model) or model is not None,
+    )  # fmt: skip
+    return _end(folder, request, outcome, console)
 
 
 def resume(folder: Path, console: Console, model: Model | None = None) -> int:
     """Go on with a formulation that was stopped or killed: what was answered is not asked again."""
     request = read_request(folder)
+    if model is None and (done := _done(folder)) is not None:
+        return _end(folder, request, settle(folder, done), console)
     return _end(folder, request, launch(folder, request, model=model), console)
 
 
@@ -104,30 +115,50 @@ def rewrite(folder: Path) -> Path:
 def _finished(folder: Path) -> Formulated:
     if not is_formulation(folder):
         raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
+    done = _done(folder)
+    if done is None:
+        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
+    return done
+
+
+def _done(folder: Path) -> Formulated | None:
+    """What came of a formulation; None where it is not finished."""
+    if not (folder / "run.db").is_file():
+        return None
     with Study(folder, {}, Budget(evaluations=None)) as study:
         done = {one.name: one.result for one in study.finished()}
-    if CASE not in done:
-        raise StoreError(f"the formulation at {folder} is not finished: go on with it by --resume")
-    return Formulated.from_plain(done[CASE])
+    return Formulated.from_plain(done[CASE]) if CASE in done else None
 
 
 def _request(wanted: Wanted) -> Request:
     edits = {}
     if wanted.edit is not None:
         module, path = wanted.edit
-        edits = {known(module, EDITABLE, "module"): path.read_text(encoding="utf-8")}
+        edits = {known(module, EDITABLE, "module"): read_text(path, "what a person says")}
     if wanted.replay is not None and wanted.problem is None:
         before = read_request(wanted.replay)
-        return Request(before.problem, _with(before.options, wanted, edits), before.model, before.tolerance)
+        changes = {name: value for name, value in wanted.options.items() if value is not None}
+        options = chosen(wanted.preset, **changes) if wanted.preset else replace(before.options, **changes)
+        known(options.method, METHODS, "method")
+        asked, tolerance = _asking(wanted) or before.model, wanted.tolerance or before.tolerance
+        return Request(before.problem, _with(options, wanted, edits), asked, tolerance)
     if wanted.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
     name = re.sub(r"[^\w.-]+", "-", problem.name).strip("-.") or "problem"
-    options = _with(chosen(wanted.preset, **wanted.options), wanted, edits)
+    given = {"battery": True} | {name: value for name, value in wanted.options.items() if value is not None}
+    options = _with(chosen(wanted.preset or "default", **given), wanted, edits)
     known(options.method, METHODS, "method")
-    model = {"name": wanted.model} if wanted.model else {}
-    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, model,
+    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, _asking(wanted),
                    wanted.tolerance or "strict")  # fmt: skip
+
+
+def _asking(wanted: Wanted) -> dict[str, Any]:
+    """Settings of the model that the command line names; empty where it names none."""
+    if wanted.model in (*STAND_INS, ALL):
+        raise ConfigError(f"{wanted.model!r} knows the right models of sets alone: use it in 'oragent bench formulate'")
+    given = {name: value for name, value in wanted.asking.items() if value is not None}
+    return {"name": wanted.model, **given} if wanted.model else {}
 
 
 EDITABLE = (
@@ -173,6 +204,8 @@ def _tell(outcome: Outcome, console: Console) -> None:
             console.print(Text(f"  {one_line(finding['text'], 600)}", style="yellow"), soft_wrap=True)
     spent = found.spent
     console.print(Text(f"checks    {_checks(found)}"), soft_wrap=True)
+    if found.battery and all(one["holds"] is None for one in found.battery):
+        console.print(Text(f"battery   not tried: {one_line(found.battery[0]['note'], 200)}"), soft_wrap=True)
     for one in found.battery:
         if one["holds"] is not None:
             told = f"{'holds' if one['holds'] else 'FAILS'}     {one['property']} ({one['datum']}) {one['note']}"

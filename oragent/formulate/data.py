@@ -12,14 +12,10 @@ from oragent.errors import ProblemError
 from oragent.formulate.texts import read_text, shown
 from oragent.plain import plain
 
-__all__ = ["described", "kinds", "mismatches", "read_data"]
+__all__ = ["described", "kinds", "read_data"]
 
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
 MOST_NAMES = 200
-DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
-WORDS: Mapping[str, tuple[type, ...]] = {
-    "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
-}  # fmt: skip
 
 
 def read_data(path: Path) -> dict[str, Any]:
@@ -63,28 +59,6 @@ def kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
             yield from kinds(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
         return
     yield name, _kind(value)
-
-
-def mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
-    """Where data are not what an encoder says of them: another type, or another number of indices.
-
-    Args:
-        parameters: By name, an object with ``Type`` and perhaps ``Kind``: scalar, vector or matrix.
-        data: The data.
-    """
-    found = []
-    for name, about in parameters.items():
-        if not isinstance(about, Mapping) or name not in data:
-            continue
-        kind, indices = plain(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
-        expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
-        wrong = expected and [leaf for leaf in _leaves(data[name]) if not isinstance(leaf, expected)][:1]
-        if wrong:
-            found.append(f"{plain(name)} was read as {kind}, and has {plain(repr(wrong[0]))[:60]}")
-        depth = _depth(data[name])
-        if indices is not None and depth != indices:
-            found.append(f"{plain(name)} was read as a {plain(str(about['Kind']))}, and has {depth} indices")
-    return found
 
 
 def _json(path: Path, text: str) -> dict[str, Any]:
@@ -141,18 +115,3 @@ def _kind(value: Any) -> str:
 def _few(value: Mapping[str, Any]) -> str:
     names = [repr(plain(str(key))) for key in list(value)[:5]]
     return ", ".join(names) + (", ..." if len(value) > 5 else "")
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    if inside is None:
-        yield value
-        return
-    for item in inside:
-        yield from _leaves(item)
-
-
-def _depth(value: Any) -> int:
-    """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
-    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
-    return 0 if inside is None else 1 + max((_depth(item) for item in inside), default=0)

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent.errors import MilpError
-from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done
+from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done, our solver is in place
+from oragent.formulate.matching import sentences_behind
 from oragent.formulate.witness import Entry, counterexample, wire
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
@@ -29,7 +30,6 @@ REQUEST, PROGRAM, RESULT = Path("request.json"), Path("program.py"), Path("resul
 def main() -> None:
     """Answer the request."""
     request = json.loads(REQUEST.read_text(encoding="utf-8"))
-    beside.bring_solver()
     try:
         with Guest(PROGRAM, request["function"]) as guest:
             guest.limit_s = request["limit_s"]
@@ -99,7 +99,7 @@ def _names(columns: Any) -> set[str]:
 
 def _checked(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     values, columns, data = request["values"], request["columns"], request["data"]
-    found: dict[str, Any] = {"status": "ok", "entries": [], "witness": None, "note": ""}
+    found: dict[str, Any] = {"status": "ok", "entries": [], "witness": None, "note": "", "sentences": {}}
     if request["point"]:
         found["entries"] = json.loads(guest.run(beside.check_numbers, values, data))
     if not request["milp"] or not _names(columns):
@@ -111,6 +111,7 @@ def _checked(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             raise
         return found | {"note": str(problem)}
     milp = as_json.from_dict(request["milp"])
+    found["sentences"] = sentences_behind(milp, rows)
     known = request["solution"]
     solution = Solution(Status(known["status"]), objective=known["objective"], values=known["values"])
     try:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from oragent.formulate.pool import Entry
 from oragent.milp.explanation import explain
@@ -29,12 +28,11 @@ def made_optimal(milp: Milp, values: Mapping[str, float], limit_s: float = 30.0)
     return inverse(milp, values, limit_s)
 
 
-def sentences(pool: Sequence[Entry], checks: Sequence[Sequence[Any]] = ()) -> dict[str, str]:
+def sentences(pool: Sequence[Entry]) -> dict[str, str]:
     """The sentence of the problem behind each constraint, by a plain form of its name.
 
     Args:
         pool: What was said: the formalization gives "name: LaTeX -- sentence".
-        checks: Entries of a checker, which have name and sentence first and last.
     """
     found: dict[str, str] = {}
     for entry in pool:
@@ -43,15 +41,15 @@ def sentences(pool: Sequence[Entry], checks: Sequence[Sequence[Any]] = ()) -> di
             name, _, rest = str(row).partition(":")
             if " -- " in rest and rest.rpartition(" -- ")[2].strip():
                 found[_key(name)] = rest.rpartition(" -- ")[2].strip()
-    for check in checks:
-        if check and check[-1]:
-            found.setdefault(_key(str(check[0])), str(check[-1]))
     return found
 
 
 def with_sentences(milp: Milp, known: Mapping[str, str]) -> Milp:
-    """The model, each row without a meaning with the sentence that goes by its name."""
-    rows = tuple(row if row.meaning else replace(row, meaning=known.get(_key(row.name), "")) for row in milp.rows)
+    """The model, each row without a meaning with the sentence that goes by its name, or by a plain form of it."""
+    rows = tuple(
+        row if row.meaning else replace(row, meaning=known.get(row.name) or known.get(_key(row.name), ""))
+        for row in milp.rows
+    )
     return replace(milp, rows=rows)
 
 

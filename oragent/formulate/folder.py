@@ -11,7 +11,7 @@ from typing import Any
 from oragent import files
 from oragent.errors import MilpError, StoreError
 from oragent.formulate.formulation import Formulated
-from oragent.formulate.interface import Interface
+from oragent.formulate.interface import Form, Interface
 from oragent.formulate.options import Options
 from oragent.formulate.pool import Pool
 from oragent.formulate.problem import Problem
@@ -84,7 +84,11 @@ def read_request(folder: Path) -> Request:
         problem = Problem(
             plain["name"], (folder / "problem.md").read_text(encoding="utf-8"),
             json.loads((folder / "data.json").read_text(encoding="utf-8")),
-            Interface(interface["function"], tuple(interface["parameters"]), interface["source"]), plain["background"],
+            Interface(
+                interface["function"], tuple(interface["parameters"]), interface["source"],
+                Form(interface.get("form", Form.HEAD)),
+            ),
+            plain["background"],
         )  # fmt: skip
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
         return Request(problem, Options(**options), plain["model"], plain["tolerance"])

@@ -3,28 +3,45 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from oragent.errors import ProblemError
 from oragent.formulate.texts import read_text
 
-__all__ = ["DEFAULT", "Interface", "read_interface"]
+__all__ = ["DEFAULT", "Form", "Interface", "read_interface"]
 
 FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
 OBJECTIVES = ("objective_value", "objective", "obj")
 SOURCE = '''
+import pulp
+
+
 def solve(data):
     """Build the model with PuLP, solve it, return its variables.
 
     Args:
-        data: dict of the parameters by name, as described above; it may be empty.
+        data: dict of the parameters by name.
 
     Returns:
-        dict: "status" (text of PuLP's status), "objective_value" (number, or None), "optimized_vars" (dict: name of a
-        decision to the PuLP variable itself, or to a dict or list of PuLP variables; do not take their values).
+        dict: "status" (PuLP's), "objective_value", "optimized_vars" (dict of the PuLP variables themselves).
     """
 '''
+
+
+class Form(StrEnum):
+    """What a model is given of the program."""
+
+    HEAD = "head"  # of the function, with its docstring; as published for NL4Opt
+    SCAFFOLD = "scaffold"  # all but variables, objective and constraints; as published for ComplexOR
+
+
+# What a writer is told beside the rules that hold everywhere, by form; in the sense of the published settings.
+ATTENTION = {
+    Form.HEAD: "",
+    Form.SCAFFOLD: "write what stands at the mark alone, and leave all else of the program as it is",
+}
 
 
 @dataclass(frozen=True)
@@ -34,12 +51,19 @@ class Interface:
     Attributes:
         function: Name of its function.
         parameters: Names of the arguments; one that is called ``data`` gets all data.
-        source: What a model is shown: the head of the function and its docstring.
+        source: What a model is shown: the head of the function and its docstring, or a scaffold.
+        form: Which of these.
     """
 
     function: str
     parameters: tuple[str, ...]
     source: str
+    form: Form = Form.HEAD
+
+    @property
+    def attention(self) -> str:
+        """What a writer is told of its form; empty where there is nothing to be told."""
+        return ATTENTION[self.form]
 
     def call(self, data: Mapping[str, Any]) -> list[Any]:
         """The arguments for some data.

@@ -45,6 +45,7 @@ def launch(
     model: Model | None = None,
     budget: Budget | None = None,
     replay: Path | None = None,
+    fresh: bool = False,
     bounds: Bounds | None = None,
 ) -> Outcome:
     """Formulate the problem of a folder, or go on with it.
@@ -55,26 +56,35 @@ def launch(
         model: Who is asked; None: whom the request names, at its server.
         budget: What may be spent; None: as much as it takes.
         replay: Folder whose replies are given again, and nobody is asked.
+        fresh: Whether a prompt that reads otherwise than when it was answered there is put to a model after all.
         bounds: Of each program.
 
     Raises:
         OragentError: It cannot begin.
     """
-    return asyncio.run(_launch(folder, request, model, budget or Budget(evaluations=None), replay, bounds or Bounds()))
+    limits = budget or Budget(evaluations=None)
+    return asyncio.run(_launch(folder, request, model, limits, replay, fresh or replay is None, bounds or Bounds()))
 
 
 async def _launch(
-    folder: Path, request: Request, model: Model | None, budget: Budget, replay: Path | None, bounds: Bounds
+    folder: Path,
+    request: Request,
+    model: Model | None,
+    budget: Budget,
+    replay: Path | None,
+    asking: bool,
+    bounds: Bounds,
 ) -> Outcome:
     async with AsyncExitStack() as stack:
         asked = model
-        if asked is None and replay is None:
+        if asked is None and asking:
             if not request.model.get("name"):
                 raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
             asked = await stack.enter_async_context(models(ModelSettings(**request.model)))
         study = stack.enter_context(Study(folder, {} if asked is None else {"": asked}, budget))
         if replay is not None:
             study.replies.take_over(replay / "run.db")
+        if not asking:
             study.models = {"": Replaying(study.replies)}
         box = stack.enter_context(Sandbox(1))
         runner = Runner(box, bounds)

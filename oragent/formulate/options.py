@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.errors import ConfigError
+from oragent.formulate.interface import Form
 
 __all__ = ["EXTRAS", "PARTS", "PRESETS", "Options", "chosen", "known"]
 
@@ -27,6 +28,8 @@ class Options:
         witness: Whether the checker's rows are solved too.
         relative: Tolerance of checks over the larger of 1 and the size of the figures.
         absolute: The same, absolute.
+        published: Whether a checker judges in its published form: whole numbers by ``isclose``, of the objective too in
+            NL4Opt's form, and without a tolerance in ComplexOR's.
         battery: Whether the answer is put to the battery of properties that need no label.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
         temperature: Of every call.
@@ -43,6 +46,7 @@ class Options:
     witness: bool = True
     relative: float = 1e-6
     absolute: float = 0.0
+    published: bool = False
     battery: bool = False
     accept_infeasible: bool = True
     temperature: float = 0.0
@@ -59,6 +63,12 @@ class Options:
         if not 0 <= self.temperature <= 2:
             raise ConfigError(f"a temperature of {self.temperature}: expected 0 to 2")
 
+    def for_form(self, form: Form) -> "Options":
+        """The options of checks for problems of a form: the published checker has two."""
+        if not self.published or form is Form.HEAD:
+            return self
+        return replace(self, published=False, relative=0.0, absolute=0.0)
+
     @property
     def label(self) -> str:
         """Method and what was changed of it, such as ``ormind without formalization``."""
@@ -70,7 +80,7 @@ PRESETS = {
     "default": Options(),
     # As published (Wang et al. 2025); our prompts are our own words.
     "paper": Options(repairs=1, checks=1, keep_best=False, witness=False, relative=0.0, absolute=1e-2,
-                     accept_infeasible=False),
+                     published=True, accept_infeasible=False),
 }  # fmt: skip
 
 

@@ -42,6 +42,7 @@ class RowLine:
     slack: str
     dual: str
     range: str
+    relaxed: str
     sentence: str
 
 
@@ -61,7 +62,7 @@ def write_page(folder: Path, request: Request, found: Formulated, solution: Solu
 
 def page(request: Request, found: Formulated, solution: Solution | None) -> str:
     """The page as HTML."""
-    known = sentences(found.pool, _entries(found))
+    known = {**sentences(found.pool), **(found.checks or {}).get("sentences", {})}
     milp = None if found.milp is None else with_sentences(found.milp, known)
     remarks: Sequence[Remark] = explained(milp, solution) if milp is not None and solution is not None else ()
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
@@ -79,7 +80,8 @@ def page(request: Request, found: Formulated, solution: Solution | None) -> str:
         rows=list(_rows(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
         remarks=remarks,
         changes=list(_changes(found)),
-        pool=[(one, clip(one.text, 60)[0]) for one in found.pool],
+        tried=any(one["holds"] is not None for one in found.battery),
+        pool=[(one, clip(one.text, 60)[0], one.time - found.pool[0].time) for one in found.pool],
     )  # fmt: skip
 
 
@@ -116,14 +118,6 @@ def _changes(found: Formulated) -> Iterator[tuple[Mapping[str, Any], list[DiffLi
         before = attempt["source"] or before
 
 
-def _entries(found: Formulated) -> list[list[Any]]:
-    return [
-        [finding["name"], ""]
-        for attempt in found.attempts
-        for finding in (attempt["checks"] or {}).get("findings", [])
-    ]  # fmt: skip
-
-
 def _rows(milp: Milp, solution: Solution) -> Iterator[RowLine]:
     for row in milp.rows:
         has = row.name in solution.activities
@@ -135,8 +129,17 @@ def _rows(milp: Milp, solution: Solution) -> Iterator[RowLine]:
             rounded(solution.slacks[row.name]) if has else "–",
             signed(solution.duals[row.name]) if row.name in solution.duals else "–",
             _range(solution.ranges.get(row.name)),
+            _relaxed(solution, row.name),
             row.meaning,
         )
+
+
+def _relaxed(solution: Solution, name: str) -> str:
+    """The dual of the relaxation, with its interval; of a model without integers there is none."""
+    if solution.relaxation is None or name not in solution.relaxation.duals:
+        return "–"
+    interval = _range(solution.relaxation.rhs_ranges.get(name))
+    return signed(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
 
 
 def _range(interval: Interval | None) -> str:

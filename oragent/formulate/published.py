@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-__all__ = ["PUBLISHED", "Rates", "published"]
+__all__ = ["GPT_4", "PROMPT_TOKENS", "PUBLISHED", "Rates", "published"]
 
 Rates = tuple[float, float | None, float | None]
 
@@ -26,6 +26,23 @@ PUBLISHED: Mapping[str, Mapping[str, Rates]] = {
         "ormind without semantic_encoder": (32.4, 5.4, 24.3), "ormind without formalization": (35.1, 2.7, 32.4),
         "ormind without counterfactual": (32.4, 10.8, 24.3), "ormind without syntax_analysis": (35.1, 5.4, 29.7),
         "standard": (0.5, 36.8, 8.6),
+    },
+}  # fmt: skip
+
+
+# SR with GPT-4, and prompt tokens a problem (mean and standard deviation), by set.
+GPT_4: Mapping[str, Mapping[str, float]] = {
+    "nl4opt": {"standard": 47.3, "reflexion": 53.0, "coe": 64.2, "optimus": 78.8, "ormind": 79.9},
+    "complexor": {"standard": 4.9, "reflexion": 16.8, "coe": 31.4, "optimus": 66.7, "ormind": 62.2},
+}
+PROMPT_TOKENS: Mapping[str, Mapping[str, tuple[int, int]]] = {
+    "nl4opt": {
+        "coe": (2003, 456), "optimus": (2838, 822), "ormind": (2676, 518),
+        "ormind without counterfactual and syntax_analysis": (1539, 228),
+    },
+    "complexor": {
+        "coe": (3288, 780), "optimus": (3241, 1194), "ormind": (3336, 997),
+        "ormind without counterfactual and syntax_analysis": (2390, 500),
     },
 }  # fmt: skip
 

@@ -92,12 +92,14 @@ class Report:
         entries: ``(name, left, relation, right, sentence)`` with numbers.
         witness: What its rows say of the model; None where they could not be had, for the reason in ``note``.
         note: One line.
+        sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
     problem: str = ""
     entries: tuple[tuple[str, float, str, float, str], ...] = ()
     witness: Witness | None = None
     note: str = ""
+    sentences: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -153,7 +155,7 @@ class Runner:
             })  # fmt: skip
         except (TypeError, ValueError, KeyError) as problem:
             return Report(f"the checker's entries are not what they should be: {type(problem).__name__}")
-        return Report("", entries, witness or None, _steady(found["note"]))
+        return Report("", entries, witness or None, _steady(found["note"]), found.get("sentences", {}))
 
     def _ask(self, source: str, request: dict[str, Any]) -> dict[str, Any]:
         files = {

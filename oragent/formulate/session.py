@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 from oragent.errors import ReplyError
 from oragent.formulate.attempts import Attempt, best, nothing
+from oragent.formulate.audit import mismatches
 from oragent.formulate.checks import Checked, State, judge
-from oragent.formulate.data import described, mismatches
+from oragent.formulate.data import described
 from oragent.formulate.options import Options
 from oragent.formulate.pool import ORAGENT, PERSON, Entry, Pool
 from oragent.formulate.problem import Problem, fitted
@@ -76,7 +77,7 @@ class Session:
             "pool": self.pool.shown,
             "interface": self.problem.interface.source,
             "function": self.problem.interface.function,
-            "attention": self.options.attention or "none",
+            "attention": self.options.attention or self.problem.interface.attention or "none",
         }
         return fill(template, **{**known, **values})
 
@@ -129,7 +130,7 @@ class Session:
             checked = Checked(State.UNCHECKED, note="no solution to check" if now.failed else "no checker")
         else:
             report = await asyncio.to_thread(self.runner.checks, self.checker, now.ran, self.data)
-            checked = judge(now.ran, report, self.options)
+            checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
         self.attempts[-1] = now.with_check(checked)
         return self.newest
 

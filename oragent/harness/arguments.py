@@ -5,12 +5,15 @@ import locale  # noqa: F401 - argparse wants it at its first use; a warm process
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
+
+from oragent import shipped
 
 __all__ = ["FRESH", "MODES", "Arguments", "parse_arguments"]
 
@@ -20,23 +23,6 @@ FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist
 SEARCHED = frozenset(("train", "val"))  # instances of other modes may be larger, and take longer
 ALL = -1  # decisions of an audit
 SEED_BYTES = 8
-
-
-def _common(fresh: bool) -> argparse.ArgumentParser:
-    modes = (*MODES, FRESH) if fresh else MODES
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--root_dir", type=Path, default=Path(), help="project root (default: current directory)")
-    parser.add_argument("--file_output_prefix", default="", help="prefix of every file that is saved")
-    parser.add_argument("--mode", default="val", help=f"{', '.join(modes)} (default: val)")
-    parser.add_argument("--problem_size", type=int, help="just this size (default: all sizes of the mode)")
-    parser.add_argument(
-        "--audit", type=_audit, default=0, metavar="N|all", help="put so many decisions to fresh guests"
-    )
-    parser.add_argument("--heuristic_s", type=_seconds, metavar="X|none", help="CPU seconds of all calls together")
-    if fresh:
-        parser.add_argument("--fresh_seed", type=int, metavar="N", help="draw the fresh set of this seed again")
-    parser.add_argument("--candidate", type=Path, help="heuristic to score (default: heuristic.py beside this script)")
-    return parser
 
 
 def _audit(text: str) -> int:
@@ -57,10 +43,32 @@ def _seconds(text: str) -> float:
     return value
 
 
-COMMON, WITH_FRESH = (
-    _common(fresh=False),
-    _common(fresh=True),
-)  # once for all evaluations that are forked from a warm process
+class Option(NamedTuple):
+    """An option of the command line.
+
+    Attributes:
+        read: Function that reads its value.
+        default: Value where it is not given.
+        text: Help text; ``{modes}`` stands for the names of the modes.
+        sign: Sign for the value in the help; None: its name.
+    """
+
+    read: Callable[[str], Any]
+    default: Any
+    text: str
+    sign: str | None = None
+
+
+OPTIONS: Mapping[str, Option] = {
+    "root_dir": Option(Path, Path(), "project root (default: current directory)"),
+    "file_output_prefix": Option(str, "", "prefix of every file that is saved"),
+    "mode": Option(str, "val", "{modes} (default: val)"),
+    "problem_size": Option(int, None, "just this size (default: all sizes of the mode)"),
+    "audit": Option(_audit, 0, "put so many decisions to fresh guests", "N|all"),
+    "heuristic_s": Option(_seconds, None, "CPU seconds of all calls together", "X|none"),
+    "candidate": Option(Path, None, "heuristic to score (default: heuristic.py beside this script)"),
+}
+OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
 
 
 @dataclass(frozen=True)
@@ -102,6 +110,10 @@ class Arguments:
             return None
         return int.from_bytes(os.urandom(SEED_BYTES), "big") if self.given_seed is None else self.given_seed
 
+    def place(self, relative: str | Path) -> Path:
+        """A file or folder of the project, by its path from the root; one that ships where the project has none."""
+        return shipped.place(self.root_dir, relative)
+
 
 def parse_arguments(
     sizes: Mapping[str, Sequence[int]],
@@ -121,50 +133,86 @@ def parse_arguments(
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
-    own = flags or {}
-    common = WITH_FRESH if FRESH in sizes else COMMON
-    parser = argparse.ArgumentParser(parents=[common], add_help=False) if own or choices else common
-    parser.prog, parser.description = Path(sys.argv[0]).name, DESCRIPTION
-    for name, text in own.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
-    for name, values in (choices or {}).items():
-        parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
-    given = parser.parse_args(argv)
-    if given.mode not in sizes:
-        parser.error(f"unknown mode {given.mode!r}: choose one of {', '.join(sizes)}")
-    known, seed = tuple(sizes[given.mode]), getattr(given, "fresh_seed", None)
-    if seed is not None and (given.mode != FRESH or seed < 0):
-        parser.error("--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone")
-    if given.problem_size is not None and given.problem_size not in known:
-        valid = ", ".join(map(str, known))
-        parser.error(f"unknown problem_size {given.problem_size} in mode {given.mode}: choose one of {valid}")
-    candidate = given.candidate or Path(sys.argv[0]).resolve().parent / "heuristic.py"
-    if not candidate.is_file():
-        parser.error(f"no candidate at {candidate}: name a Python file with --candidate FILE")
-    chosen = known if given.problem_size is None else (given.problem_size,)
-    root, prefix = given.root_dir.resolve(), given.file_output_prefix
-    raised = frozenset(name for name in own if getattr(given, name))
-    picked = {name: getattr(given, name) for name in choices or {}}
+    own, picks = flags or {}, choices or {}
+    options = {**OPTIONS, **OF_FRESH} if FRESH in sizes else OPTIONS
+    parser = partial(_parser, options, own, picks)
+    given = _plainly_given(sys.argv[1:] if argv is None else argv, options)
+    if given is None:
+        given = vars(parser().parse_args(argv))
+    here = os.path.dirname(os.path.realpath(sys.argv[0]))
+    candidate = given["candidate"] or Path(here, "heuristic.py")
+    if problem := _problem(given, sizes, candidate):
+        parser().error(problem)
+    size, mode = given["problem_size"], given["mode"]
     return Arguments(
-        root,
-        prefix,
-        given.mode,
-        chosen,
-        candidate.resolve(),
-        given.audit,
-        _heuristic_s(given),
-        raised,
-        picked,
-        seed,
+        root_dir=_real(given["root_dir"]),
+        file_output_prefix=given["file_output_prefix"],
+        mode=mode,
+        sizes=tuple(sizes[mode]) if size is None else (size,),
+        candidate=_real(candidate),
+        audit=given["audit"],
+        heuristic_s=_heuristic_s(given["heuristic_s"], mode, here),
+        flags=frozenset(name for name in own if given.get(name)),
+        choices={name: given.get(name, values[0]) for name, values in picks.items()},
+        given_seed=given.get("fresh_seed"),
     )
 
 
-def _heuristic_s(given: argparse.Namespace) -> float | None:
+def _plainly_given(words: Sequence[str], options: Mapping[str, Option]) -> dict[str, Any] | None:
+    """Read a command line as searches write it, ``--name=value`` throughout; None where there is more to it.
+
+    An evaluation of milliseconds cannot afford argparse, which takes one.
+    """
+    given = {name: option.default for name, option in options.items()}
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not equals or name not in options:
+            return None
+        try:
+            given[name] = options[name].read(value)
+        except (ValueError, argparse.ArgumentTypeError):
+            return None
+    return given
+
+
+def _parser(
+    options: Mapping[str, Option], flags: Mapping[str, str], choices: Mapping[str, Sequence[str]]
+) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(Path(sys.argv[0]).name, description=DESCRIPTION)
+    for name, option in options.items():
+        text = option.text.format(modes=", ".join((*MODES, FRESH) if "fresh_seed" in options else MODES))
+        parser.add_argument(f"--{name}", type=option.read, default=option.default, metavar=option.sign, help=text)
+    for name, text in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text.replace("%", "%%"))
+    for name, values in choices.items():
+        parser.add_argument(f"--{name}", choices=values, default=values[0], help=f"default: {values[0]}")
+    return parser
+
+
+def _problem(given: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candidate: Path) -> str:
+    """Why an evaluation cannot begin; empty where it can."""
+    mode, size, seed = given["mode"], given["problem_size"], given.get("fresh_seed")
+    if mode not in sizes:
+        return f"unknown mode {mode!r}: choose one of {', '.join(sizes)}"
+    if seed is not None and (mode != FRESH or seed < 0):
+        return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone"
+    if size is not None and size not in sizes[mode]:
+        return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"
+    if not os.path.isfile(candidate):
+        return f"no candidate at {candidate}: name a Python file with --candidate FILE"
+    return ""
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _heuristic_s(given: float | None, mode: str, here: str) -> float | None:
     """What was asked for, or in the modes of a search what the ``problem.yaml`` beside the script says."""
-    if given.heuristic_s is not None:
-        return None if math.isinf(given.heuristic_s) else float(given.heuristic_s)
-    described = Path(sys.argv[0]).resolve().parent / "problem.yaml"
-    if given.mode not in SEARCHED or not described.is_file():
+    if given is not None:
+        return None if math.isinf(given) else given
+    described = os.path.join(here, "problem.yaml")
+    if mode not in SEARCHED or not os.path.isfile(described):
         return None
-    said = (yaml.safe_load(described.read_text(encoding="utf-8")) or {}).get("heuristic_s")
+    said = (yaml.safe_load(Path(described).read_text(encoding="utf-8")) or {}).get("heuristic_s")
     return float(said) if said else None

@@ -14,6 +14,7 @@ from oragent.errors import CandidateError
 from oragent.harness.claims import Calls, Claim, Replay
 from oragent.harness.parents import Scorer, Spare
 from oragent.harness.process import Process
+from oragent.isolation import memory
 from oragent.isolation.guest import Cage
 from oragent.protocol import Status
 
@@ -59,10 +60,12 @@ class Guest:
         except UnicodeDecodeError as problem:
             raise CandidateError(f"{candidate.name} is not UTF-8 text: {problem}", Status.REJECTED) from None
         self._memory_mb = int(os.environ.get("ORAGENT_MEMORY_MB", DEFAULT_MEMORY_MB))
-        cage = Cage.make(self._memory_mb)
+        held = memory.of("self")
+        cage = Cage.make(self._memory_mb, held.private)
+        self._born_with = held.resident
         live = partial(inside.live, path=candidate, source=source, function=function)
         self._spare = Spare(live, cage) if spare else None
-        self._main: Process | None = Process(Scorer(live, cage), self._memory_mb)
+        self._main: Process | None = Process(Scorer(live, cage), self._memory_mb, held.resident)
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
@@ -141,7 +144,7 @@ class Guest:
         """Make a guest that knows nothing but what it is asked."""
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
-        return Process(self._spare, self._memory_mb)
+        return Process(self._spare, self._memory_mb, self._born_with)
 
     def put(self, process: Process, request: bytes) -> Any:
         """Ask another guest than one's own, without any count of its time.

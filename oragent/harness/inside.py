@@ -24,10 +24,11 @@ from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
 from oragent.protocol import Status
 
-__all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live"]
+__all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle"]
 
 TRACEBACK_CHARACTERS = 4000
 OUT_OF_MEMORY = "ran out of memory"
+MOST_FILES = 1 << 20  # of a process that are looked for, where nothing bounds them
 EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
 EXIT_OF_MEMORY = 77  # of a guest that has not even the memory to say so
 NO_FRAME = "error return without exception set"  # what Python 3.11 says where there is no room for one call more
@@ -65,19 +66,27 @@ def live(wire: socket.socket, log: int, parent: int, cage: Cage, *, path: Path, 
         os._exit(code)  # no atexit hook of the scorer's, and none of the candidate's, runs here
 
 
-def _confine(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
-    """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
+def settle() -> None:
+    """Begin as a guest begins; a process that does nothing but fork guests does it for all of them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the scorer, and the scorer's end ends us
     for name in [*os.environ]:
         # A library that is imported only now must not start threads either.
         if not (name.endswith("_NUM_THREADS") or name == FORBID):
             del os.environ[name]
     nothing = os.open(os.devnull, os.O_RDONLY)
-    for source, target in ((nothing, 0), (log, 1), (log, 2)):
-        os.dup2(source, target)
+    os.dup2(nothing, 0)
+    os.close(nothing)
     # Fresh streams, as the inherited ones may be anything; they live as long as we do.
     sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+
+
+def _confine(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
+    """Give up what the candidate must not have: inherited files and environment, and all that the kernel can take."""
+    if not cage.settled:
+        settle()
+    os.dup2(log, 1)
+    os.dup2(log, 2)
     _close_all_but(wire.fileno(), cage.rules, cage.home)
     confine(cage, parent)
     if cage.home >= 0:
@@ -90,7 +99,8 @@ def _close_all_but(*kept: int) -> None:
         if descriptor >= 0:
             os.closerange(below + 1, descriptor)
             below = descriptor
-    os.closerange(below + 1, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    highest = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    os.closerange(below + 1, MOST_FILES if highest == resource.RLIM_INFINITY else min(highest, MOST_FILES))
 
 
 class _Candidate:

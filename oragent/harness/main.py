@@ -13,6 +13,7 @@ from oragent.errors import CandidateError, OragentError
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
 from oragent.harness.claims import Calls
+from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
 from oragent.isolation import kernel
 from oragent.isolation.environment import restart_without_secrets
@@ -21,6 +22,8 @@ from oragent.plain import plain
 from oragent.protocol import Failure, Result, Status, format_failure, format_result
 
 __all__ = ["run"]
+
+SETS = ("test", "fresh")  # modes that reports read, and no search
 
 
 def run(
@@ -58,7 +61,8 @@ def run(
         print(f"\n{format_failure(outcome)}", flush=True)
         sys.exit(1)
     for name, value in outcome.metrics.items():
-        print(f"{plain(str(name))}: {plain(str(value))}")
+        if name != BY_INSTANCE:
+            print(f"{plain(str(name))}: {plain(str(value))}")
     print(f"\n{format_result(outcome)}", flush=True)
     sys.exit(0)
 
@@ -107,7 +111,8 @@ def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments
         guest.look, begun = None, time.perf_counter()
         put = audit(guest, None if arguments.audit < 0 else arguments.audit)
         found |= {"audited": put, "audit_seconds": round(time.perf_counter() - begun, 3)}
-    return replace(result, metrics={**result.metrics, **found})
+    told = {name: value for name, value in result.metrics.items() if name != BY_INSTANCE or arguments.mode in SETS}
+    return replace(result, metrics={**told, **found})
 
 
 def _located(problem: OragentError, where: str) -> str:

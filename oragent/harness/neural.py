@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from oragent.distribution import CPU_BUILD, with_extra
 from oragent.errors import ConfigError
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import matrix
@@ -42,7 +43,7 @@ def need_torch() -> None:
         for name in ("safetensors", "torch"):
             importlib.import_module(name)
     except ModuleNotFoundError as problem:
-        told = f"{problem.name} is not installed: pip install 'oragent[neural]'"
+        told = f"{problem.name} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"
         print(format_failure(Failure(Status.CRASHED, told)), flush=True)
         sys.exit(1)
 

@@ -13,15 +13,19 @@ import struct
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import NoReturn, Protocol
 
-from oragent.isolation import kernel
+from oragent.harness.inside import settle
+from oragent.isolation import kernel, ps
 from oragent.isolation.guest import Cage, apart
 
 __all__ = ["Live", "Parent", "Scorer", "Spare"]
 
 Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
+# Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.
+MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
@@ -86,7 +90,7 @@ class Spare:
     """
 
     def __init__(self, live: Live, cage: Cage) -> None:
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
@@ -139,13 +143,14 @@ class _Nursery:
     def serve(self, scorer: int) -> NoReturn:
         """Wait for requests until the scorer is gone."""
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # before the first request, too
             gc.freeze()  # a collection would touch, and so copy, every page of a child
             kernel.die_with_parent(scorer)
             # Only now: most evaluations need none of it before they end.
             request = socket.recv_fds(self._control, REQUEST.size, 2)
             with apart(self._cage) as cage:
-                self._cage = cage
+                settle()
+                self._cage = replace(cage, settled=True)
                 while request[0]:
                     what, pid = REQUEST.unpack(request[0])
                     self._answer(what, pid, request[1])
@@ -177,6 +182,8 @@ class _Nursery:
 def _clock(pid: int) -> float:
     """Read the clock of another process's CPU time; 0 where there is none to be had."""
     try:
+        if not kernel.LINUX:
+            return ps.cpu_s(pid)
         return time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid of glibc makes it
     except OSError:
         return 0.0

@@ -1,7 +1,6 @@
 """One guest process as its scorer sees it: its wire, its log, what it uses, its end."""
 
 import os
-import re
 import select
 import signal
 import socket
@@ -9,13 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from oragent.harness import frames
 from oragent.errors import CandidateError, OragentError, SandboxError
 from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
 from oragent.harness.parents import Parent
+from oragent.isolation import memory
 from oragent.output import Capped
 from oragent.protocol import Status
 
@@ -34,6 +33,7 @@ class Process:
     Args:
         parent: Who forks it.
         memory_mb: Private memory that it may take, in MiB.
+        born_with: Bytes of resident memory that it has at its birth.
 
     Attributes:
         log: The head and tail of what it printed.
@@ -42,12 +42,12 @@ class Process:
         counted_s: CPU seconds that have been looked at.
     """
 
-    def __init__(self, parent: Parent, memory_mb: int) -> None:
+    def __init__(self, parent: Parent, memory_mb: int, born_with: int) -> None:
         self.log = Capped(LOG_BYTES)
         self.first_s: float | None = None
         self.free_s: float | None = None
         self.counted_s = 0.0
-        self._parent, self._memory_mb = parent, memory_mb
+        self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None
         self._look: Callable[[], None] = lambda: None
@@ -55,9 +55,6 @@ class Process:
         self._reader, writer = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
-        self._born_kb = 0
-        with suppress(OSError):
-            self._born_kb = _resident_kb("self")
         self.pid = parent.fork(theirs, writer)
         os.set_blocking(self._reader, False)
         self._poll = select.poll()
@@ -155,7 +152,7 @@ class Process:
     def _check_memory(self) -> None:
         """A guest may give back what it was born with, and take as much again: what is resident is looked at, too."""
         with suppress(OSError):
-            if _resident_kb(str(self.pid)) - self._born_kb >> 10 > self._memory_mb + GROWN_MB:
+            if memory.of(str(self.pid)).resident - self._born_with >> 20 > self._memory_mb + GROWN_MB:
                 self.close()
                 raise CandidateError(OUT_OF_MEMORY, Status.MEMORY)
 
@@ -190,13 +187,3 @@ class Process:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
         reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
-
-
-def _resident_kb(process: str) -> int:
-    """Private memory of a process that lies in main memory, in KiB; files' pages are free.
-
-    Raises:
-        OSError: if nothing can be known of it.
-    """
-    status = Path(f"/proc/{process}/status").read_text()
-    return sum(int(number) for number in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))

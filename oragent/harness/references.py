@@ -1,6 +1,7 @@
 """What scores are measured against: optima, bounds and best known values, made once and kept beside a problem."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
     """
     if anew := fresh(arguments):
         return anew
-    path = arguments.root_dir / "problems" / problem / FILE
+    path = arguments.place(Path("problems") / problem / FILE)
     if not path.is_file():
         return {}
     try:

@@ -6,6 +6,7 @@ Its own functions are called here, as no binding on the package index is looked 
 import ctypes
 import os
 import platform
+from functools import cache
 from typing import Self
 
 from oragent.isolation import kernel
@@ -93,7 +94,9 @@ class Filter:
             failed = self._library.seccomp_export_bpf(self._context, ctypes.c_int(writer))
             if failed:
                 raise OSError(-failed, f"cannot compile a seccomp filter: {os.strerror(-failed)}")
-            return os.read(reader, 1 << 16)
+            program = os.read(reader, 1 << 16)
+            _header(program)
+            return program
         finally:
             os.close(reader)
             os.close(writer)
@@ -105,6 +108,9 @@ def install(program: bytes) -> None:
     Raises:
         OSError: if the kernel has no seccomp.
     """
-    buffer = ctypes.create_string_buffer(program, len(program))
-    header = _Program(len(program) // 8, ctypes.cast(buffer, ctypes.c_char_p))
-    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(header))
+    kernel.prctl(PR_SET_SECCOMP, MODE_FILTER, ctypes.addressof(_header(program)))
+
+
+@cache  # made when the filter is compiled, and not by each process that is forked then
+def _header(program: bytes) -> _Program:
+    return _Program(len(program) // 8, program)

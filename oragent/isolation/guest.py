@@ -2,7 +2,6 @@
 
 import os
 import resource
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -10,14 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from oragent.isolation import credentials, kernel, landlock, namespaces, root, seccomp
+from oragent.isolation import credentials, kernel, landlock, memory, namespaces, root, seccomp
 from oragent.isolation.means import Means, allowed
 
 __all__ = ["DEVICES", "GUEST_ROOT", "Cage", "apart", "becomes_nobody", "confine", "prepare", "surrender"]
 
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
-MEMORY = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS
 
 # Names a folder that shows Python's files alone: who starts many evaluations prepares it once, and a change of root
 # costs a guest a tenth of what a root of its own does.
@@ -34,6 +33,7 @@ class Cage:
         prepared: Folder that becomes a guest's root; None where it has to make one.
         born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
         home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
+        settled: Whether who forks them has done all that each would do first.
     """
 
     memory_mb: int
@@ -41,16 +41,17 @@ class Cage:
     prepared: Path | None = None
     born_with: int = 0
     home: int = -1
+    settled: bool = False
 
     @classmethod
-    def make(cls, memory_mb: int) -> Self:
+    def make(cls, memory_mb: int, born_with: int = 0) -> Self:
         """Prepare what guests of this process have in common."""
         rules = -1
         if allowed(Means.LANDLOCK):
             with suppress(OSError):
                 rules = landlock.ruleset(_files(), (), network=False)
         prepared = os.environ.get(GUEST_ROOT)
-        return cls(memory_mb, rules, Path(prepared) if prepared else None)
+        return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with)
 
     @contextmanager
     def newborn(self) -> Iterator[int]:
@@ -79,7 +80,7 @@ def apart(cage: Cage) -> Iterator[Cage]:
     Yields:
         The cage for these children.
     """
-    caged = replace(cage, born_with=_private())
+    caged = replace(cage, born_with=cage.born_with or memory.of("self").private)
     if not _leave(cage, kernel.CLONE_NEWPID):
         yield caged
         return
@@ -114,7 +115,7 @@ def confine(cage: Cage, parent: int) -> None:
         cage: What holds it.
         parent: Process id of the parent, with which this process ends.
     """
-    born_with = cage.born_with or _private()
+    born_with = cage.born_with or memory.of("self").private
     if cage.home < 0 and _leave(cage, 0):
         _hide_files(cage)
     kernel.no_new_privileges()
@@ -176,9 +177,9 @@ def _leave(cage: Cage, more: int) -> bool:
         return False
     try:
         # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
-        namespaces.enter(kernel.CLONE_NEWIPC if cage.prepared else kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC)
-        if not (allowed(Means.SECCOMP) and seccomp.works()):  # the filter forbids sockets for a fraction of the cost
-            more |= kernel.CLONE_NEWNET
+        namespaces.enter(0 if cage.prepared else kernel.CLONE_NEWNS)
+        # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
+        more |= 0 if allowed(Means.SECCOMP) and seccomp.works() else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
         if more:
             kernel.unshare(more)
     except OSError:
@@ -193,13 +194,3 @@ def _hide_files(cage: Cage) -> None:
     else:
         os.chroot(cage.prepared)
         os.chdir("/")
-
-
-def _private() -> int:
-    """Bytes of private memory of this process that can be written, as the kernel counts them for a limit."""
-    if sys.platform != "linux":
-        return 0
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:  # a file system without /proc
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10

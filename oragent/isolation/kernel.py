@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from oragent.isolation.means import LINUX
+
 __all__ = [
+    "LINUX",
     "adopt_orphans",
     "bind",
     "detach",
@@ -30,8 +33,10 @@ __all__ = [
     "unshare",
 ]
 
-LINUX = sys.platform == "linux"
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
+for _name in CALLS if libc is not None else ():
+    getattr(libc, _name, None)  # looked up once: every process that is forked later would do it again
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
@@ -107,7 +112,11 @@ def lower_limits(limits: Mapping[int, int]) -> None:
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(limit, (value, value))
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (OSError, ValueError):
+            if LINUX:
+                raise  # other systems refuse a bound below what is mapped, and some have none on memory at all
 
 
 def no_new_privileges() -> None:
@@ -212,11 +221,14 @@ class _CapabilityData(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
 
 
+_Capabilities = _CapabilityData * 2
+
+
 def has_capability(number: int) -> bool:
     """Whether this process may use a capability."""
     if not LINUX:
         return False
-    data = (_CapabilityData * 2)()
+    data = _Capabilities()
     _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
     return bool(data[number // 32].effective >> number % 32 & 1)
 
@@ -228,7 +240,7 @@ def keep_capabilities(*numbers: int) -> None:
         OSError: as the kernel says.
     """
     if LINUX:
-        data = (_CapabilityData * 2)()
+        data = _Capabilities()
         for number in numbers:
             for kind in ("effective", "permitted", "inheritable"):
                 word = data[number // 32]

@@ -5,6 +5,7 @@ https://docs.kernel.org/userspace-api/landlock.html
 
 import ctypes
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -13,7 +14,7 @@ from pathlib import Path
 from oragent.isolation import kernel
 from oragent.isolation.means import Means, allowed, newest_landlock
 
-__all__ = ["SCOPES", "WITHOUT_FILES", "abi", "enforce", "restrict", "ruleset"]
+__all__ = ["SCOPES", "WITHOUT_FILES", "abi", "door", "enforce", "restrict", "ruleset"]
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
@@ -65,7 +66,7 @@ def restrict(read: Iterable[Path], write: Iterable[Path], *, network: bool) -> N
     enforce(ruleset(read, write, network=network))
 
 
-def ruleset(read: Iterable[Path] | None, write: Iterable[Path], *, network: bool) -> int:
+def ruleset(read: Iterable[Path | int] | None, write: Iterable[Path | int], *, network: bool) -> int:
     """Say what a process may access; nothing is forbidden yet.
 
     Args:
@@ -73,6 +74,8 @@ def ruleset(read: Iterable[Path] | None, write: Iterable[Path], *, network: bool
             is under rules on files may not mount anything.
         write: Folders and files that may be changed too.
         network: Whether TCP stays allowed (known to version 4 on).
+
+    A number in place of a path is a descriptor of what is meant, as ``door`` opens it.
 
     Returns:
         A descriptor, which a child may inherit.
@@ -110,12 +113,22 @@ def enforce(descriptor: int) -> None:
         os.close(descriptor)
 
 
-def _allow(ruleset: int, path: Path, access: int) -> None:
-    with suppress(FileNotFoundError, PermissionError):  # what is not there, or not ours to open, stays forbidden
-        folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        try:
-            rule = _Beneath(access if path.is_dir() else access & FILE_RIGHTS, folder)
-            arguments = (ctypes.c_int(RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
-            kernel.syscall(ADD_RULE, ctypes.c_int(ruleset), *arguments)
-        finally:
-            os.close(folder)
+def door(path: Path) -> int:
+    """Open a path for rules alone; -1 for what is not there, or not ours to open."""
+    with suppress(FileNotFoundError, PermissionError):
+        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+    return -1
+
+
+def _allow(ruleset: int, path: Path | int, access: int) -> None:
+    place = path if isinstance(path, int) else door(path)
+    if place < 0:
+        return  # it stays forbidden
+    try:
+        is_folder = stat.S_ISDIR(os.fstat(place).st_mode)
+        rule = _Beneath(access if is_folder else access & FILE_RIGHTS, place)
+        arguments = (ctypes.c_int(RULE_PATH_BENEATH), ctypes.byref(rule), ctypes.c_uint(0))
+        kernel.syscall(ADD_RULE, ctypes.c_int(ruleset), *arguments)
+    finally:
+        if place is not path:
+            os.close(place)

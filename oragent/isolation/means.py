@@ -1,17 +1,21 @@
 """What can hold a stranger's program, and what is held by which of it."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
 
 from oragent.errors import SandboxError
 
-__all__ = ["FORBID", "HELD_BY", "Guarantee", "Means", "allowed", "newest_landlock", "not_held"]
+__all__ = ["FORBID", "HELD_BY", "LINUX", "PORTABLE", "Guarantee", "Means", "allowed", "newest_landlock", "not_held"]
 
 # For tests, and where a means gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
 # these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
 FORBID = "ORAGENT_ISOLATION"
+# "portable": as on a system that is not Linux, limits alone and no file or call that only Linux has; from the start on.
+PORTABLE = "portable"
+LINUX = sys.platform == "linux" and os.environ.get(FORBID) != PORTABLE
 NEWER, NEWEST_LANDLOCK = "landlock>", 1000
 
 
@@ -64,7 +68,7 @@ def allowed(means: Means) -> bool:
     Raises:
         SandboxError: if the variable says neither of what it can say.
     """
-    return means is Means.LIMITS or means not in _forbidden(os.environ.get(FORBID, ""))[0]
+    return means is Means.LIMITS or (LINUX and means not in _forbidden(os.environ.get(FORBID, ""))[0])
 
 
 def newest_landlock() -> int:
@@ -81,7 +85,7 @@ def _forbidden(text: str) -> tuple[frozenset[Means], int]:
     """What the variable forbids, and the newest Landlock that it leaves."""
     if not text:
         return frozenset(), NEWEST_LANDLOCK
-    if text == Means.LIMITS:
+    if text in (Means.LIMITS, PORTABLE):
         return frozenset(Means) - {Means.LIMITS}, 0
     kind, _, listed = text.partition(":")
     words, version = listed.split(","), NEWEST_LANDLOCK
@@ -91,8 +95,8 @@ def _forbidden(text: str) -> tuple[frozenset[Means], int]:
     known = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
     if kind != "without" or version < 0 or not known.issuperset(words):
         raise SandboxError(
-            f"{FORBID} cannot be {text!r}: give 'limits', or 'without:' and any of {', '.join(sorted(known))}, "
-            f"{NEWER}5, parted by commas"
+            f"{FORBID} cannot be {text!r}: give 'limits', 'portable', or 'without:' and any of "
+            f"{', '.join(sorted(known))}, {NEWER}5, parted by commas"
         )
     return frozenset(map(Means, words)), version
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.isolation import credentials, kernel, landlock, namespaces, root, seccomp
+from oragent.isolation import credentials, kernel, landlock, namespaces, ps, root, seccomp
 from oragent.isolation.cgroups import Group
-from oragent.isolation.means import FORBID, Means, allowed
+from oragent.isolation.means import FORBID, LINUX, PORTABLE, Means, allowed
 
 __all__ = ["Offer", "probe", "tried"]
 
@@ -67,14 +67,22 @@ def tried(action: Callable[[], object]) -> str:
 
 
 def _offer(means: Means, trial: Callable[[], tuple[bool, str]]) -> Offer:
-    if sys.platform != "linux" and means is not Means.LIMITS:
-        return Offer(means, False, f"only on Linux, and this is {sys.platform}")
+    if not LINUX and means is not Means.LIMITS:
+        return Offer(means, False, f"only on Linux, and this is {_system()}")
     if not allowed(means) and not (means is Means.IDENTITY and os.geteuid()):
         return Offer(means, False, f"forbidden by {FORBID}={os.environ[FORBID]}")
     return Offer(means, *trial())
 
 
+def _system() -> str:
+    """This system's name."""
+    return f"taken for another system by {FORBID}={PORTABLE}" if sys.platform == "linux" else sys.platform
+
+
 def _limits() -> tuple[bool, str]:
+    if not LINUX:
+        memory = "memory is looked at a few times a second" if ps.table() else "nothing bounds memory, as ps is missing"
+        return True, f"CPU time, file size, processes, by the kernel; {memory}; what outlives its parent is not found"
     return True, "time, memory, file size and processes, by the kernel; no new privileges; memory closed to tracing"
 
 

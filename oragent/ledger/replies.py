@@ -130,8 +130,15 @@ class Replies:
         columns = {row["name"] for row in database.rows("PRAGMA table_info(replies)")}
         self._table = "replies" if "key" in columns else f"({SEARCHES})"
 
+    @cached_property
+    def _calls(self) -> set[str]:
+        """Keys of the calls that were made: most calls are new, and no query is needed to know it."""
+        return {row["key"] for row in self._database.rows(f"SELECT key FROM {self._table}")}
+
     def find(self, request: Request) -> RecordedReply | None:
         """The reply to a call that was made before, if the prompt was the same."""
+        if request.key not in self._calls:
+            return None
         query = f"SELECT * FROM {self._table} WHERE key = ? AND prompt_hash = ?"
         row = self._database.row(query, request.key, request.digest)
         return None if row is None else _reply(row)
@@ -147,6 +154,7 @@ class Replies:
         own = {name: getattr(reply, name) for name in RecordedReply.__dataclass_fields__}
         values = {**own, "tool_calls": calls, "prompt_hash": digest}
         self._database.write("INSERT OR REPLACE INTO", "replies", values)
+        self._calls.add(reply.key)
 
     def all(self) -> list[RecordedReply]:
         """All replies, in the order of their calls."""
@@ -164,6 +172,7 @@ class Replies:
         with self._database.transaction():
             for row in rows:
                 self._database.write("INSERT OR REPLACE INTO", "replies", dict(row))
+        self._calls.update(row["key"] for row in rows)
 
 
 def migrate_replies(database: sqlite3.Connection) -> None:

@@ -167,7 +167,7 @@ class Client:
         elif problem.status == 404:
             advice = f": check --model (now {self.settings.name!r}) and OPENAI_BASE_URL"
         elif not problem.status:
-            advice += " OPENAI_BASE_URL or model.base_url sets its address; --strategy gp needs no model"
+            advice += " OPENAI_BASE_URL or model.base_url sets its address; a search needs no model with --strategy gp"
         elif (problem.wait_s or 0.0) > LONGEST_WAIT_S:
             advice = f": it asks to wait {problem.wait_s:.0f} s"
         return problem.message + advice

@@ -22,6 +22,7 @@ __all__ = ["OPENAI_URL", "AttemptFailed", "Endpoint"]
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers ask for none, the package insists on one
 LONGEST_BODY = 16_000_000  # characters of an answer: a hundred times the longest reply
+SHORTEST_KEY = 12  # characters; what is shorter opens nothing
 PASSING = (408, 409, 425, 429)  # refusals that may pass by themselves, like every 5xx
 
 
@@ -124,8 +125,13 @@ class Endpoint:
         )
 
     def _without_key(self, text: str) -> str:
-        """What a server said, with the key crossed out where it repeats it."""
-        return text.replace(self._key.get_secret_value(), "***") if self._key else text
+        """What a server said, with the key crossed out where it repeats it.
+
+        A local server is asked with a word such as ``any`` or ``x`` in the place of a key: that is no secret, and to
+        cross it out would break every program that holds it.
+        """
+        key = self._key.get_secret_value()
+        return text.replace(key, "***") if len(key) >= SHORTEST_KEY else text
 
 
 class _BrokenReply(Exception):

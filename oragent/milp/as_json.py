@@ -14,8 +14,9 @@ from oragent.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Solution
+from oragent.milp.wellformed import finite
 
-__all__ = ["from_dict", "from_json", "solution_dict", "to_dict", "to_json"]
+__all__ = ["from_dict", "from_json", "point_from_json", "solution_dict", "to_dict", "to_json"]
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
 OBJECTIVE = {field.name for field in fields(Objective)}
@@ -34,19 +35,35 @@ def from_json(text: str | bytes) -> Milp:
     Raises:
         MilpError: It is no JSON, has a key twice or an unknown one, or does not describe a model.
     """
+    return from_dict(_loaded(text, "a model"))
+
+
+def point_from_json(text: str | bytes) -> dict[str, float]:
+    """Read a point: an object of numbers by variable, or a solution as ``solution.json`` has it.
+
+    Raises:
+        MilpError: It is no JSON, or holds no such values.
+    """
+    data = _loaded(text, "a point")
+    values = data.get("values") if isinstance(data, dict) and isinstance(data.get("values"), dict) else data
+    if not isinstance(values, dict) or not values:
+        raise MilpError("not a point: expected an object with a number by variable, or a solution.json with values")
+    return {name: finite(value, f"the value of {quoted(name)}") for name, value in values.items()}
+
+
+def _loaded(text: str | bytes, what: str) -> Any:
     try:
-        data = json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as problem:
         raise MilpError(
-            f"not JSON, line {problem.lineno}: {plain(problem.msg)}; expected a model as an object"
+            f"not JSON, line {problem.lineno}: {plain(problem.msg)}; expected {what} as an object"
         ) from None
     except UnicodeDecodeError:
-        raise MilpError("not JSON: not a text in UTF-8; expected a model as an object") from None
+        raise MilpError(f"not JSON: not a text in UTF-8; expected {what} as an object") from None
     except RecursionError:
-        raise MilpError("not a model: nested too deep; expected objective, variables and rows") from None
+        raise MilpError(f"not {what}: nested too deep") from None
     except ValueError as problem:
-        raise MilpError(f"not a model: {plain(str(problem))}; expected finite numbers") from None
-    return from_dict(data)
+        raise MilpError(f"not {what}: {plain(str(problem))}; expected finite numbers") from None
 
 
 def to_dict(milp: Milp) -> dict[str, Any]:

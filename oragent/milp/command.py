@@ -8,10 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oragent.errors import MilpError
 from oragent.milp.explanation import explain as explained
-from oragent.milp.files import read
+from oragent.milp.files import read, read_point
+from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import INFINITY, Milp
-from oragent.milp.plain import number, plain, rounded, signed
+from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Sensitivity, Solution, Source
 from oragent.milp.solving import solve
@@ -21,24 +23,59 @@ __all__ = ["show", "solve_file"]
 MOST = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
 
 
-def solve_file(path: Path, *, explain: bool = False, limit_s: float | None = None, console: Console) -> Solution:
+def solve_file(
+    path: Path,
+    *,
+    explain: bool = False,
+    wanted: Path | None = None,
+    limit_s: float | None = None,
+    console: Console,
+) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
 
     Args:
         path: A ``.json``, ``.mps`` or ``.lp`` file.
         explain: Whether to say in sentences what the solution means, or why there is none.
+        wanted: JSON file with a point; then also the least change of the objective that would make it optimal.
         limit_s: Seconds for the search; None for no limit.
         console: Where to.
 
     Raises:
-        MilpError: The file holds no model.
+        MilpError: The file holds no model, or the other one no point that meets it.
     """
     milp = read(path)
+    change = None if wanted is None else _of(wanted, milp, limit_s)
     solution = solve(milp, limit_s)
     show(milp, solution, console)
     if explain:
         _say(explained(milp, solution), console)
+    if change is not None and wanted is not None:
+        _tell_change(milp, change, wanted, console)
     return solution
+
+
+def _of(path: Path, milp: Milp, limit_s: float | None) -> Inverse:
+    """What would make the point of a file optimal; ``MilpError`` begins with the file's name."""
+    point = read_point(path)
+    try:
+        return inverse(milp, point) if limit_s is None else inverse(milp, point, limit_s)
+    except MilpError as problem:
+        raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
+
+
+def _tell_change(milp: Milp, change: Inverse, path: Path, console: Console) -> None:
+    console.print(Text(f"\nwhat would make {plain(str(path), 200)} optimal", style="bold cyan"))
+    if change.change is None:
+        console.print(Text("Not settled within the limit: allow more seconds with --limit."))
+    elif not change.coefficients:
+        console.print(Text("Nothing: no point is better."))
+    else:
+        many = len(change.coefficients) > 1
+        told = f"{number(change.change)}{', in all' if many else ''}"
+        console.print(Text(f"The least change of the objective: {told}."), soft_wrap=True)
+        for name, new in list(change.coefficients.items())[:MOST]:
+            old = milp.objective.terms.get(name, 0.0)
+            console.print(Text(f"{quoted(name)}: {rounded(new)} in place of {number(old)}"), soft_wrap=True)
 
 
 def show(milp: Milp, solution: Solution, console: Console) -> None:
@@ -69,15 +106,16 @@ def _headline(milp: Milp, solution: Solution, console: Console) -> None:
 
 
 def _variables(milp: Milp, solution: Solution) -> Table:
-    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", "may be")
+    may_be = () if milp.has_integers else ("may be",)
+    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
     for variable in order[:MOST]:
         name = variable.name
         figures = [rounded(solution.values[name]), plain(variable.unit, 20)]
         figures += [signed(source.reduced_costs[name]) for source in _sources(solution)]
-        ranged = prices.cost_ranges[name] if prices and not milp.has_integers else None
-        figures += [number(milp.objective.terms.get(name, 0.0)), _interval(ranged)]
+        figures.append(number(milp.objective.terms.get(name, 0.0)))
+        figures += [_interval(prices.cost_ranges[name] if prices else None) for _ in may_be]
         table.add_row(Text(plain(name)), *(Text(figure) for figure in figures))
     return _captioned(table, "variable", len(milp.variables))
 

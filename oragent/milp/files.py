@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 from oragent.errors import MilpError
-from oragent.milp.as_json import from_json, to_json
+from oragent.milp.as_json import from_json, point_from_json, to_json
 from oragent.milp.as_text import FORMS, to_text
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 from oragent.milp.reader import REFUSED
 
-__all__ = ["read", "write"]
+__all__ = ["read", "read_point", "write"]
 
 LARGEST = 64 << 20  # bytes
 CHILD = "import sys; from oragent.milp.reader import main; sys.exit(main(sys.argv[1], int(sys.argv[2])))"
@@ -32,6 +32,28 @@ def read(path: Path) -> Milp:
     form = path.suffix.lower().lstrip(".")
     if form != "json" and form not in FORMS:
         raise MilpError(f"{where}: expected a file that ends in .json, .mps or .lp")
+    content = _content(path, "a model")
+    try:
+        return from_json(content) if form == "json" else _read_apart(content, form)
+    except MilpError as problem:
+        raise MilpError(f"{where}: {problem}") from None
+
+
+def read_point(path: Path) -> dict[str, float]:
+    """Read the values of a point by variable from a JSON file: an object of numbers, or a ``solution.json``.
+
+    Raises:
+        MilpError: The file is missing, empty, too large, or holds no such values; the line begins with its name.
+    """
+    content = _content(path, "a point")
+    try:
+        return point_from_json(content)
+    except MilpError as problem:
+        raise MilpError(f"{plain(str(path), 200)}: {problem}") from None
+
+
+def _content(path: Path, what: str) -> bytes:
+    where = plain(str(path), 200)
     try:
         if path.stat().st_size > LARGEST:
             raise MilpError(f"{where}: {path.stat().st_size:,} bytes; expected at most {LARGEST:,}")
@@ -39,13 +61,10 @@ def read(path: Path) -> Milp:
     except OSError as problem:
         raise MilpError(f"{where}: {problem.strerror or problem}; expected a file to read") from None
     if not content.strip():
-        raise MilpError(f"{where}: empty; expected a model")
-    try:
-        if b"\0" in content:
-            raise MilpError("binary; expected a text")
-        return from_json(content) if form == "json" else _read_apart(content, form)
-    except MilpError as problem:
-        raise MilpError(f"{where}: {problem}") from None
+        raise MilpError(f"{where}: empty; expected {what}")
+    if b"\0" in content:
+        raise MilpError(f"{where}: binary; expected a text")
+    return content
 
 
 def write(milp: Milp, path: Path) -> None:

@@ -45,7 +45,12 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
 def _with_point(milp: Milp, arrays: Arrays, first: Run, duals: bool) -> Solution:
     assert first.values is not None
     left = arrays.with_integers_at(first.values) if arrays.integer.any() else arrays
-    last = run(left) if arrays.integer.any() else first
+    if not arrays.integer.any():
+        last = first
+    elif duals or not arrays.integer.all():
+        last = run(left)
+    else:  # nothing is left to be decided: the point with its integers rounded is the only one
+        last = replace(first, values=left.low)
     values = _polished(arrays, first.values, last.values)
     if arrays.violation(values) > FEASIBLE:
         worst = arrays.violation(values)

@@ -47,6 +47,8 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
+    "axes.formatter.useoffset": False,  # an axis reads in the units of what it shows, not as +2.094e3
+    "axes.formatter.limits": (-5, 9),  # powers of ten below and beyond
     "grid.color": FAINT,
     "grid.linewidth": 0.8,
     "xtick.color": "#B4BEC6",

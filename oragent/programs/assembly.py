@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from oragent.errors import ReplyError
 from oragent.programs import caps
+from oragent.programs.walking import nodes
 
 __all__ = ["completed", "defined", "parsed"]
 
@@ -68,9 +69,9 @@ def completed(source: str, helpers: Sequence[str]) -> str:
     tree = parsed(source)
     statements = [statement for helper in helpers for statement in _statements(helper)]
     home = {name: index for index, statement in enumerate(statements) for name in statement.names}
-    nodes = list(ast.walk(tree))
-    own = _bound(nodes)
-    wanted, chosen, familiar = _used(nodes) - own, set[int](), set[str]()
+    inner = nodes(tree)
+    own = _bound(inner)
+    wanted, chosen, familiar = _used(inner) - own, set[int](), set[str]()
     while wanted:
         name = wanted.pop()
         if name not in home:
@@ -101,12 +102,12 @@ def _statements(helper: str) -> list[_Statement]:
             continue
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        nodes = list(ast.walk(node))
-        bound = _bound(nodes)
+        inner = nodes(node)
+        bound = _bound(inner)
         names = {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else bound
         text = "\n".join(lines[first - 1 : node.end_lineno])
         is_import = isinstance(node, ast.Import | ast.ImportFrom)
-        found.append(_Statement(text, frozenset(names), frozenset(_used(nodes) - bound), is_import))
+        found.append(_Statement(text, frozenset(names), frozenset(_used(inner) - bound), is_import))
     return found
 
 

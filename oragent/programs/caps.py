@@ -17,6 +17,7 @@ __all__ = [
     "MAX_LINES",
     "MAX_PARTS",
     "MAX_REPLY",
+    "size_problem",
     "text_problem",
     "tree_problem",
 ]
@@ -35,11 +36,15 @@ _EXITS = ast.Return | ast.Break | ast.Continue
 _TRIES = tuple(getattr(ast, name) for name in ("Try", "TryStar"))
 
 
+def size_problem(size: int) -> str:
+    """Why a program of so many bytes is not read; empty where it may be."""
+    return f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one" * (size > MAX_BYTES)
+
+
 def text_problem(source: str) -> str:
     """Why a text is not even parsed; empty where it may be."""
-    size = len(source.encode(errors="replace"))
-    if size > MAX_BYTES:
-        return f"the program has {size:,} bytes, at most {MAX_BYTES:,} are taken; write a shorter one"
+    if problem := size_problem(len(source.encode(errors="replace"))):
+        return problem
     if "\0" in source:
         return "the program holds a null byte; send plain text"
     if (lines := source.count("\n") + source.count("\r") - source.count("\r\n")) > MAX_LINES:

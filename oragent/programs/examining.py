@@ -49,11 +49,16 @@ def _expression(text: str) -> dict[str, Any]:
     return {"problem": looking.expression_problem(text)}
 
 
-def _code(text: str, function: str, parent: str | None) -> dict[str, Any]:
+def _code(text: str, function: str, parent: str | None, wanted: dict[str, Any] | None) -> dict[str, Any]:
     try:
-        return {"source": pulling.pull_code(text, function, parent)}
+        source = pulling.pull_code(text, function, parent)
     except ReplyError as problem:
         return {"problem": str(problem)}
+    found: dict[str, Any] = {"source": source}
+    if wanted is not None:
+        with suppress(MemoryError, RecursionError):  # who wants to look at the program is told so then
+            found["inspected"] = _inspect(source, function, **wanted)
+    return found
 
 
 def _json(text: str) -> dict[str, Any]:
@@ -133,7 +138,7 @@ def confine() -> None:
     """Give up, for good, what reading a text does not take; what the kernel lacks is left out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever asks decides what an interrupt ends
     package = Path(__file__).parents[1]
-    if sys.platform == "linux":
+    if kernel.LINUX:
         kernel.no_new_privileges()
     kernel.lower_limits(
         {

@@ -7,11 +7,12 @@ of the trees of such programs (``vouch``). Who needs a tree asks ``tree`` for it
 
 import ast
 import hashlib
+import os
 import threading
 from collections import OrderedDict
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from oragent.errors import CandidateError, OragentError, ProblemError
 from oragent.programs import caps, examiner, looking, syntax
@@ -22,12 +23,14 @@ from oragent.programs.syntax import Signature
 __all__ = [
     "Inspected",
     "expression",
+    "foretold",
     "inspect",
     "layout",
     "length",
     "outline",
     "read",
     "signature",
+    "told",
     "tree",
     "vouch",
     "vouched",
@@ -38,6 +41,9 @@ T = TypeVar("T")
 
 _passed: OrderedDict[bytes, None] = OrderedDict()  # hashes of texts that may be parsed here
 _MOST_PASSED = 100_000
+# Asked for when a reply is read, when it is held against known ones, and when it is scored.
+_inspected: OrderedDict[tuple[str, Signature], Inspected] = OrderedDict()
+_MOST_INSPECTED = 512
 _lock = threading.Lock()
 
 
@@ -58,27 +64,53 @@ def _digest(source: str) -> bytes:
     return hashlib.sha256(source.encode(errors="surrogatepass")).digest()
 
 
-@lru_cache(maxsize=512)  # asked when a reply is read, when it is held against known ones, and when it is scored
 def inspect(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``.
 
     A syntax error, another function or signature, or a text that is too long, nested too deeply or too dear to be read
     is no exception but the ``problem`` of what is returned.
     """
+    with _lock:
+        known = _inspected.get((source, wanted))
+    return known or _kept(source, wanted, _looked_at(source, wanted))
+
+
+def _looked_at(source: str, wanted: Signature) -> Inspected:
     if vouched(source):
         return looking.look(source, wanted)
     if problem := caps.text_problem(source):
         return Inspected(problem, source, looking.hashed(source), 0)
     try:
-        fields = {"function": wanted.function, "parameters": [*wanted.parameters], "text": wanted.text}
-        answer = examiner.ask("inspect", source=source, **fields)
+        return _told(examiner.ask("inspect", source=source, function=wanted.function, **told(wanted)), source)
     except Hopeless as hopeless:
         return Inspected(str(hopeless), source, looking.hashed(source), 0)
+
+
+def told(wanted: Signature) -> dict[str, Any]:
+    """A signature as the child is told it, beside the function's name."""
+    return {"parameters": [*wanted.parameters], "text": wanted.text}
+
+
+def foretold(source: str, wanted: Signature, answer: object) -> None:
+    """Keep what the child said of a program when it took it out of a reply, so that it is not asked again."""
+    if isinstance(answer, dict) and not caps.text_problem(source):
+        _kept(source, wanted, _told(answer, source))
+
+
+def _told(answer: dict[str, object], source: str) -> Inspected:
     if problem := _field(answer, "problem", str):
         return Inspected(problem, source, looking.hashed(source), 0)
     canonical, length = _field(answer, "canonical", str), _field(answer, "length", int)
     vouch(source)
     return Inspected("", canonical, looking.hashed(canonical), length)
+
+
+def _kept(source: str, wanted: Signature, found: Inspected) -> Inspected:
+    with _lock:
+        _inspected[source, wanted] = found
+        if len(_inspected) > _MOST_INSPECTED:
+            _inspected.popitem(last=False)
+    return found
 
 
 def tree(source: str) -> ast.Module:
@@ -162,8 +194,12 @@ def read(path: Path, wanted: Signature) -> str:
     """
     try:
         with path.open("rb") as file:
-            source = file.read(caps.MAX_BYTES + 1).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
-        problem = f"{path}: {found}" if (found := inspect(source, wanted).problem) else ""
+            content = file.read(caps.MAX_BYTES + 1)
+            size = max(len(content), os.fstat(file.fileno()).st_size)
+        source = content.decode("utf-8", "replace" if size > caps.MAX_BYTES else "strict")
+        source = source.replace("\r\n", "\n").replace("\r", "\n")
+        found = caps.size_problem(size) or inspect(source, wanted).problem
+        problem = f"{path}: {found}" if found else ""
     except OSError as complaint:
         problem = f"cannot read {path}: {complaint.strerror}"
     except UnicodeDecodeError:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from oragent.errors import CandidateError
 from oragent.programs import syntax
+from oragent.programs.normalise import drop_docstrings
 from oragent.programs.syntax import Signature
 
 __all__ = ["Inspected", "expression_problem", "hashed", "laid_out", "look", "vet"]
@@ -31,11 +32,13 @@ class Inspected:
 def look(source: str, wanted: Signature) -> Inspected:
     """Look at a program that must be callable as ``wanted``; what is wrong with it is no exception."""
     try:
-        syntax.check(source, wanted)
-        canonical, length = syntax.canonical(source, wanted.function), syntax.length(source)
+        tree = syntax.compiled(source)
+        syntax.hold(tree, wanted)
+        found = drop_docstrings(tree)
+        canonical = syntax.reduced(tree, source, wanted.function, found)
     except CandidateError as complaint:
         return Inspected(str(complaint), source, hashed(source), 0)
-    return Inspected("", canonical, hashed(canonical), length)
+    return Inspected("", canonical, hashed(canonical), len(found))
 
 
 def vet(source: str) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
@@ -32,29 +33,67 @@ _GENERICS = {"List": 1, "Set": 1, "Sequence": 1, "Iterable": 1, "Optional": 1, "
 _ATTRIBUTES = {"numpy": frozenset(["ndarray", "float64", "int64"]), "torch": frozenset(["Tensor"]), "typing": _TYPING}
 
 
-def normalise(tree: ast.Module, function: str) -> ast.Module | None:
-    """Strip and rename in place for ``ast.unparse``; None where the program may look at itself."""
-    drop_docstrings(tree)
-    if any(_looks_at_itself(node) for node in nodes(tree)):
+def normalise(tree: ast.Module, function: str, found: Sequence[ast.AST] = ()) -> ast.Module | None:
+    """Strip and rename in place for ``ast.unparse``; None where the program may look at itself.
+
+    Args:
+        tree: Program, which is spent by this.
+        function: Name of the function that must stay.
+        found: Its nodes, as ``drop_docstrings`` has returned them; empty where it has not been called.
+    """
+    found = found or drop_docstrings(tree)
+    if any(_looks_at_itself(node) for node in found):
         return None
-    _drop_annotations(tree)
-    _drop_unused(tree, function)
+    if any(map(_has_annotations, found)):
+        _drop_annotations(tree)
+    if len(tree.body) > 1 or getattr(tree.body[0] if tree.body else None, "name", "") != function:
+        _drop_unused(tree, function)
     try:
-        rename_locals(tree)
+        rename_locals(tree, found)
     except RecursionError:
         return None
     return tree
 
 
-def drop_docstrings(tree: ast.Module) -> None:
-    """Drop docstrings, and other constants that stand as statements, in place."""
-    for node in nodes(tree):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            if isinstance(block, list) and any(map(_is_constant, block)):
+def drop_docstrings(tree: ast.Module) -> list[ast.AST]:
+    """Drop docstrings, and other constants that stand as statements, in place.
+
+    Returns:
+        The nodes that are left, as ``walking.nodes`` has them.
+    """
+    found, dropped = nodes(tree), False
+    for node in found:
+        for field in _BLOCKS.get(type(node), ()):
+            block = getattr(node, field, ())
+            if any(map(_is_constant, block)):
                 kept = [statement for statement in block if not _is_constant(statement)]
                 may_be_empty = field == "orelse" or isinstance(node, ast.Module)
                 setattr(node, field, kept if kept or may_be_empty else [ast.Pass()])
+                dropped = True
+    return nodes(tree) if dropped else found
+
+
+def _blocks() -> dict[type[ast.AST], tuple[str, ...]]:
+    """The fields that hold statements, of each type of node that has any."""
+    statements = (ast.mod, ast.stmt, ast.ExceptHandler, ast.match_case)
+    found: dict[type[ast.AST], tuple[str, ...]] = {}
+    for kind in vars(ast).values():
+        if isinstance(kind, type) and issubclass(kind, statements):
+            found[kind] = tuple(field for field in ("body", "orelse", "finalbody") if field in kind._fields)
+    return {kind: fields for kind, fields in found.items() if fields and kind is not ast.Expression}
+
+
+_BLOCKS = _blocks()
+
+
+def _has_annotations(node: ast.AST) -> bool:
+    kind = type(node)
+    if kind is ast.FunctionDef:
+        return getattr(node, "returns", None) is not None
+    return (kind is ast.arg and getattr(node, "annotation", None) is not None) or kind is ast.AnnAssign
+
+
+_TELLING = frozenset((ast.Name, ast.Attribute, ast.keyword, ast.alias, ast.ImportFrom, ast.Constant))
 
 
 def _is_constant(statement: ast.stmt) -> bool:
@@ -62,6 +101,8 @@ def _is_constant(statement: ast.stmt) -> bool:
 
 
 def _looks_at_itself(node: ast.AST) -> bool:
+    if type(node) not in _TELLING:
+        return False
     match node:
         case ast.Name(id=name):
             return bool(_REFLECTIVE.fullmatch(name)) or ("__" in name and name not in _HARMLESS)

@@ -8,13 +8,14 @@ import json
 from typing import Any
 
 from oragent.errors import ReplyError
-from oragent.programs import caps, examiner
+from oragent.programs import caps, examiner, inspection
 from oragent.programs.examiner import Hopeless
+from oragent.programs.syntax import Signature
 
 __all__ = ["extract_code", "extract_json"]
 
 
-def extract_code(text: str, function: str, parent: str | None = None) -> str:
+def extract_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
     """Take the program out of a reply.
 
     A reply may fence its code, with any tag or none, in one block or several, or not at all; forget the last fence;
@@ -25,6 +26,7 @@ def extract_code(text: str, function: str, parent: str | None = None) -> str:
         text: Text of the reply.
         function: Name of the function that the program must define at its top level.
         parent: Program that the reply was asked to change, where there is one.
+        wanted: Signature that the function must have, where the program is to be inspected next: that is done at once.
 
     Returns:
         The source of a module that parses, defines ``function`` and ends with one newline. Of several programs that do,
@@ -33,9 +35,16 @@ def extract_code(text: str, function: str, parent: str | None = None) -> str:
     Raises:
         ReplyError: there is no such program.
     """
-    source = _asked("code", "source", text, function=function, parent=parent)
+    fields = {"function": function, "parent": parent}
+    try:
+        answer = _answer("code", text, **fields, wanted=None if wanted is None else inspection.told(wanted))
+    except ReplyError:  # perhaps it is the program that takes too much, and not the reply
+        answer = _answer("code", text, **fields, wanted=None)
+    source = _text(answer, "source")
     if len(source) > caps.MAX_REPLY + caps.MAX_BYTES:
         raise ReplyError("the program in the reply is too long; write a shorter one")
+    if wanted is not None:
+        inspection.foretold(source, wanted, answer.get("inspected"))
     return source
 
 
@@ -49,20 +58,23 @@ def extract_json(text: str) -> Any:
         ReplyError: there is none, or it is cut off.
     """
     try:
-        return json.loads(_asked("json", "value", text))
+        return json.loads(_text(_answer("json", text), "value"))
     except (ValueError, RecursionError):
         raise ReplyError("the JSON in the reply cannot be read; answer with plain JSON") from None
 
 
-def _asked(kind: str, wanted: str, text: str, **fields: Any) -> str:
+def _answer(kind: str, text: str, **fields: Any) -> dict[str, Any]:
     if len(text) > caps.MAX_REPLY:
         raise ReplyError(
             f"the reply has {len(text):,} characters, at most {caps.MAX_REPLY:,} are read; write a shorter one"
         )
     try:
-        answer = examiner.ask(kind, text=text, **fields)
+        return examiner.ask(kind, text=text, **fields)
     except Hopeless as hopeless:
         raise ReplyError(str(hopeless)) from None
+
+
+def _text(answer: dict[str, Any], wanted: str) -> str:
     if isinstance(problem := answer.get("problem"), str):
         raise ReplyError(problem)
     if not isinstance(found := answer.get(wanted), str):

@@ -9,10 +9,10 @@ The standard library's symtable is of no use here: since Python 3.12 it hides th
 """
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import count
 
-from oragent.programs.walking import children, nodes
+from oragent.programs.walking import children
 
 __all__ = ["arguments", "rename_locals"]
 
@@ -20,9 +20,14 @@ _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def rename_locals(tree: ast.Module) -> None:
-    """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within."""
-    if any(_doubtful(node) for node in nodes(tree)):
+def rename_locals(tree: ast.Module, found: Sequence[ast.AST]) -> None:
+    """Rename the local variables in ``tree`` in place, or none of them where a name may be seen from within.
+
+    Args:
+        tree: Program.
+        found: Its nodes; there may be some among them that it has no more.
+    """
+    if any(map(_doubtful, found)):
         return
     finder = _Finder()
     finder.visit(tree)

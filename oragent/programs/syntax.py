@@ -4,15 +4,27 @@ import ast
 import copy
 import hashlib
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from oragent.errors import CandidateError, ProblemError
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
-from oragent.programs.walking import nodes
 
-__all__ = ["Signature", "canonical", "check", "compiled", "fingerprint", "length", "outline", "parse", "signature"]
+__all__ = [
+    "Signature",
+    "canonical",
+    "check",
+    "compiled",
+    "fingerprint",
+    "hold",
+    "length",
+    "outline",
+    "parse",
+    "reduced",
+    "signature",
+]
 
 
 @dataclass(frozen=True)
@@ -67,7 +79,16 @@ def check(source: str, wanted: Signature) -> None:
     Raises:
         CandidateError: with status ``rejected``: too long, not Python, or another function or signature.
     """
-    node = _definition(compiled(source), wanted.function)
+    hold(compiled(source), wanted)
+
+
+def hold(tree: ast.Module, wanted: Signature) -> None:
+    """Do what ``check`` does, with a program that has been parsed and compiled.
+
+    Raises:
+        CandidateError: with status ``rejected``: another function or signature.
+    """
+    node = _definition(tree, wanted.function)
     count, names = len(wanted.parameters), _parameters(node)
     required = len(names) - len(node.args.defaults)
     extra = [arg.arg for arg, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if not default]
@@ -109,11 +130,23 @@ def canonical(source: str, function: str) -> str:
 
 @lru_cache(maxsize=512)  # breeding, the cache of scores and the archive ask for the same ones
 def _canonical(source: str, function: str) -> str:
-    tree = normalise(parse(source), function)
-    if tree is None:
+    return reduced(parse(source), source, function)
+
+
+def reduced(tree: ast.Module, source: str, function: str, found: Sequence[ast.AST] = ()) -> str:
+    """Do what ``canonical`` does, with a program that has been parsed; its tree is spent by that.
+
+    Args:
+        tree: The program.
+        source: Its text.
+        function: Name of the function that evolves.
+        found: Its nodes without docstrings, where these have been dropped.
+    """
+    kept = normalise(tree, function, found)
+    if kept is None:
         return source
     try:
-        return ast.unparse(tree)
+        return ast.unparse(kept)
     except (ValueError, RecursionError):  # an f-string or a number that has no text on this Python
         return source
 
@@ -126,9 +159,7 @@ def fingerprint(source: str, function: str) -> str:
 @lru_cache(maxsize=512)  # a good program is bred from, or shown to a model, again and again
 def length(source: str) -> int:
     """Count the nodes of the syntax tree, without docstrings and load or store marks: the size of a program."""
-    tree = parse(source)
-    drop_docstrings(tree)
-    return len(nodes(tree))
+    return len(drop_docstrings(parse(source)))
 
 
 def parse(source: str) -> ast.Module:

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from oragent.budget import Budget
 from oragent.direction import Direction
 from oragent.errors import ConfigError, StoreError
 
@@ -29,6 +30,7 @@ class About:
 
     Attributes:
         problem: Name of the problem.
+        place: By what the problem is found: its name, or its folder where that is not the project's.
         title: Title of the problem, one line.
         direction: Direction of its scores: ``maximize`` or ``minimize``.
         function: Name of the function that evolves.
@@ -40,6 +42,7 @@ class About:
     """
 
     problem: str
+    place: str
     title: str
     direction: Direction
     function: str
@@ -73,6 +76,14 @@ class About:
     def seed(self) -> int:
         """The seed of the search."""
         return int(self.settings.get("seed", 0))
+
+    @property
+    def budget(self) -> Budget:
+        """What the search may spend; the default where that cannot be read."""
+        try:
+            return Budget(**(self.settings.get("budget") or {}))
+        except (TypeError, ValueError):
+            return Budget()
 
     @property
     def strategy(self) -> str:
@@ -127,6 +138,7 @@ def _about(tree: Any, text: str) -> About:
     axes = tuple(Axis(str(f["name"]), int(f["bins"]), str(f.get("meaning", ""))) for f in problem.get("features") or ())
     return About(
         problem=str(problem["name"]),
+        place=_place(str(problem["name"]), problem.get("folder"), tree.get("root")),
         title=str(problem.get("title") or problem["name"]),
         direction=_direction(problem.get("direction", Direction.MAXIMIZE)),
         function=str(problem.get("function", "")),
@@ -136,6 +148,11 @@ def _about(tree: Any, text: str) -> About:
         version=str(tree.get("oragent", "unknown")),
         text=text,
     )
+
+
+def _place(name: str, folder: object, root: object) -> str:
+    own = folder is not None and root is not None and Path(str(folder)) != Path(str(root)) / "problems" / name
+    return str(folder) if own else name
 
 
 def _direction(name: object) -> Direction:

@@ -1,6 +1,7 @@
 """The fresh set: drawn from the operating system's entropy when a run is over, so that no candidate can know it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from oragent.errors import StoreError
 from oragent.evaluation.offers import FRESH_SEED
 from oragent.pages.format import gain
 from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
-from oragent.report.held_out import Scorer, best_text, digest
+from oragent.report.held_out import Scorer, best_text, digest, paired_figures
+from oragent.report.paired import ALPHA, BY_INSTANCE, Paired, kept
 
 __all__ = ["FILE", "Sets", "fresh", "sets"]
 
 FILE = "fresh.yaml"
+WORDS = {"test": "held out (test)", "fresh": "fresh"}
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,40 @@ class Sets:
         direction: Direction of the scores.
         scores: By the name of the set, ``val``, ``test`` and ``fresh`` in this order: those of seed and best.
         seed: Seed by which the fresh set is drawn again; None where there is none.
+        pairs: By the name of the set: the test of best against seed, instance by instance; only where there is one.
+        figures: By the name of the set: name and values, of seed and best, of every other figure that is a number.
     """
 
     direction: Direction
     scores: dict[str, tuple[Measured, Measured]]
     seed: int | None
+    pairs: Mapping[str, Paired] = field(default_factory=dict)
+    figures: Mapping[str, Sequence[tuple[str, float, float]]] = field(default_factory=dict)
 
     @property
     def sentences(self) -> list[str]:
         """What the figures mean, in words."""
+        verdicts = [self._verdict(name) for name in ("test", "fresh") if name in self.scores]
+        return [*verdicts, *self._between()]
+
+    def _verdict(self, name: str) -> str:
+        """Whether the best program is better than the seed on a set, and how sure that is."""
+        seed, best = self.scores[name]
+        head = f"{WORDS[name]}: the best is {gain(self.direction, seed.score, best.score).sentence}"
+        if (pair := self.pairs.get(name)) is not None:
+            interval = f"95 % interval of the gain {pair.low:.4g} to {pair.high:.4g}"
+            return f"{head}, {pair.counts}; {interval}: {pair.verdict}"
+        chance = beyond_score(self.direction, best, seed)
+        if chance is None:
+            return f"{head}; without intervals nobody can tell whether that is chance"
+        unpaired = "as if the instances were different ones, as the evaluator does not tell what each came to"
+        if min(chance, 1 - chance) >= ALPHA / 2:
+            return f"{head}: not shown to differ from the seed (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
+        better = "better" if chance < ALPHA / 2 else "WORSE"
+        return f"{head}: {better} than the seed, and not by chance (p = {2 * min(chance, 1 - chance):.2g}; {unpaired})"
+
+    def _between(self) -> list[str]:
+        """Whether what the best gained on sets that it may know is what it gains on one that it cannot know."""
         if "fresh" not in self.scores:
             return []
         told = [sentence for name in ("test", "val") if name in self.scores and (sentence := self._against(name))]
@@ -80,6 +108,7 @@ def fresh(path: Path, scorer: Scorer) -> dict[str, Any] | None:
     drawn = int(best["fresh_seed"])
     seed = scorer.score(scorer.seed, "fresh", f"{FRESH_SEED}={drawn}")
     found = {"fresh_seed": drawn, "program": digest(text), "seed": seed, "best": best}
+    found["paired"] = paired_figures(scorer, seed, best)
     files.replace(path / FILE, yaml.safe_dump(found, sort_keys=False))
     return found
 
@@ -98,6 +127,7 @@ def read(path: Path) -> dict[str, Any] | None:
         for name in ("seed", "best"):
             Measured.of(found[name])
         int(found["fresh_seed"])
+        kept(found.get("paired"))
         current = found["program"] == digest(best_text(path))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
         told = f"{type(problem).__name__} {' '.join(str(problem).split())[:200]}"
@@ -108,7 +138,7 @@ def read(path: Path) -> dict[str, Any] | None:
 def sets(
     direction: Direction,
     val: tuple[dict[str, Any], dict[str, Any]],
-    test: dict[str, dict[str, Any]] | None,
+    test: dict[str, Any] | None,
     drawn: dict[str, Any] | None,
 ) -> Sets:
     """Put side by side what is known of a run's seed and best.
@@ -124,4 +154,18 @@ def sets(
         if figures is not None:
             found[name] = figures["seed"], figures["best"]
     scores = {name: (Measured.of(pair[0]), Measured.of(pair[1])) for name, pair in found.items()}
-    return Sets(direction, scores, None if drawn is None else int(drawn["fresh_seed"]))
+    tested = {name: kept((figures or {}).get("paired")) for name, figures in (("test", test), ("fresh", drawn))}
+    return Sets(
+        direction,
+        scores,
+        None if drawn is None else int(drawn["fresh_seed"]),
+        {name: pair for name, pair in tested.items() if pair is not None},
+        {name: _numbers(*pair) for name, pair in found.items() if name != "val"},
+    )
+
+
+def _numbers(seed: dict[str, Any], best: dict[str, Any]) -> list[tuple[str, float, float]]:
+    """The figures that both have as numbers, beside their score; times say nothing of what a program is worth."""
+    names = [name for name in best if name in seed and name != "score" and not str(name).endswith("seconds")]
+    pairs = [(str(name), seed[name], best[name]) for name in names if name not in (BY_INSTANCE, "fresh_seed")]
+    return [pair for pair in pairs if all(type(value) in (int, float) for value in pair[1:])]

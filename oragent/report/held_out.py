@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,11 @@ from oragent.errors import ProblemError, StoreError
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.offers import ask, options
 from oragent.protocol import Status
+from oragent.report.paired import kept
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
 
-__all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "read"]
+__all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "identity", "paired_figures", "read"]
 
 FILE = "test.yaml"
 PATIENCE = 10  # the test set may be that many times slower than what a search is patient with
@@ -83,36 +85,58 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, dict[str, Any]]:
-    """Score a run's seed and best program in mode ``test``, and keep the figures in its folder as ``test.yaml``.
+def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
+    """Score a run's seed and best program in mode ``test``, once for what they are; kept as ``test.yaml``.
 
-    A run at one size alone is tested at that size.
+    A run at one size alone is tested at that size. What is kept goes by the content of both programs and of the
+    evaluator: equal ones are not evaluated anew.
 
     Args:
         path: Folder of the run.
         scorer: Scorer of its programs; None: one of its own.
 
     Returns:
-        For ``seed`` and ``best``: their metrics, and the score.
+        For ``seed`` and ``best``: their metrics, and the score; under ``paired`` the test of one against the other, or
+        None.
 
     Raises:
         StoreError: if there is no such run, or no best program.
         ProblemError: if the problem changed since, or has no test mode.
     """
     scorer = scorer or Scorer(reopen(path))
-    best = best_text(path)
-    found = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
-    files.replace(path / FILE, yaml.safe_dump({"program": digest(best), **found}, sort_keys=False))
+    best, known = best_text(path), read(path)
+    about = identity(scorer)
+    if known is not None and known.get("about") == about:
+        return {name: known[name] for name in ("seed", "best", "paired")}
+    found: dict[str, Any] = {"seed": scorer.score(scorer.seed, "test"), "best": scorer.score(best, "test")}
+    found["paired"] = paired_figures(scorer, found["seed"], found["best"])
+    files.replace(path / FILE, yaml.safe_dump({"program": digest(best), "about": about, **found}, sort_keys=False))
     return found
 
 
-def read(path: Path) -> dict[str, dict[str, Any]] | None:
+def identity(scorer: Scorer) -> str:
+    """Hash of all but the best program that figures depend on: evaluator, seed heuristic, size."""
+    problem = scorer.folder.problem
+    evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
+    return digest("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size)]))
+
+
+def paired_figures(scorer: Scorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:
+    """The paired test of a best program against its seed, as files keep it; None where the metrics do not allow it."""
+    # Statistics take long to import, and only who has just evaluated two programs needs them.
+    found = import_module("oragent.report.pairing").pair(scorer.folder.problem.about.direction, seed, best)
+    return None if found is None else asdict(found)
+
+
+def read(path: Path) -> dict[str, Any] | None:
     """What a run's folder holds of the held-out set, for its best program of today; None where that is nothing."""
     file = path / FILE
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
         if found["program"] != digest(best_text(path)):
             return None
-        return {name: {**found[name], "score": float(found[name]["score"])} for name in ("seed", "best")}
-    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError):
+        kept(found.get("paired"))
+        own = {name: {**found[name], "score": float(found[name]["score"])} for name in ("seed", "best")}
+        return {**own, "paired": found.get("paired"), "about": found.get("about")}
+    except (StoreError, OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError):
         return None

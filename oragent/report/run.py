@@ -1,10 +1,10 @@
 """A run as reports see it: everything is read from its folder, and nothing in it is changed."""
 
-import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from oragent.budget import Spent
 from oragent.direction import Direction
 from oragent.errors import StoreError
 from oragent.ledger import RecordedReply
@@ -19,7 +19,9 @@ from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
 from oragent.search.auditing import Audits
+from oragent.search.bounds import way_on
 from oragent.search.candidate import Committed
+from oragent.search.folder import another
 from oragent.search.store import Store
 
 __all__ = ["RunData", "load"]
@@ -48,6 +50,7 @@ class RunData:
         audit: Audit of all decisions of the best program; None where nobody asked for it.
         sets: Scores on the held-out and fresh sets beside those on ``val``; None where nobody asked for them.
         remarks: Lines that a person was told while it ran.
+        spent: Spending against its budget.
     """
 
     folder: Path
@@ -68,6 +71,7 @@ class RunData:
     audit: BestAudit | None = None
     sets: Sets | None = None
     remarks: tuple[str, ...] = ()
+    spent: Spent = field(default_factory=Spent)
 
     @property
     def name(self) -> str:
@@ -76,8 +80,9 @@ class RunData:
 
     @property
     def resume(self) -> str:
-        """The command that goes on with the run."""
-        return f"oragent resume {shlex.quote(str(self.folder))}"
+        """The command that goes on from where the run is, also where its budget is used up."""
+        again = another(self.about.place, self.about.settings)
+        return way_on(self.folder, self.about.budget, self.spent, self.end or "", again)
 
     @property
     def gain(self) -> Gain:
@@ -105,11 +110,11 @@ def load(folder: Path) -> RunData:
     try:
         with Store(path, readonly=True) as store:
             records, replies = tuple(store.records()), tuple(store.replies.all())
-            seconds, end, rounds = store.elapsed_s(), store.meta("end"), len(store.rounds())
+            seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
-    archive = replayed(described, records, rounds)
+    archive = replayed(described, records, len(rounds))
     if archive.best is None:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     by_id = {record.id: record for record in records}
@@ -134,6 +139,7 @@ def load(folder: Path) -> RunData:
         audit=audit.read(folder),
         sets=_sets(folder, described.direction, seed, best),
         remarks=remarks,
+        spent=replace(sum(rounds.values(), Spent()), seconds=seconds),
     )
 
 

@@ -55,14 +55,23 @@ def _headline(data: RunData, console: Console) -> None:
 def _best(data: RunData, console: Console) -> None:
     _heading(console, f"Best program, {data.best.id} by {one_line(data.best.candidate.origin, 40)}")
     source, left_out = clip(data.best.candidate.source, MAX_LINES)
-    console.print(Syntax(source, "python", theme="ansi_dark", background_color="default", word_wrap=True))
+    _code(console, Syntax("", "python", theme="ansi_dark", background_color="default").highlight(source))
     _left_out(console, left_out, "line")
     compared = view.against_seed(data, MAX_LINES)
-    if compared.lines:
-        _heading(console, "Against the seed")
-        for line in compared.lines:
-            console.print(Text(line.text, style=STYLES[line.kind]))
-        _left_out(console, compared.left_out, "line")
+    if not compared.lines:
+        return
+    _heading(console, "Against the seed")
+    if view.is_rewrite(data):  # the program again, with a plus before each line
+        console.print(Text("A rewrite: hardly a line of the seed heuristic is left.", style="dim"))
+        return
+    for line in compared.lines:
+        _code(console, Text(line.text, style=STYLES[line.kind]))
+    _left_out(console, compared.left_out, "line")
+
+
+def _code(console: Console, text: Text) -> None:
+    """Print lines of a program as they are: what is wrapped or cut is no program any more."""
+    console.print(text, soft_wrap=True, end="" if text.plain.endswith("\n") else "\n")
 
 
 def _research(research: Research, console: Console) -> None:

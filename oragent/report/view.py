@@ -1,5 +1,6 @@
 """What page and terminal both show, each bounded: differences, descent, failures, costs and elites."""
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,11 +21,13 @@ __all__ = [
     "descent",
     "elites",
     "failures",
+    "is_rewrite",
     "trust",
 ]
 
 EARLY, LATE = 15, 25  # steps of a long descent that are shown: those from the seed on, and those up to the best
 STEP_LINES = 40
+REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, from which on it is a rewrite
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class Step:
         origin: Operator of breeding, or model's role, that made it.
         mates: Ids of its parents but the first.
         score: Score of the candidate; None for a failure.
-        better: Whether it is better than its first parent.
+        better: Whether it is better than the last scored candidate before it in the line.
         diff: Comparison with the text of its first parent.
     """
 
@@ -105,6 +108,14 @@ def against_seed(data: RunData, lines: int = 300) -> Comparison:
     return Comparison(*diff(data.seed.candidate.source, data.best.candidate.source, lines))
 
 
+def is_rewrite(data: RunData) -> bool:
+    """Whether next to nothing of the seed heuristic is left in the best program."""
+    lines, _ = diff(data.seed.candidate.source, data.best.candidate.source, sys.maxsize)
+    new = sum(line.kind == "added" and bool(line.text[1:].strip()) for line in lines)
+    own = sum(bool(line.strip()) for line in data.best.candidate.source.splitlines())
+    return new >= REWRITTEN * own
+
+
 def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
     """Walk from the seed to the best.
 
@@ -112,10 +123,14 @@ def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
         The steps, the oldest first, and how many in the middle were left out.
     """
     line = data.descent[::-1]
-    pairs: list[tuple[Committed | None, Committed]] = list(zip([None, *line], line, strict=False))
-    left_out = max(0, len(pairs) - EARLY - LATE)
-    shown = [*pairs[:EARLY], *pairs[-LATE:]] if left_out else pairs
-    return tuple(_step(data, parent, child) for parent, child in shown), left_out
+    steps: list[tuple[Committed | None, float | None, Committed]] = []
+    reached: float | None = None  # by the last ancestor with a score: a failure in between is nothing to beat
+    for parent, child in zip([None, *line], line, strict=False):
+        steps.append((parent, reached, child))
+        reached = reached if child.score is None else child.score
+    left_out = max(0, len(steps) - EARLY - LATE)
+    shown = [*steps[:EARLY], *steps[-LATE:]] if left_out else steps
+    return tuple(_step(data, *step) for step in shown), left_out
 
 
 def failures(data: RunData) -> tuple[FailureRow, ...]:
@@ -172,13 +187,12 @@ def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
     return tuple(rows), len(ranked) - len(rows)
 
 
-def _step(data: RunData, parent: Committed | None, child: Committed) -> Step:
-    candidate, better = child.candidate, False
+def _step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> Step:
+    candidate = child.candidate
     compared = Comparison((), 0)
     if parent is not None:
         compared = Comparison(*diff(parent.candidate.source, candidate.source, STEP_LINES))
-        before, after = parent.candidate.evaluation.score, candidate.evaluation.score
-        better = None not in (before, after) and data.gain_of(after).amount > data.gain_of(before).amount
+    better = reached is not None and child.score is not None and data.about.direction.better(child.score, reached)
     return Step(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
 
 

@@ -20,7 +20,7 @@ from oragent.errors import SandboxError
 from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import Command, Ended, Limits
-from oragent.sandbox.tape import text
+from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
 __all__ = ["Client", "Worker"]
@@ -51,13 +51,14 @@ class Worker:
 
         Raises:
             Closed: if the worker dies under it, or does not answer any more.
-            SandboxError: if it cannot be confined.
+            SandboxError: if it cannot be confined, or one of its texts is none.
         """
+        texts = command.texts
         self.connection.settimeout(SILENT_S)
         self.spent = bool(command.folder or command.bring)
         try:
-            send(self.connection, command.outline.to_plain() | {"script": command.script})
-            send(self.connection, command.to_plain())
+            lengths = [len(text) for text in texts]
+            send(self.connection, command.outline.to_plain() | {"lengths": lengths}, after=texts)
             answer: dict[str, Any] = {"watched": True}
             while "watched" in answer:
                 answer, _ = receive(self.connection)
@@ -75,7 +76,7 @@ class Worker:
         if not lengths:
             return ""
         head, dropped, tail = lengths
-        printed = text(receive_raw(self.connection, head), dropped, receive_raw(self.connection, tail))
+        printed = shown(receive_raw(self.connection, head), dropped, receive_raw(self.connection, tail))
         for folder in filter(None, (command.folder, answer["scratch"])):
             printed = printed.replace(f"{folder}{os.sep}", "").replace(str(folder), ".")
         return printed

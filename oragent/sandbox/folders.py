@@ -6,7 +6,7 @@ nothing outside the folder is touched.
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -34,41 +34,31 @@ def opened(folder: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def write(folder: int, files: Mapping[str, str], folder_mode: int) -> None:
-    """Put files into a folder, in place of what has their names; each may be executed.
+def write(folder: int, name: str, folder_mode: int, fill: Callable[[int], None]) -> None:
+    """Put a file into a folder, in place of what has its name; it may be executed.
 
     Args:
         folder: Descriptor of the folder.
-        files: Texts by sound names.
-        folder_mode: Mode of the folders that have to be made for them.
+        name: Sound name of the file.
+        folder_mode: Mode of the folders that have to be made for it.
+        fill: Function that writes its contents to a descriptor.
 
     Raises:
-        OSError: if that cannot be done, such as where a folder has a file's name.
-        ValueError: if a text cannot be written as UTF-8.
+        OSError: if that cannot be done, such as where a folder has the file's name.
     """
-    for name, text in files.items():
-        *above, last = name.split("/")
-        inner = _within(folder, above, folder_mode) if above else folder
+    *above, last = name.split("/")
+    inner = _within(folder, above, folder_mode)
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(last, dir_fd=inner)
+        made = os.open(last, ANEW, 0o755, dir_fd=inner)
         try:
-            _put(inner, last, text.encode())
+            os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
+            fill(made)
         finally:
-            if above:
-                os.close(inner)
-
-
-def _put(folder: int, name: str, content: bytes) -> None:
-    """Write one file, by few and simple steps: a process that has just been forked pays for every page it touches."""
-    try:
-        made = os.open(name, ANEW, 0o755, dir_fd=folder)
-    except FileExistsError:
-        os.unlink(name, dir_fd=folder)
-        made = os.open(name, ANEW, 0o755, dir_fd=folder)
-    try:
-        os.fchmod(made, 0o755)  # whatever the umask: the command may be somebody else than us
-        while content:
-            content = content[os.write(made, content) :]
+            os.close(made)
     finally:
-        os.close(made)
+        os.close(inner)
 
 
 def _within(folder: int, names: Sequence[str], mode: int) -> int:

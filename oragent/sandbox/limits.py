@@ -2,13 +2,15 @@
 
 import os
 import resource
+import sys
 from pathlib import Path
 
+from oragent.isolation import ps
 from oragent.isolation.environment import kept
 from oragent.isolation.kernel import LINUX, lower_limits
 from oragent.sandbox.messages import Limits
 
-__all__ = ["environment", "kernel_cache", "restrict", "tasks"]
+__all__ = ["environment", "kernel_cache", "processors", "restrict", "tasks"]
 
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -21,6 +23,7 @@ def environment() -> dict[str, str]:
         "PYTHONHASHSEED": "0",  # the order of a set of strings must not change a score
         "MPLBACKEND": "agg",
         **dict.fromkeys(THREADS, "1"),
+        **({"OBJC_DISABLE_INITIALIZE_FORK_SAFETY": "YES"} if sys.platform == "darwin" else {}),  # its frameworks object
         **_kernel_cache(),
     }
 
@@ -47,7 +50,7 @@ def _kernel_cache() -> dict[str, str]:
     return {} if cache.is_relative_to(PACKAGE) else {"NUMBA_CACHE_DIR": str(cache)}
 
 
-def restrict(limits: Limits, others: int) -> None:
+def restrict(limits: Limits, others: int, held: int) -> None:
     """Set the kernel's limits on this process and all that it will start.
 
     Memory that a program reserves and does not touch, or maps from files, is free; a program that is started anew has
@@ -55,31 +58,30 @@ def restrict(limits: Limits, others: int) -> None:
 
     Args:
         limits: Limits of the command.
-        others: Number of tasks that its user has already, as the kernel counts those too.
+        others: Number of tasks that its user has already, as the kernel counts those too; -1 where nobody knows.
+        held: Bytes of private memory, which can be written, that it has already.
     """
     lower_limits(
         {
-            **_memory(limits.memory_mb << 20),
+            resource.RLIMIT_DATA if LINUX else resource.RLIMIT_AS: held + (limits.memory_mb << 20),
+            **({} if others < 0 else {resource.RLIMIT_NPROC: others + limits.processes}),
             resource.RLIMIT_CPU: int(limits.cpu_s) + 1,
             resource.RLIMIT_FSIZE: limits.file_mb << 20,
-            resource.RLIMIT_NPROC: others + limits.processes,
             resource.RLIMIT_CORE: 0,
         }
     )
 
 
-def _memory(size: int) -> dict[int, int]:
-    """Bound what is private and can be written (Linux), beyond what is there; elsewhere all that is mapped."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[5])
-    except OSError:
-        return {resource.RLIMIT_DATA: size} if LINUX else {resource.RLIMIT_AS: size}
-    return {resource.RLIMIT_DATA: pages * resource.getpagesize() + size}
+def processors() -> int:
+    """How many this process may use at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def tasks() -> int:
-    """Count the user's processes and threads."""
+    """Count the user's processes and threads; elsewhere than on Linux its processes, and -1 where nobody tells."""
     user, count = os.getuid(), 0
+    if not LINUX:
+        return sum(row.user == user for row in ps.table().values()) or -1
     if not os.path.isdir("/proc/self"):
         return 0
     for entry in os.scandir("/proc"):

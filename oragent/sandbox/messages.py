@@ -115,9 +115,23 @@ class Command:
 
     @property
     def outline(self) -> Self:
-        """What has to be known before its process begins, which alone is to know the rest: bounds and places."""
-        path = {name: value for name, value in self.environment.items() if name == "PATH"}
-        return replace(self, argv=self.argv[:1], files={}, stdin="", environment=path)
+        """All of it but the texts of its files and of its input: what a process that runs others, too, may know."""
+        return replace(self, files=dict.fromkeys(self.files, ""), stdin="")
+
+    @property
+    def texts(self) -> tuple[bytes, ...]:
+        """The texts that its outline leaves out: those of its files, in their order, and that on its standard input.
+
+        Raises:
+            SandboxError: if one cannot be written as UTF-8.
+        """
+        found = []
+        for name, text in (*self.files.items(), ("its standard input", self.stdin)):
+            try:
+                found.append(text.encode())
+            except UnicodeEncodeError as problem:
+                raise SandboxError(f"{name} is no text that a command can be given: {problem}") from None
+        return tuple(found)
 
     def to_plain(self) -> dict[str, Any]:
         """The command as JSON has it."""

@@ -2,11 +2,13 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
+from oragent.isolation import ps
 from oragent.isolation.cgroups import Group
+from oragent.isolation.means import LINUX
 
 __all__ = ["Meter"]
 
@@ -47,7 +49,7 @@ class Meter:
     @property
     def counts(self) -> bool:
         """Whether CPU seconds can be had while it runs."""
-        return self.is_exact or self._processes >= 0
+        return self.is_exact or self._processes >= 0 or not LINUX
 
     @property
     def is_exact(self) -> bool:
@@ -78,10 +80,14 @@ class Meter:
     @property
     def watches_memory(self) -> bool:
         """Whether memory has to be watched, as nothing bounds it, and can be."""
-        return not self._group.bounds and self._processes >= 0
+        return not self._group.bounds and (self._processes >= 0 or not LINUX)
 
     def memory_mb(self) -> float:
         """Memory that all its processes hold beyond what each inherits from this one, in MiB; files' pages are free."""
+        if not LINUX:
+            rows = ps.table()
+            own = rows[os.getpid()].resident_kb if os.getpid() in rows else 0
+            return sum(max(0, rows[one].resident_kb - own) for one in _descendants(rows)) / 1024
         inherited = self._held_kb("self")
         return sum(max(0, self._held_kb(str(one.number)) - inherited) for one in self._walk()) / 1024
 
@@ -94,6 +100,9 @@ class Meter:
 
     def _walk(self) -> Iterator[_Process]:
         """All descendants of this process."""
+        if not LINUX:
+            rows = ps.table()
+            yield from (_Process(one, 0, rows[one].cpu_s, 0.0, rows[one].runs) for one in _descendants(rows))
         if self._processes < 0:
             return
         ahead = self._children(os.getpid())
@@ -123,3 +132,13 @@ class Meter:
             return os.read(descriptor, 1 << 16)
         finally:
             os.close(descriptor)
+
+
+def _descendants(rows: Mapping[int, ps.Row]) -> Iterator[int]:
+    """Numbers of all processes below this one."""
+    ahead = [os.getpid()]
+    while ahead:
+        above = ahead.pop()
+        below = [row.pid for row in rows.values() if row.parent == above]
+        yield from below
+        ahead += below

@@ -9,22 +9,25 @@ import types
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import lru_cache
 from types import CodeType
 from typing import NoReturn
 
-__all__ = ["compiled", "run"]
+__all__ = ["keep", "kept", "run"]
 
 
-@lru_cache(1)
-def compiled(script: str, text: str) -> CodeType | None:
-    """Compile a script once for many commands; None where its own process has to say what is wrong with it."""
-    with warnings.catch_warnings():
+_COMPILED: dict[str, tuple[bytes, CodeType]] = {}  # by its path, the one script that is run again and again
+
+
+def keep(script: str, text: bytes) -> None:
+    """Compile a script once for many commands, unless its own process has to say what is wrong with it."""
+    with warnings.catch_warnings(), suppress(Exception):
         warnings.simplefilter("error")
-        try:
-            return compile(text, script, "exec", dont_inherit=True)
-        except Exception:
-            return None
+        _COMPILED[script] = text, compile(text.decode(), script, "exec", dont_inherit=True)
+
+
+def kept(script: str) -> tuple[bytes, CodeType | None]:
+    """A script that has been compiled for this path: its text, and its code; None for no code where there is none."""
+    return _COMPILED.get(script, (b"", None))
 
 
 def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoReturn:

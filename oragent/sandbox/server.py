@@ -3,10 +3,10 @@
 Four generations of processes. The first, a fresh interpreter with an allow-listed environment, cleans up when all is
 over. The second enters namespaces of its own. The third, the zygote, imports what a script that is run again and again
 imports, which compiles or loads its kernels, and then keeps a minimal root. Its children, one a worker, run a command
-at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. A worker does not read a
-command's text, the fork does, so that no command finds another one's in the memory that it inherits. None of these has
-ever held a key of the user's; no command runs in any of them; each ends when the one before it ends, the first when the
-engine does.
+at a time, that script in a fork of the warm interpreter: milliseconds in place of seconds. Texts of a command's files
+pass through a worker by a place that is wiped, so that no command finds another one's in the memory that it inherits.
+None of these has ever held a key of the user's; no command runs in any of them; each ends when the one before it ends,
+the first when the engine does.
 """
 
 import argparse
@@ -31,8 +31,8 @@ from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox.limits import kernel_cache, tasks
 from oragent.sandbox.messages import SHARE, Command
-from oragent.sandbox.script import compiled
-from oragent.sandbox.staging import Setting, Unplaced, settle
+from oragent.sandbox.script import keep
+from oragent.sandbox.staging import Outline, Setting, Unplaced, settle
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
@@ -159,8 +159,8 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
         handle = os.pidfd_open(os.getpid()) if hasattr(os, "pidfd_open") else None
         send(engine, {"ready": True}, () if handle is None else (handle,))
         if script is not None:
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                compiled(str(setting.scratch / script.name), script.read_text(encoding="utf-8"))
+            with contextlib.suppress(OSError):
+                keep(str(setting.scratch / script.name), script.read_bytes())
         with contextlib.suppress(Closed, Abandoned, Unplaced):
             while True:
                 _serve(engine, setting)
@@ -169,7 +169,7 @@ def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zyg
 
 
 def _serve(engine: socket.socket, setting: Setting) -> None:
-    """Run one command, of which no more is read here than its outline.
+    """Run one command, of whose texts nothing stays in this process's memory.
 
     Raises:
         Closed, Abandoned: if the engine has gone.
@@ -177,7 +177,7 @@ def _serve(engine: socket.socket, setting: Setting) -> None:
     """
     plain, _ = receive(engine)
     try:
-        watch(Command.from_plain(plain), plain["script"], setting, engine)
+        watch(Outline(Command.from_plain(plain), plain["lengths"], engine), setting)
     except Unplaced as problem:
         send(engine, {"trouble": str(problem)})
         raise

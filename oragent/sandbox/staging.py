@@ -5,7 +5,9 @@ is touched for the first time has to be copied.
 """
 
 import os
+import resource
 import shutil
+import socket
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,17 +15,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
-from typing import Any
 
+from oragent import shipped
 from oragent.isolation import kernel, landlock, namespaces, root
 from oragent.isolation.cgroups import Group
 from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
 from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.isolation.means import Means
-from oragent.sandbox import folders, script
+from oragent.sandbox import folders
 from oragent.sandbox.messages import FOLDER, Command, Limits
+from oragent.sandbox.script import kept
+from oragent.sandbox.wire import receive_through
 
-__all__ = ["Given", "Launch", "Setting", "Unplaced", "furnish", "placed", "settle"]
+__all__ = ["Launch", "Outline", "Setting", "Unplaced", "placed", "settle"]
 
 KERNELS_MB = 256
 SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
@@ -75,10 +79,27 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class Outline:
+    """A command whose texts are still on their way.
+
+    Attributes:
+        command: The command without them.
+        lengths: Numbers of bytes of its files, in their order, and of its standard input.
+        connection: Connection on which they come.
+    """
+
+    command: Command
+    lengths: Sequence[int]
+    connection: socket.socket
+
+
+@dataclass(frozen=True)
 class Launch:
     """What a command's process is to do.
 
     Attributes:
+        argv: Words of the command, program first.
+        environment: Variables of its own.
         folder: Where it works.
         forked: Whether it is a Python script that this interpreter runs.
         limits: Bounds that it keeps.
@@ -89,8 +110,13 @@ class Launch:
         parent: Process id of its parent, as it sees it.
         rules: Descriptor of its Landlock rules; -1 for none.
         place: Descriptor of its folder, which stays open where anything is to be brought from there.
+        held: Bytes of memory with which it begins, that do not count against its limit.
+        program: Its script, compiled; None where it is to say itself what is wrong with it.
+        stdin: Descriptor of its standard input; -1 for an empty one.
     """
 
+    argv: list[str]
+    environment: Mapping[str, str]
     folder: Path
     forked: bool
     limits: Limits
@@ -101,6 +127,9 @@ class Launch:
     parent: int
     rules: int
     place: int
+    held: int
+    program: CodeType | None = None
+    stdin: int = -1
 
 
 def settle(setting: Setting, script: Path | None) -> Setting:
@@ -143,6 +172,8 @@ def _shown(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     paths |= {setting.kernels} if os.path.isdir(setting.kernels) else set()
     paths |= {script.parent} if script else set()
     paths |= set(setting.needed)
+    if setting.root_dir:  # what a project does not have itself, it finds here
+        paths |= {path for name in shipped.FOLDERS if (path := shipped.root() / name).is_dir()}
     if Path("/") in paths:  # a project in the root of all files
         paths |= {Path("/data"), Path("/checkpoints"), Path("/problems")}
     return tuple(sorted(paths - {Path("/"), *EVERYTHING}))
@@ -174,27 +205,28 @@ class Unplaced(Exception):
 
 
 @contextmanager
-def placed(command: Command, script: str | None, setting: Setting, after: ExitStack) -> Iterator[Launch]:
+def placed(outline: Outline, setting: Setting, after: ExitStack) -> Iterator[Launch]:
     """Make the place; a child that is forked within this has it, and must do as the launch says.
 
     Args:
-        command: Outline of the command to be launched.
-        script: The Python program among its files that it runs.
+        outline: Outline of the command to be launched.
         setting: Setting of the server.
         after: Stack to be closed once the command has ended and what is to be brought has been read.
 
     Raises:
         Unplaced: in one line, if it cannot be made.
+        Closed: if the engine has gone.
     """
     with ExitStack() as stack:
         try:
-            launch = _make(command, script, setting, stack, after)
+            launch = _make(outline, setting, stack, after)
         except (OSError, ValueError) as problem:
             raise Unplaced(f"{type(problem).__name__}: {problem}") from None
         yield launch
 
 
-def _make(command: Command, script: str | None, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack) -> Launch:
+    command, script = outline.command, outline.command.script
     limits, scratch = command.limits, setting.scratch
     folder = command.folder or scratch
     apart, own = Means.NAMESPACES in setting.means, [scratch]
@@ -227,7 +259,10 @@ def _make(command: Command, script: str | None, setting: Setting, stack: ExitSta
     # Held open longer than needed, what lies in memory would be cleared away at the next command's cost.
     place = (after if command.bring else stack).enter_context(folders.opened(folder))
     _tell(scratch, limits)
-    return Launch(
+    words = _words(command, folder)
+    launch = Launch(
+        argv=words,
+        environment=command.environment,
         folder=folder,
         forked=forked,
         limits=limits,
@@ -238,48 +273,95 @@ def _make(command: Command, script: str | None, setting: Setting, stack: ExitSta
         parent=0 if apart else os.getpid(),  # from inside a namespace, a parent outside has no number
         rules=_rules(command, setting, own, stack),
         place=place,
+        held=_data(setting.processes),
     )
+    launch = _furnish(outline, launch, setting)
+    if launch.stdin >= 0:
+        stack.callback(os.close, launch.stdin)
+    return launch
 
 
-@dataclass(frozen=True)
-class Given:
-    """What a command's process has been given.
-
-    Attributes:
-        argv: Words of the command, program first.
-        program: Its script, compiled; None where it is to say itself what is wrong with it.
-        stdin: Descriptor of its standard input; -1 for an empty one.
-        environment: Variables of its own.
-    """
-
-    argv: list[str]
-    program: CodeType | None
-    stdin: int
-    environment: Mapping[str, str]
-
-
-def furnish(given: Mapping[str, Any], launch: Launch, setting: Setting) -> Given:
+def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
     """Put the files into the folder, and let a folder that lasts be that of nobody in particular, as the command is.
 
-    The engine takes it back when the command has ended, whatever became of this process.
+    The engine takes it back when the command has ended, whatever became of it.
 
-    Args:
-        given: The whole command, as ``Command.to_plain`` has it; it was a command before it travelled.
-        launch: Its place.
-        setting: Setting of the server.
+    Returns:
+        The launch with what came of it: its script, and a file without a name in which its standard input stands.
 
     Raises:
-        OSError, ValueError: as ``folders.write`` does.
+        OSError: as ``folders.write`` does.
+        Closed: if the engine has gone.
     """
-    files, argv = given["files"], given["argv"]
-    folders.write(launch.place, files, folder_mode=0o755 if launch.lasts else 0o777)
+    command, program = outline.command, None
+    for name, length in zip(command.files, outline.lengths, strict=False):
+        expected, code = kept(launch.argv[1]) if launch.forked and name == command.script else (b"", None)
+        passed = _Passed(outline.connection, length, expected)
+        folders.write(launch.place, name, 0o755 if launch.lasts else 0o777, passed.on)
+        program = code if passed.is_expected else program
+    stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
             folders.hand_over(launch.place, NOBODY, NOBODY)
-    where = str(launch.folder)
-    words = [f"{where}{os.sep}{word}" if word in files else word.replace(FOLDER, where) for word in argv]
-    program = script.compiled(words[1], files[argv[1]]) if launch.forked else None
-    return Given(words, program, _stdin(given["stdin"], setting.scratch), given["environment"])
+    return replace(launch, program=program, stdin=stdin)
+
+
+class _Passed:
+    """A text that is passed on from the engine to a file, and held against another.
+
+    Args:
+        connection: Connection on which it comes.
+        length: Number of its bytes.
+        expected: Text that it may be.
+    """
+
+    def __init__(self, connection: socket.socket, length: int, expected: bytes = b"") -> None:
+        self._connection, self._length, self._expected = connection, length, memoryview(expected)
+        self.is_expected = length == len(expected)
+
+    def on(self, target: int) -> None:
+        """Write it to a descriptor."""
+        at = 0
+
+        def take(part: memoryview) -> None:
+            nonlocal at
+            self.is_expected = self.is_expected and part == self._expected[at : at + len(part)]
+            at += len(part)
+            while part:
+                part = part[os.write(target, part) :]
+
+        receive_through(self._connection, self._length, take)
+
+
+def _stdin(connection: socket.socket, length: int, scratch: Path) -> int:
+    if not length:
+        return -1
+    path = scratch / "\x01"  # no file of a command can have this name
+    target = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    path.unlink()
+    _Passed(connection, length).on(target)
+    os.lseek(target, 0, os.SEEK_SET)
+    return target
+
+
+def _words(command: Command, folder: Path) -> list[str]:
+    """The command line, with paths in place of names."""
+    return [
+        f"{folder}{os.sep}{word}" if word in command.files else word.replace(FOLDER, str(folder))
+        for word in command.argv
+    ]
+
+
+@cache  # a worker hardly grows
+def _data(processes: int) -> int:
+    """Bytes of private memory that can be written, which this process has and a child of it begins with."""
+    if processes < 0:
+        return 0
+    statm = os.open("self/statm", os.O_RDONLY | os.O_CLOEXEC, dir_fd=processes)
+    try:
+        return int(os.read(statm, 4096).split()[5]) * resource.getpagesize()
+    finally:
+        os.close(statm)
 
 
 def _tell(scratch: Path, limits: Limits) -> None:
@@ -290,17 +372,6 @@ def _tell(scratch: Path, limits: Limits) -> None:
         "ORAGENT_MEMORY_MB": str(limits.memory_mb),
         "ORAGENT_TIME_LIMIT_S": str(limits.cpu_s),
     }
-
-
-def _stdin(text: str, scratch: Path) -> int:
-    """A file without a name, so that nobody has to feed a pipe."""
-    if not text:
-        return -1
-    path = scratch / "\x01"  # no file of a command can have this name
-    path.write_text(text, encoding="utf-8")
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    path.unlink()
-    return descriptor
 
 
 def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack) -> int:
@@ -315,7 +386,7 @@ def _rules(command: Command, setting: Setting, own: list[Path], stack: ExitStack
         read = None
     elif not command.trusted and Means.NAMESPACES not in setting.means:
         read = setting.shown
-    rules = landlock.ruleset(read, [*own, *_devices()], network=False)
+    rules = landlock.ruleset(read, [*own, *_doors()], network=False)
     stack.callback(os.close, rules)
     return rules
 
@@ -325,6 +396,12 @@ def _readable(command: Command, setting: Setting) -> tuple[Path, ...]:
     program = shutil.which(command.argv[0], path=command.environment.get("PATH"))
     paths = (*setting.needed, *SYSTEM, *EVERYTHING, *CONFIGURATION, *interpreter_places())
     return (*(path for path in paths if os.path.exists(path)), *([Path(program).absolute()] if program else []))
+
+
+@cache  # by a worker, for all its commands
+def _doors() -> tuple[int, ...]:
+    """Descriptors of the devices that a command can use."""
+    return tuple(place for place in map(landlock.door, _devices()) if place >= 0)
 
 
 @cache

@@ -17,7 +17,7 @@ class Tape:
 
     def __init__(self, limit: int) -> None:
         self._half = max(limit // 2, 1)
-        self._memory = mmap.mmap(-1, 2 * self._half)
+        self._memory = mmap.mmap(-1, 2 * self._half, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._view = memoryview(self._memory)
         self._taken = 0
 

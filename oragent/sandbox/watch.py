@@ -1,6 +1,7 @@
 """Watch over one command from its start to its end: output, what it uses, verdict of the kernel."""
 
 import os
+import resource
 import select
 import shutil
 import signal
@@ -10,15 +11,17 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from oragent.isolation.means import Means
+from oragent.isolation import ps
+from oragent.isolation.means import LINUX, Means
 from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import SHARE, Command, Ended
+from oragent.sandbox.limits import processors
+from oragent.sandbox.messages import SHARE, Ended
 from oragent.sandbox.meter import Meter
-from oragent.sandbox.staging import Setting, Unplaced, placed
+from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
 from oragent.sandbox.tape import Tape
-from oragent.sandbox.wire import Closed, send, send_raw
+from oragent.sandbox.wire import Closed, send
 
 __all__ = ["Abandoned", "watch"]
 
@@ -27,7 +30,7 @@ LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this 
 BEAT_S = 2.0  # so often the engine hears that somebody watches
 IDLE_SHARE = 0.05  # of a core: what a program that sleeps may use, as one that wakes up to sleep on does
 MEMORY_LOOK_S = 0.25
-PROCESSORS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+PROCESSORS = processors()
 STRAYS_S = 5.0  # after that, processes that multiply faster than they can be killed are left behind
 
 
@@ -35,21 +38,20 @@ class Abandoned(Exception):
     """Nobody waits for this command any more."""
 
 
-def watch(command: Command, script: str | None, setting: Setting, connection: socket.socket) -> None:
+def watch(outline: Outline, setting: Setting) -> None:
     """Run a command, leave no process of it, and tell the engine how it ended.
 
     Args:
-        command: Outline of the command; the rest is read by its own process.
-        script: The Python program among its files that it runs.
+        outline: Outline of the command; its texts go to its folder, and stay in no memory that a command inherits.
         setting: Setting of the server.
-        connection: Connection to the engine, with the whole command on it.
 
     Raises:
         Abandoned, Closed: if the engine has gone; the command is ended then too.
         Unplaced: if it cannot be confined as the server found that it can.
     """
+    connection = outline.connection
     try:
-        with ExitStack() as after, _Child(command, script, setting, connection, after) as child:
+        with ExitStack() as after, _Child(outline, setting, after) as child:
             child.wait(connection)
             after.callback(child.look_back)  # once it is dead, while its folder is open
     finally:
@@ -62,24 +64,23 @@ def watch(command: Command, script: str | None, setting: Setting, connection: so
 
 
 class _Child:
-    def __init__(
-        self, command: Command, script: str | None, setting: Setting, connection: socket.socket, after: ExitStack
-    ) -> None:
-        self._command, self._setting, self._limits = command, setting, command.limits
+    def __init__(self, outline: Outline, setting: Setting, after: ExitStack) -> None:
+        self._command, self._setting, self._limits = outline.command, setting, outline.command.limits
         self._meter = Meter(setting.group, setting.processes)
         self._end, self._reason = End.EXITED, ""
-        self.begun = time.monotonic()
-        with placed(command, script, setting, after) as launch:
+        self._reaped: tuple[int, resource.struct_rusage] | None = None
+        with placed(outline, setting, after) as launch:
+            self.begun = time.monotonic()
             pipes = [os.pipe() for _ in range(3)]
             self._pid = os.fork()
             if self._pid == 0:
-                live(launch, setting, connection, (pipes[0][1], pipes[1][1]), pipes[2][1])
+                live(launch, setting, (pipes[0][1], pipes[1][1]), pipes[2][1])
         self._place = launch.place
         self._trouble = pipes[2][0]
         for _, writer in pipes:
             os.close(writer)
         # Made after the fork, so that it is in no command's memory.
-        self._streams = {reader: Tape(command.limits.output_kb << 10) for reader, _ in pipes[:2]}
+        self._streams = {reader: Tape(self._limits.output_kb << 10) for reader, _ in pipes[:2]}
         self._streams[self._trouble] = Tape(TROUBLE_BYTES)
         for reader in self._streams:
             os.set_blocking(reader, False)
@@ -93,8 +94,8 @@ class _Child:
     def wait(self, connection: socket.socket) -> None:
         """Read its output until it ends or has used what it may; once it is dead nothing is waited for."""
         poll = select.poll()
-        for descriptor in (*self._streams, self._handle):
-            if descriptor >= 0:
+        for descriptor in (*self._streams, self._handle, connection.fileno()):
+            if descriptor >= 0 and descriptor != self._trouble:  # which holds little, and is read in the end
                 poll.register(descriptor, select.POLLIN)
         told = self.begun
         while not self._dead():
@@ -110,8 +111,6 @@ class _Child:
                     raise Abandoned
                 if descriptor in self._streams and not self._read(descriptor):
                     poll.unregister(descriptor)
-                    if descriptor == self._trouble:  # the command has been read: what comes now is an end
-                        poll.register(connection.fileno(), select.POLLIN)
 
     def _is_over(self, now: float) -> bool:
         """Whether it has used what it may; if not, the next look is when it could have, at the earliest."""
@@ -155,13 +154,15 @@ class _Child:
         for kill in (os.killpg, os.kill):  # before reaping: until then the number is surely its own
             with suppress(ProcessLookupError, PermissionError):
                 kill(self._pid, signal.SIGKILL)
-        _, status, usage = os.wait4(self._pid, 0)
+        status, usage = self._reaped or os.wait4(self._pid, 0)[1:]
         self._wall_s = time.monotonic() - self.begun
         if Means.NAMESPACES not in self._setting.means:
             end_strays()
         used = self._meter.cpu_s() if self._meter.is_exact else self._counted
         self._cpu_s = max(used, usage.ru_utime + usage.ru_stime)
-        self._peak_mb = usage.ru_maxrss / (1 << 10 if sys.platform == "linux" else 1 << 20)
+        self._peak_mb = usage.ru_maxrss / (
+            1 << 20 if sys.platform == "darwin" else 1 << 10
+        )  # bytes there, KiB elsewhere
         for reader in self._streams:
             self._read(reader)
             os.close(reader)
@@ -182,11 +183,9 @@ class _Child:
         if any(trouble.lengths):
             raise Unplaced(b"".join(trouble.parts()).decode(errors="replace"))
         lengths = [stream.lengths for stream in streams]
-        send(connection, self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)})
-        for stream in streams:
-            for part in stream.parts():
-                with part:
-                    send_raw(connection, part)
+        told = self._found.to_plain() | {"streams": lengths, "scratch": str(self._setting.scratch)}
+        with ExitStack() as stack:
+            send(connection, told, after=[stack.enter_context(part) for stream in streams for part in stream.parts()])
 
     def forget(self) -> None:
         """Give back the memory of what it printed."""
@@ -212,7 +211,12 @@ class _Child:
         )
 
     def _dead(self) -> bool:
-        return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if hasattr(os, "waitid"):
+            return os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        if self._reaped is None:  # macOS before Python 3.13 cannot ask without taking the answer away
+            ended, status, usage = os.wait4(self._pid, os.WNOHANG)
+            self._reaped = (status, usage) if ended else None
+        return self._reaped is not None
 
     def _read(self, descriptor: int) -> bool:
         """Take what a pipe holds at this moment; False at its end."""
@@ -248,6 +252,8 @@ def end_strays() -> None:
 
 def _children() -> list[int]:
     own, found = os.getpid(), []
+    if not LINUX:
+        return [row.pid for row in ps.table().values() if row.parent == own]
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError, ValueError, IndexError):

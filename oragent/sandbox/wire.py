@@ -1,41 +1,46 @@
 """Messages between the engine and its evaluation servers: JSON with a length before it, and open files beside it."""
 
 import json
+import mmap
 import socket
 import struct
+from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Closed", "receive", "receive_alone", "receive_raw", "send", "send_raw"]
+__all__ = ["Closed", "receive", "receive_raw", "receive_through", "send"]
 
 HEAD = struct.Struct("<Q")
+MOST_PARTS = 64  # in one call of the kernel, which takes a thousand
+Buffer = bytes | memoryview
+_PASSAGE = mmap.mmap(-1, 1 << 18, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)  # wiped after each use
 
 
 class Closed(Exception):
     """The other side is gone."""
 
 
-def send(connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = ()) -> None:
-    """Send a message, and descriptors with it.
+def send(
+    connection: socket.socket, message: dict[str, Any], files: tuple[int, ...] = (), after: Sequence[Buffer] = ()
+) -> None:
+    """Send a message: as a whole, so that who waits for it is woken once.
+
+    Args:
+        connection: Connection to send on.
+        message: What JSON can hold.
+        files: Descriptors that go with it.
+        after: Bytes that follow, as they are; the message says how many.
 
     Raises:
         Closed: if nobody is there to take it.
     """
     body = json.dumps(message).encode()
+    parts = [memoryview(HEAD.pack(len(body)) + body), *(memoryview(part) for part in after if len(part))]
     try:
-        socket.send_fds(connection, [HEAD.pack(len(body))], files)
-        connection.sendall(body)
-    except OSError as problem:
-        raise Closed(str(problem)) from None
-
-
-def send_raw(connection: socket.socket, part: memoryview) -> None:
-    """Send bytes as they are; a message before them said how many.
-
-    Raises:
-        Closed: if nobody is there to take them.
-    """
-    try:
-        connection.sendall(part)
+        sent = socket.send_fds(connection, parts[:MOST_PARTS], files)
+        for part in parts:
+            if sent < len(part):
+                connection.sendall(part[sent:])
+            sent = max(sent - len(part), 0)
     except OSError as problem:
         raise Closed(str(problem)) from None
 
@@ -56,15 +61,39 @@ def receive_raw(connection: socket.socket, length: int) -> bytes:
     return bytes(body)
 
 
-def receive_alone(connection: socket.socket) -> dict[str, Any]:
-    """Wait for a message without files, with as little ado as can be: a new process pays for every page it touches.
+def receive_through(connection: socket.socket, length: int, take: Callable[[memoryview], None]) -> None:
+    """Wait for so many bytes, and leave none of them in this process's memory, which others are forked from.
+
+    Args:
+        connection: Connection to read from.
+        length: Number of bytes.
+        take: Function that is called with each part of them, and keeps nothing of it.
 
     Raises:
-        Closed: if none comes any more.
+        Closed: if no more come.
+        TimeoutError: if the connection has a time limit and it ran out.
+        OSError: what ``take`` raised; all bytes have been read then, too.
     """
-    (length,) = HEAD.unpack(receive_raw(connection, HEAD.size))
-    found: dict[str, Any] = json.loads(receive_raw(connection, length))
-    return found
+    problem: OSError | None = None
+    used = 0
+    with memoryview(_PASSAGE) as passage:
+        try:
+            while length:
+                count = connection.recv_into(passage[: min(length, len(passage))])
+                if not count:
+                    raise Closed("end of stream")
+                used, length = max(used, count), length - count
+                try:
+                    if problem is None:
+                        take(passage[:count])
+                except OSError as found:
+                    problem = found
+        except (ConnectionResetError, BrokenPipeError) as gone:
+            raise Closed(str(gone)) from None
+        finally:
+            passage[:used] = bytes(used)
+    if problem is not None:
+        raise problem
 
 
 def receive(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:

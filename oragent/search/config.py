@@ -1,6 +1,5 @@
 """The configuration of a run: YAML, defaults and the command line, checked in one place."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import field
 from enum import StrEnum
@@ -15,6 +14,7 @@ from oragent.budget import Budget
 from oragent.direction import Direction
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model import ModelSettings
+from oragent.sandbox.limits import processors
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
 from oragent.settings import STRICT
@@ -132,7 +132,7 @@ class Config:
     @property
     def cores(self) -> int:
         """The number of workers with 0 resolved."""
-        return self.workers or len(os.sched_getaffinity(0))
+        return self.workers or processors()
 
 
 def read(path: Path | None, overrides: Sequence[str] = ()) -> Config:

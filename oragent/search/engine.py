@@ -18,12 +18,13 @@ import numpy as np
 
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import Pool, Running
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import Audits
+from oragent.search.bounds import IDLE
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
 from oragent.search.folder import RunFolder
@@ -101,6 +102,7 @@ class Engine:
         cast: Models for single roles, where those are asked another one.
         offers: Options that the evaluator has beyond the contract.
         tell: Callback that gets a line for a person, each once in the life of the run.
+        since: Reading of ``time.monotonic`` when this sitting began, with all that came before the engine; None: now.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class Engine:
         cast: Mapping[str, Model] | None = None,
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda line: None,
+        since: float | None = None,
     ) -> None:
         config, about = folder.config, folder.problem.about
         if not isinstance(strategy, Strategy):
@@ -125,7 +128,7 @@ class Engine:
         self._tending = tending(config, about.direction)
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
-        self._begun = time.monotonic() - self._spent.seconds
+        self._begun = (time.monotonic() if since is None else since) - self._spent.seconds
         self._recorded = store.rounds()
         scoring = Scoring(folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell)
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
@@ -145,9 +148,20 @@ class Engine:
         self._aborted = asyncio.Event()
 
     @property
-    def under_way(self) -> tuple[int, int]:
-        """Numbers of evaluations and of model calls that have begun and not ended."""
-        return self._pool.running, self._desk.asking
+    def under_way(self) -> tuple[list[Running], list[Running]]:
+        """The evaluations and the model calls that have begun and not ended; may be read in another thread."""
+        return self._pool.running, list(self._desk.asking.values())
+
+    @property
+    def spent(self) -> Spent:
+        """Spending until now, with what rounds under way have paid; may be read in another thread."""
+        paid = sum(list(self._desk.paid.values()), self._spent)
+        return replace(paid, seconds=self._elapsed())
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether nothing new begins any more."""
+        return self._end is not None
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; what is being evaluated still ends and is kept."""
@@ -188,6 +202,7 @@ class Engine:
             for task in flying.values():
                 task.cancel()
             await asyncio.gather(*flying.values(), return_exceptions=True)
+            self._desk.scoring.give_up()
         return self._outcome(progress)
 
     async def _unless_aborted(self, task: asyncio.Task[T]) -> T:
@@ -220,7 +235,7 @@ class Engine:
     async def _score_seed(self) -> Progress:
         run = self._opened(0, 1)
         if 0 not in self._recorded:
-            candidate = await run.evaluate(self._folder.problem.seed, (), "seed")
+            candidate = await self._first(run)
             failed = candidate.evaluation
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
@@ -230,6 +245,13 @@ class Engine:
         else:
             run = self._replayed(run)
         return self._commit(0, run)
+
+    async def _first(self, run: Run) -> Candidate:
+        try:
+            return await run.evaluate(self._folder.problem.seed, (), "seed")
+        except BudgetExhausted as problem:
+            remedy = "give it more, such as --seconds 600"
+            raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
     async def _found(self, run: Run) -> None:
         """Score the programs that a rebuilt run begins with, beside the seed, spread over the islands."""
@@ -302,6 +324,7 @@ class Engine:
             self._store.commit(number, placed, used, self._elapsed(), run.notes)
         self._notes += run.notes
         del self._granted[number]
+        self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed())
         if self._remembering:
             self._desk.history.append([self._remembered(f"{number}.{at}", *item) for at, item in enumerate(placed)])
@@ -316,7 +339,7 @@ class Engine:
         self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
-        progress = self._progress(run.candidates)
+        progress = self._progress(candidates)
         self._observer(progress)
         return progress
 
@@ -354,7 +377,7 @@ class Engine:
             self._finish(exceeded, complete=True)
         elif self._idle_rounds >= self._settings.patience:
             why = f"; the latest was rejected: {self._latest}" if self._latest else ""
-            self._finish(f"no new program to score in {self._idle_rounds} rounds{why}", complete=False)
+            self._finish(f"{IDLE} in {self._idle_rounds} rounds{why}", complete=False)
 
     def _finish(self, reason: str, *, complete: bool) -> None:
         self._end = self._end or (reason, complete)
@@ -367,9 +390,18 @@ class Engine:
 
     def _outcome(self, progress: Progress) -> Outcome:
         reason, complete = self._end or ("ended", False)
+        reason += self._cut_short()
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
         return Outcome(reason, complete, progress, audits=self._store.audits())
+
+    def _cut_short(self) -> str:
+        """What became of what was under way when the time was over; nothing where it had ended."""
+        number, grace = self._desk.cut_short, self._budget.grace_s
+        if not number:
+            return ""
+        what = "one evaluation or model call was" if number == 1 else f"{number} evaluations or model calls were"
+        return f"; {what} ended {grace:g} s later"
 
     def _tell(self, line: str) -> None:
         if self._store.remark(line):

@@ -6,8 +6,8 @@ import os
 import platform
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from oragent import __version__, files
+from oragent import __version__, files, shipped
 from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.problem import Problem, load
 from oragent.plain import plain
@@ -26,7 +26,7 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
-__all__ = ["RunFolder", "begin", "reopen"]
+__all__ = ["RunFolder", "another", "begin", "reopen"]
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -43,17 +43,32 @@ class RunFolder:
         root: Root of the project, for data and checkpoints.
         problem: Problem that is searched.
         config: Configuration of the run.
+        is_new: Whether it was made just now, so that it may go again where nothing comes of the run.
     """
 
     path: Path
     root: Path
     problem: Problem
     config: Config
+    is_new: bool = False
 
     @property
     def database(self) -> Path:
         """Path of the database."""
         return self.path / "run.db"
+
+    @property
+    def again(self) -> str:
+        """Problem and options of a search like this one with another seed, as the command line takes them."""
+        name, folder = self.problem.name, self.problem.folder
+        return another(name if folder == self.root / "problems" / name else str(folder), dump(self.config))
+
+    def forget(self) -> None:
+        """Remove the folder of a new run in which nothing was ever scored, and that of its problem if it was alone."""
+        if self.is_new and not self.found_elites():
+            shutil.rmtree(self.path, ignore_errors=True)
+            with suppress(OSError):
+                self.path.parent.rmdir()
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -126,6 +141,19 @@ class RunFolder:
                 shutil.rmtree(folder)
 
 
+def another(problem: str, settings: Mapping[str, Any]) -> str:
+    """The words that begin a search like one that is over, with another seed.
+
+    Args:
+        problem: Name or folder of the problem.
+        settings: Settings of the search, as a tree.
+    """
+    strategy, model = (str((settings.get(key) or {}).get("name") or "") for key in ("strategy", "model"))
+    options = {"--strategy": strategy if strategy != "auto" else "", "--model": model}
+    words = [word for name, value in options.items() if value for word in (name, value)]
+    return shlex.join([problem, *words, "--seed", str(int(settings.get("seed") or 0) + 1)])
+
+
 def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy: Strategy | None = None) -> RunFolder:
     """Make the folder of a new run; an earlier one is never touched.
 
@@ -143,7 +171,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
-        run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path))
+        run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path), is_new=True)
         _describe(run)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
@@ -175,6 +203,8 @@ def reopen(path: Path, overrides: Sequence[str] = ()) -> RunFolder:
     for override in overrides:
         if override.partition("=")[0].partition(".")[0] not in CHANGEABLE:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
+    if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
+        folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
     if _fingerprint(problem) != fingerprint:
         changed = f"{problem.evaluator.name} or heuristic.py in {folder}"

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from tqdm import tqdm
 
+from oragent import shipped
 from oragent.errors import ConfigError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.offers import offered, question
@@ -22,6 +24,7 @@ from oragent.ledger import Replaying
 from oragent.llm.factory import Maker, models
 from oragent.llm.model import Model
 from oragent.llm.prices import Prices
+from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
@@ -35,6 +38,7 @@ __all__ = ["STOPPED", "Given", "launch", "search"]
 
 STOPPED = "stopped by Ctrl-C"
 Tell = Callable[[str], None]
+Watch = Callable[[Engine], AbstractContextManager[object]]
 MENDERS = {"debug": "code", "repair": "code"}  # who writes programs mends them
 
 
@@ -61,6 +65,7 @@ def launch(
     observer: Observer,
     replay: Path | None = None,
     tell: Tell = lambda line: None,
+    watch: Watch = nullcontext,
 ) -> Outcome:
     """Search until a budget, Ctrl-C or a failure ends it.
 
@@ -72,12 +77,19 @@ def launch(
         observer: told of every committed round.
         replay: the database of a run whose replies are taken in place of a model's.
         tell: gets a line for a person, as soon as there is one.
+        watch: entered with the engine for as long as that runs.
 
     Raises:
         OragentError: one line on what keeps the search from beginning or going on.
         OSError: if the machine does (no room, no process to be had).
     """
-    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=_ctrl_c, tell=tell))
+
+    @contextmanager
+    def steering(engine: Engine) -> Iterator[None]:
+        with _ctrl_c(engine), watch(engine):
+            yield
+
+    return asyncio.run(search(config, root, problem, open_folder, observer, replay, steering=steering, tell=tell))
 
 
 async def search(
@@ -88,7 +100,7 @@ async def search(
     observer: Observer,
     replay: Path | None = None,
     *,
-    steering: Callable[[Engine], AbstractContextManager[object]] = nullcontext,
+    steering: Watch = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
 ) -> Outcome:
@@ -108,27 +120,31 @@ async def search(
     Raises:
         OragentError, OSError: as for ``launch``.
     """
-    given = given or Given()
+    given, since = given or Given(), time.monotonic()
     with Runner(config.cores, warm=config.zygote) as runner:
         # It warms up while the model's client is imported and asks whether the model is there.
         runner.start(Job(problem.evaluator, problem.seed, root, problem.limits(config.limits)))
         async with _models(config, root, replay, given) as (model, cast):
             folder = open_folder()
-            with folder.locked(), folder.opened() as store:
-                recorded = Replaying(store.replies)
-                if replay:
-                    store.replies.take_over(replay)
-                    model = recorded
-                pool = Pool(config.cores, runner)
-                strategy = given.strategy or chosen(folder.config)
-                try:
-                    offers = await _offers(folder, store, pool)
-                    engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell)
-                    with steering(engine):
-                        outcome = await engine.run()
-                finally:
-                    pool.close()
-                return replace(outcome, remark=_reworded(recorded.reworded))
+            try:
+                with folder.locked(), folder.opened() as store:
+                    recorded = Replaying(store.replies)
+                    if replay:
+                        store.replies.take_over(replay)
+                        model = recorded
+                    pool = Pool(config.cores, runner)
+                    strategy = given.strategy or chosen(folder.config)
+                    try:
+                        offers = await _offers(folder, store, pool)
+                        engine = Engine(folder, store, pool, strategy, model, observer, cast, offers, tell, since)
+                        with steering(engine):
+                            outcome = await engine.run()
+                    finally:
+                        pool.close()
+                    return replace(outcome, remark=_reworded(recorded.reworded))
+            except BaseException:
+                folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
+                raise
 
 
 async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:
@@ -168,7 +184,7 @@ class _Interrupt:
         self._count += 1
         if self._count == 1:
             self._engine.stop(STOPPED)
-            told = f"{_ending(*self._engine.under_way)}, once more to end now"
+            told = f"{_ending(*map(len, self._engine.under_way))}, once more to end now"
             tqdm.write(told, file=sys.stderr)  # above a progress bar, where there is one
         elif self._count == 2:
             self._engine.abort()
@@ -188,11 +204,10 @@ async def _models(
 ) -> AsyncIterator[tuple[Model | None, Mapping[str, Model]]]:
     """The model that the strategy asks, and those of single roles, once they have shown that they answer."""
     name = config.strategy_name
-    if not (given.strategy or chosen(config)).asks_model:
-        yield None, {}
-        return
-    if replay:
-        yield None, {}  # its store answers
+    strategy = given.strategy or chosen(config)
+    expect_an_end(config, strategy, root)
+    if replay or not strategy.asks_model:
+        yield None, {}  # where it is a replay, its store answers
         return
     if config.model is None:
         raise ConfigError(f"strategy {name!r} asks a model: name one with --model, or use --strategy gp")
@@ -207,7 +222,7 @@ async def _models(
         ensemble=config.ensemble,
         understudies=MENDERS,
         makers={"scripted": lambda settings: player(config.seed, breed), **given.makers},
-        prices=Prices.load(root / "configs" / "prices.yaml"),
+        prices=Prices.load(shipped.place(root, "configs/prices.yaml")),
         key=given.key,
     ) as made:
         yield made.main, made.roles

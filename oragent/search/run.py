@@ -1,5 +1,7 @@
 """The one object that a strategy is written against."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -9,6 +11,7 @@ import numpy as np
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, OragentError
 from oragent.evaluation import Evaluation, cascade
+from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Case, Interrupted, RecordedReply, Replies
 from oragent.ledger.case import side_by_side
@@ -42,7 +45,9 @@ class Desk:
         committed: Number of the round in which each program was first committed, by its fingerprint.
         history: Candidates of every committed round, by its number; empty if the strategy does not look back.
         stopped: Whether nothing new may begin.
-        asking: Number of model calls under way.
+        asking: Model calls under way, the oldest first.
+        paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
+        cut_short: Number of evaluations and model calls that were ended, as their time was over.
     """
 
     problem: Problem
@@ -56,7 +61,9 @@ class Desk:
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
     stopped: bool = False
-    asking: int = 0
+    asking: dict[object, Running] = field(default_factory=dict)
+    paid: dict[int, Spent] = field(default_factory=dict)
+    cut_short: int = 0
 
     @property
     def replies(self) -> Replies:
@@ -91,6 +98,23 @@ class Desk:
         limit = self.settings.budget.seconds
         if limit is not None and self.clock() >= limit:
             raise BudgetExhausted(f"the budget of {limit:g} seconds is used up")
+
+    async def in_time(self, work: Awaitable[T]) -> T:
+        """Wait for what has begun, and no longer than the run's time and its grace: nothing may hold up its end.
+
+        Raises:
+            BudgetExhausted: if they are over before it has ended.
+        """
+        budget = self.settings.budget
+        left = None if budget.seconds is None else max(0.0, budget.seconds + budget.grace_s - self.clock())
+        try:
+            async with asyncio.timeout(left) as deadline:
+                return await work
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            self.cut_short += 1
+            raise BudgetExhausted(f"the budget of {budget.seconds:g} seconds is used up, and its grace too") from None
 
 
 @dataclass
@@ -297,11 +321,14 @@ class Run:
             ModelError: if the endpoint cannot be used.
             Interrupted: if the run is being stopped.
         """
-        self.desk.asking += 1
+        key = object()
+        self.desk.asking[key] = Running(f"{role}, round {self.number}", time.monotonic())
         try:
-            return await self.case.ask(role, messages, temperature)
+            reply = await self.desk.in_time(self.case.ask(role, messages, temperature))
         finally:
-            self.desk.asking -= 1
+            del self.desk.asking[key]
+        self._pay(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
+        return reply
 
     async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
         """Score a program, or take the score of an equal one.
@@ -320,11 +347,23 @@ class Run:
             Interrupted: if the run is being stopped.
         """
         self.case.admit(self.used.evaluations >= self.case.allowance.evaluations)
-        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit)
-        fingerprint, evaluation = await self.desk.scoring.score(source, seen, solution=origin != PROBE)
+        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
+        scoring = self.desk.scoring.score(source, seen, solution=origin != PROBE)
+        fingerprint, evaluation = await self.desk.in_time(scoring)
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
+            self._pay(Spent(evaluations=1))
         return self._tried(source, fingerprint, parents, origin, call, evaluation)
+
+    def _pay(self, spent: Spent) -> None:
+        """Let who watches see what was paid before the round is committed."""
+        self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
+
+    def _described(self, origin: str, parents: Sequence[str]) -> str:
+        if not self.number:
+            return origin
+        known = [parent for parent in parents if "." in parent]  # others are fingerprints, of the same round
+        return f"{origin}{f' of {known[0]}' if known else ''}, round {self.number}"
 
     async def probe(self, source: str, parents: Sequence[str], call: int | None = None) -> Candidate:
         """Run a program for what it prints: it is paid for like any other, and is no solution, whatever it scores.

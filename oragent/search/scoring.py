@@ -35,12 +35,14 @@ class Seen:
         tried: Candidates that the round itself has tried so far.
         knows: Predicate: whether a fingerprint was tried before the round began, or in it.
         admit: Callback that raises where nothing more may begin; called again when a worker is free.
+        what: Description of the program for a person who watches.
     """
 
     archive: Archive
     tried: Sequence[Candidate]
     knows: Callable[[str], bool]
     admit: Callable[[], None]
+    what: str = ""
 
 
 class Scoring:
@@ -82,6 +84,11 @@ class Scoring:
     def fingerprint(self, source: str) -> str:
         """The key under which equal programs are scored once."""
         return inspect(source, self._problem.signature).fingerprint
+
+    def give_up(self) -> None:
+        """Wait for no evaluation any more: what has not ended by now is not kept."""
+        for task in self._flying.values():
+            task.cancel()
 
     def reject(self, text: str, why: str) -> tuple[str, Evaluation]:
         """Take down a text that is no usable program.
@@ -169,7 +176,8 @@ class Scoring:
         if known is not None:
             return known
         if name not in self._flying:
-            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit), seen))
+            what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
+            self._flying[name] = asyncio.create_task(self._fly(name, self._job(source, mode, audit), seen, what))
         return await asyncio.shield(self._flying[name])
 
     def _job(self, source: str, mode: str | None, audit: int | None) -> Job:
@@ -180,9 +188,9 @@ class Scoring:
             arguments = (*arguments, f"{AUDIT}={audit}")
         return Job(self._problem.evaluator, source, self._root, limits, mode, size, arguments)
 
-    async def _fly(self, name: str, job: Job, seen: Seen) -> Evaluation:
+    async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:
-            return self._kept(name, await self._pool.evaluate(job, seen.admit))
+            return self._kept(name, await self._pool.evaluate(job, seen.admit, what))
         finally:
             del self._flying[name]
 

@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -91,8 +92,14 @@ class Store:
         """Write a note about the run."""
         self._db.note(key, value)
 
+    @cached_property
+    def _scored(self) -> set[str]:
+        return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM evaluations")}
+
     def evaluation(self, fingerprint: str) -> Evaluation | None:
         """The evaluation of a program that has been scored before."""
+        if fingerprint not in self._scored:  # most are new, and no query is needed to know it
+            return None
         row = self._db.row("SELECT * FROM evaluations WHERE fingerprint = ?", fingerprint)
         return None if row is None else _evaluation(row)
 
@@ -102,6 +109,7 @@ class Store:
         values = vars(evaluation) | {"features": features, "metrics": _dumps(evaluation.metrics)}
         values |= {"status": str(evaluation.status), "fingerprint": fingerprint, "elapsed_s": elapsed_s}
         self._db.write("INSERT OR REPLACE INTO", "evaluations", values)
+        self._scored.add(fingerprint)
 
     def audits(self) -> Audits:
         """What the run's audits took so far, those of rounds that are not committed yet among them."""

@@ -4,6 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from oragent.distribution import with_extra
 from oragent.errors import ConfigError
 from oragent.training.request import TrainRequest
 
@@ -26,7 +27,7 @@ def run(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
     """
     for package in ("torch", "safetensors"):
         if find_spec(package) is None:
-            raise ConfigError(f"training needs {package}, which is not installed: pip install 'oragent[neural]'")
+            raise ConfigError(f"training needs {package}, which is not installed: {with_extra('neural')}")
     # PyTorch takes a second to import and may be missing: only who trains pays for it.
     if not export:
         state = import_module("oragent.training.trainer").train(request)

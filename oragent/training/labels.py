@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from oragent.distribution import with_package
 from oragent.errors import ProblemError
 from oragent.files import replacing
 from oragent.training.instances import cvrp_batch, tsp_batch
@@ -126,4 +127,4 @@ def _solver(name: str) -> Any:
         import_module(f"{name}.stop" if name == "pyvrp" else name)
         return import_module(name)
     except ModuleNotFoundError:
-        raise ProblemError(f"labels are made by {name}, which is not installed: pip install {name}") from None
+        raise ProblemError(f"labels are made by {name}, which is not installed: {with_package(name)}") from None

@@ -34,7 +34,7 @@ def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
         ),
     )
     assert tables.differences(die, TERMS).rows == (
-        ("ann − bob", "eyes", "+2", "+2 to +2", "0", "–", "0.500", "0.500", "not shown"),
+        ("ann − bob", "eyes", "+2", "+2 to +2", "0", "–", "0.500", "0.500", "no difference shown"),
     )
     assert die.target == 3.0  # from a one to five eyes
     assert tables.target(die, TERMS) == tables.Table(
@@ -44,7 +44,7 @@ def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
             ("bob", "1 of 2", "–", "–", "–", "3", "30", "$0.0000"),
         ),
     )
-    assert tables.scales(die, TERMS) == ["eyes: 0 is 1 (a one), 1 is 5 (best of this tournament)"]
+    assert tables.scales(die, TERMS) == ["eyes: 0 is 1 (a one), 1 is 5 (best of these runs)"]
     assert tables.overall(summary) == tables.Table(
         ("player", "mode", "all dice", "d6"),
         (

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -204,20 +205,22 @@ def test_a_report_scores_the_held_out_set_only_when_asked(tmp_path: Path) -> Non
     [
         (["run"], "name a problem to search ('oragent problems' lists them), or a run to --replay"),
         (["run", "--replay", "nowhere"], "no run at nowhere"),
-        (["run", "tyo"], "unknown problem 'tyo': did you mean toy?"),
+        (["run", "tyo"], "unknown problem 'tyo': did you mean toy"),
         (["run", "toy", "budget.evaluation=3"], "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
         (["run", "toy", "--config", "none.yaml"], "cannot read the configuration none.yaml"),
         (["run", "toy", "--strategy", "funsearch"], "name one with --model, or use --strategy gp"),
         (["run", "toy", "--model", "m"], "OPENAI_API_KEY is not set"),
         (
             ["run", "toy", "--model", "m", "model.base_url=http://127.0.0.1:9/v1"],
-            "OPENAI_BASE_URL or model.base_url sets its address; --strategy gp",
+            "OPENAI_BASE_URL or model.base_url sets its address; a search needs no model with --strategy gp",
         ),
+        (["run", "toy", "budget.money=2"], "budget.money would never end this search, as strategy 'gp' asks no model"),
+        (["compare", "toy", "budget.money=2", "--model", "scripted"], "would never end this search"),
         (["resume", "nowhere"], "no run at nowhere"),
         (["show", "nowhere"], "nowhere"),
         (["report", "nowhere"], "nowhere"),
         (["eval", "toy", "--candidate", "none.py"], "none.py"),
-        (["problems", "--root", "/nonexistent"], "no problems in /nonexistent/problems"),
+        (["problems", "--root", "/nonexistent"], "/nonexistent is no folder"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -233,6 +236,16 @@ def test_a_broken_seed_shows_its_own_error(toy: Path, tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "the seed heuristic of toy fails: error: division by zero" in done.stderr
     assert "return 1 / 0" in done.stderr
+    assert list((tmp_path / "outputs").iterdir()) == []
+
+
+def test_a_package_that_is_missing_is_one_line_and_leaves_nothing(toy: Path, tmp_path: Path) -> None:
+    missing = 'import sys\nsys.modules["torch"] = None\nfrom oragent.harness.neural import need_torch\nneed_torch()\n'
+    (toy / "eval.py").write_text(missing)
+    line = complaint(oragent("run", "toy", "--evaluations", 5, cwd=tmp_path))
+    assert re.search(r"torch is not installed: .*pip install '.*\[neural\]'", line)
+    assert "{" not in line
+    assert list((tmp_path / "outputs").iterdir()) == []
 
 
 def test_a_size_that_the_problem_has_not_is_one_clear_line(tmp_path: Path) -> None:

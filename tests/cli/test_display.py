@@ -1,43 +1,204 @@
-"""What a person sees of a search while it runs."""
+"""What a person sees of a search while it runs: in a terminal, and in a file."""
+
+import io
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from oragent.budget import Budget, Spent
-from oragent.cli.display import Bar
+from oragent.cli.display import Display
+from oragent.cli.scene import Best, Scene, Work, clock
 from oragent.direction import Direction
 from oragent.evaluation import Evaluation
+from oragent.plain import UNSEEN
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.engine import Progress
+from oragent.terminal import Terminal
+from tests.cli.test_cli import environment, only_run
+
+WIDTHS = [20, 80, 139, 140, 200]
+SCENE = Scene(
+    title="tsp_aco by or_agent",
+    budget=Budget(evaluations=400, seconds=1800, money=2.0),
+    spent=Spent(143, 61, 120_345, 0.4123, 602.0),
+    best=Best(5.98123, "0.82 lower than the seed (11.8 %)", "17.2 by jitter of 12.0, after 139 evaluations", 44.0),
+    evaluations=(Work("jitter of 12.0, round 17", 31.2), Work("audit of swap of 14.1, round 18", 4.0)),
+    calls=(Work("idea, round 19", 12.0),),
+    ends=Counter({Status.OK: 98, Status.ERROR: 7, Status.TIMEOUT: 3, Status.SCREENED: 4}),
+    cpu_s=1180.0,
+)
 
 
-def candidate(origin: str, score: float) -> Candidate:
+def candidate(origin: str, score: float, parents: tuple[str, ...] = ()) -> Candidate:
+    found = Evaluation(Status.OK, score, cpu_s=1.5)
     return Candidate(
-        source=origin,
-        fingerprint=origin,
-        parents=(),
-        origin=origin,
-        island=0,
-        call=None,
-        evaluation=Evaluation(Status.OK, score),
+        source=origin, fingerprint=origin, parents=parents, origin=origin, island=0, call=None, evaluation=found
     )
 
 
-def elite(name: str, score: float) -> Elite:
-    return Elite(id=name, source="", score=score, features=None, metrics={})
+def elite(name: str, score: float, source: str) -> Elite:
+    return Elite(id=name, source=source, score=score, features=None, metrics={})
 
 
-def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last(capsys: pytest.CaptureFixture[str]) -> None:
-    seed = elite("0.0", 10.0)
-    with Bar(Budget(), Direction.MINIMIZE) as bar:
-        bar(Progress(Spent(1), seed, seed, [candidate("seed", 10.0)]))
-        bar(
-            Progress(
-                Spent(4),
-                seed,
-                elite("1.1", 7.0),
-                [candidate("code", 9.0), candidate("tune", 7.0), candidate("probe", 9.0)],
-            )
-        )
-    said = capsys.readouterr().out.splitlines()
-    assert [line.rpartition(", by ")[2] for line in said] == ["seed", "tune"]
+SEED = elite("0.0", 10.0, "seed")
+FIRST = Progress(Spent(1), SEED, SEED, [candidate("seed", 10.0)])
+
+
+def drawn(scene: Scene, width: int) -> list[str]:
+    out = io.StringIO()
+    Terminal(file=out, width=width, color_system=None, force_terminal=True).print(scene)
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_it_is_as_wide_as_there_is_room_and_no_wider(width: int) -> None:
+    lines = drawn(SCENE, width)
+    assert max(map(cell_len, lines)) <= width
+    if width not in (80, 200):
+        return
+    for words in (
+        "5.98123", "0.82 lower than the seed (11.8 %)", "17.2 by jitter of 12.0", "44 s ago",  # the best, and whence
+        "31 s  jitter of 12.0, round 17", "12 s  asks idea, round 19",  # what runs, and for how long
+        "10 failed (7 error, 3 timeout), 4 screened", "$0.4123 of $2.00", "143 of 400 evaluations",
+        "about 18 min 01 s left, by evaluations",
+    ):  # fmt: skip
+        assert words in "\n".join(lines), words
+
+
+def test_a_wide_terminal_has_what_runs_beside_the_rest() -> None:
+    assert any("5.98123" in line and "2 evaluations and 1 model call" in line for line in drawn(SCENE, 200))
+    assert not any("5.98123" in line and "evaluation" in line for line in drawn(SCENE, 80))
+
+
+def test_of_much_that_runs_the_oldest_are_shown() -> None:
+    many = replace(SCENE, evaluations=[Work(f"number {n}", 60.0 - n) for n in range(64)], calls=())
+    text = "\n".join(drawn(many, 80))
+    assert "number 5" in text
+    assert "number 6" not in text
+    assert "and 58 more" in text
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "said"),
+    [
+        (Budget(seconds=60.0), Spent(seconds=15.2), "44 s left, by time"),
+        (Budget(seconds=60.0, evaluations=9), Spent(evaluations=8, seconds=16.0), "about 2 s left, by evaluations"),
+        (Budget(seconds=60.0, evaluations=900), Spent(evaluations=8, seconds=16.0), "44 s left, by time"),
+        (Budget(money=2.0), Spent(money=1.0, seconds=30.0), "about 30 s left, by money"),
+        (Budget(), Spent(seconds=30.0), "no telling yet how long"),
+        (Budget(evaluations=None), Spent(seconds=30.0), "no bound: until Ctrl-C"),
+        (Budget(seconds=60.0), Spent(seconds=61.0), "its time used up, up to 6 s for what is under way"),
+    ],
+)
+def test_the_time_left_is_that_of_the_bound_that_will_bind(budget: Budget, spent: Spent, said: str) -> None:
+    assert replace(SCENE, budget=budget, spent=spent).left == said
+
+
+def test_before_the_seed_has_a_score_it_says_what_is_awaited() -> None:
+    early = Scene("toy by gp", Budget(), evaluations=(Work("seed", 12.0),))
+    text = "\n".join(drawn(early, 80))
+    assert "the seed heuristic is being scored" in text
+    assert "12 s  seed" in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_that_a_candidate_wrote_drives_the_terminal(width: int) -> None:
+    nasty = "\x1b]0;title\x07\x1b[2J\u202e[bold]\n\n\nmany lines"
+    best = Best(1.0, nasty, nasty, 0.0)
+    scene = replace(SCENE, title=nasty, best=best, evaluations=(Work(nasty, 1.0),), calls=(Work(nasty, 1.0),))
+    assert not any(UNSEEN.search(line) for line in drawn(scene, width))
+    assert "many lines" in str(drawn(scene, 200))
+    out = io.StringIO()
+    display = Display(Terminal(file=out, width=width), nasty, Budget(), Direction.MINIMIZE, live=False)
+    display(FIRST)
+    display(
+        Progress(Spent(2), SEED, elite("1.0", 9.0, nasty), [replace(candidate("x", 9.0), origin=nasty, source=nasty)])
+    )
+    display.tell(nasty)
+    display.line()
+    assert not any(UNSEEN.search(line) for line in out.getvalue().splitlines())
+    assert "[bold]" in out.getvalue()
+    assert len(out.getvalue().splitlines()) == 4
+
+
+def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last() -> None:
+    out = io.StringIO()
+    display = Display(Terminal(file=out, width=80), "toy by gp", Budget(), Direction.MINIMIZE, live=False)
+    display(FIRST)
+    others = [candidate("code", 9.0), candidate("tune", 7.0, ("0.0",)), candidate("late", 9.0)]
+    display(Progress(Spent(4), SEED, elite("1.2", 7.0, "tune"), others))  # a probe was before it
+    assert out.getvalue().splitlines() == ["     1  10  the seed", "     4  7  3 lower than the seed (30 %), by tune"]
+    scene = display.scene()
+    assert scene.best is not None
+    assert scene.best.origin == "1.2 by tune of 0.0, after 4 evaluations"
+    assert (scene.ends[Status.OK], scene.cpu_s) == (4, 6.0)
+
+
+def test_where_there_is_no_terminal_there_are_plain_lines() -> None:
+    out = io.StringIO()
+    with Display(Terminal(file=out, width=80), "toy by gp", Budget(), Direction.MINIMIZE, line_s=0.01) as display:
+        display(FIRST)
+        while "10, 1 candidate" not in out.getvalue():
+            time.sleep(0.01)
+    assert "\x1b" not in out.getvalue()
+    assert "0 s: best 10, 1 candidate, none failed; nothing under way; no telling yet how long" in out.getvalue()
+
+
+def test_a_colour_that_is_forced_into_a_pipe_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = io.StringIO()
+    with Display(Terminal(file=out), "toy by gp", Budget(), Direction.MINIMIZE):
+        pass
+    assert out.getvalue() == ""
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.0, "0 s"), (59.9, "59 s"), (61, "1 min 01 s"), (7260, "2 h 01 min")])
+def test_a_clock_shows_whole_units(seconds: float, said: str) -> None:
+    assert clock(seconds) == said
+
+
+def test_in_a_real_terminal_it_is_live_and_ctrl_c_works(toy: Path, tmp_path: Path) -> None:
+    text = (toy / "eval.py").read_text()
+    slow = "if value > 6.5:\n    import time; time.sleep(3)\n"
+    (toy / "eval.py").write_text(text.replace("print(format_result", f"{slow}print(format_result"))
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "oragent", "run", "toy", "--seconds", "300", "--workers", "2"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(TERM="xterm"), stdin=theirs, stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    said = _read(ours, lambda said: re.search(r"2 evaluations.*[1-9] s  ", said, re.DOTALL) is not None)
+    assert "toy by gp" in said
+    assert re.search(r"2\d\d s|4 min \d\d s left, by time", said)
+    process.send_signal(signal.SIGINT)
+    said = _read(ours, lambda said: "go on" in said)
+    assert process.wait(60) == 130
+    assert "ending 2 evaluations, once more to end now" in said
+    assert "stopped by Ctrl-C" in said
+    assert f"oragent resume {only_run(tmp_path)}" in said
+    assert said.rfind("\x1b[?25l") < said.rfind("\x1b[?25h")  # the cursor is there again
+    os.close(ours)
+
+
+def _read(terminal: int, until) -> str:
+    """What a terminal shows, until it shows what is waited for."""
+    said, give_up = "", time.monotonic() + 60
+    while not until(said) and time.monotonic() < give_up:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                said += os.read(terminal, 65536).decode(errors="replace")
+            except OSError:  # it was closed
+                break
+    return said

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.cli.test_cli import environment, oragent
 from tests.formulate import pharmacy
-from tests.formulate.test_api import speaks
+from tests.formulate.pharmacy import speaks
 from tests.llm.chat_server import Answer, ChatServer, ok
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,12 +10,14 @@ import yaml
 
 from oragent.bench import tables
 from oragent.bench.charts import best_so_far, draw
+from oragent.bench.leading import leader
 from oragent.bench.plan import Cell, Plan
 from oragent.bench.result import Result, Score
 from oragent.bench.summary import SubjectSummary, Summary
 from oragent.bench.summary import summarise as summed
 from oragent.compare.plan import TERMS
 from oragent.compare.runner import read
+from oragent.compare.terminal import verdict
 from oragent.errors import StoreError
 from oragent.search.store import Store
 from tests.report import runs
@@ -79,7 +82,7 @@ def test_a_published_best_is_one_on_val_and_the_best_found_is_one_on_test(tmp_pa
     assert found.rows[0].normalised == {"val": pytest.approx((10 - 7.5) / (10 - 6)), "test": pytest.approx(2.5 / 3)}
     assert found.rows[1].normalised == {"val": pytest.approx(0.25), "test": pytest.approx(1 / 3)}
     assert found.scales["val"].source == "best published"
-    assert found.scales["test"].source == "best of this comparison"
+    assert found.scales["test"].source == "best of these runs"
 
 
 @pytest.mark.parametrize("published", ["2011 bins, on other instances", 10.5])
@@ -87,7 +90,7 @@ def test_a_published_best_that_is_no_number_or_worse_than_the_seed_is_no_scale(
     tmp_path: Path, published: object
 ) -> None:
     found = compared(tmp_path, published={"best": published})
-    assert (found.scales["val"].best, found.scales["val"].source) == (7.0, "best of this comparison")
+    assert (found.scales["val"].best, found.scales["val"].source) == (7.0, "best of these runs")
 
 
 def test_a_difference_is_above_zero_when_the_first_is_better_whatever_the_direction(tmp_path: Path) -> None:
@@ -118,7 +121,7 @@ def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) ->
     ]
     (again,) = summarise(known).subjects
     assert tables.differences(again, TERMS).rows[0] == (
-        "gp − random", "val", "+1.5", "+1 to +2", "0.707", "0.25", "0.500", "0.500", "not shown",
+        "gp − random", "val", "+1.5", "+1 to +2", "0.707", "0.25", "0.500", "0.500", "no difference shown",
     )  # fmt: skip
     assert tables.finals(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
 
@@ -134,7 +137,7 @@ def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_no
             [replace(one, scores={"val": Score(one.scores["val"].value, noise)}) for one in made]
         ).subjects
         verdicts.append(tables.differences(found, TERMS).rows[0][-2:])
-    assert verdicts == [("0.031", "shown"), ("0.031", "within ± instances")]
+    assert verdicts == [("0.031", "gp is better"), ("0.031", "gp is better, by less than ± instances")]
 
 
 def test_the_target_lies_half_way_and_its_cost_is_what_was_paid_until_then(tmp_path: Path) -> None:
@@ -209,3 +212,53 @@ def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Pat
     (result.folder / "test.yaml").write_text("seed: {}\n")
     with pytest.raises(StoreError, match=r"test\.yaml: 'score'; remove it"):
         read(result.cell, result.folder)
+
+
+def runs_of(folder: Path, seeds: int, **ends: list[float]) -> Summary:
+    """Runs that end at these scores, one a seed."""
+    return summarise(
+        [
+            a_run(folder, name, seed, [values[seed % len(values)]])
+            for name, values in ends.items()
+            for seed in range(seeds)
+        ]
+    )
+
+
+def test_nobody_is_crowned_without_evidence(tmp_path: Path) -> None:
+    summary = runs_of(tmp_path, 2, random=[7.0], gp=[8.0])
+    found = leader(summary)
+    assert (found.name, found.p, found.is_shown) == ("random", 0.5, False)
+    assert verdict(summary) == "No strategy is shown to be ahead; random has the highest mean (p = 0.5)."
+    alike = leader(runs_of(tmp_path / "alike", 6, random=[8.0], gp=[8.0]))
+    assert (alike.p, alike.is_shown) == (1.0, False)
+
+
+def test_who_wins_on_every_seed_is_ahead_when_there_are_enough(tmp_path: Path) -> None:
+    summary = runs_of(tmp_path, 6, random=[9.0], gp=[8.0, 7.5])
+    assert (leader(summary).name, leader(summary).p) == ("gp", 2 / 2**6)
+    assert verdict(summary) == "gp is ahead of all others (p = 0.031)."
+
+
+def test_a_leader_must_beat_each_of_the_others_at_a_level_for_all(tmp_path: Path) -> None:
+    summary = runs_of(tmp_path, 6, random=[9.0], gp=[8.0], eoh=[8.5])
+    assert leader(summary).p == pytest.approx(2 * 2 / 2**6)
+    assert not leader(summary).is_shown
+
+
+def test_one_strategy_alone_has_nobody_to_be_ahead_of(tmp_path: Path) -> None:
+    assert verdict(runs_of(tmp_path, 6, gp=[8.0])) == "There is one strategy only: nothing to hold it against."
+
+
+def test_axes_read_in_the_units_of_the_scores(tmp_path: Path) -> None:
+    made = [
+        a_run(tmp_path, name, seed, [2094.31 + shift, 2094.3 + shift])
+        for name, shift in (("gp", 0.0), ("random", 0.01))
+        for seed in range(2)
+    ]
+    made = [replace(one, baselines={"val": Score(2094.35)}) for one in made]
+    for drawing in draw(summarise(made)).values():
+        texts = [element.text or "" for element in ElementTree.fromstring(drawing.svg).iter()]
+        assert not any("e3" in text or "e+" in text for text in texts)
+        numbers = [float(text) for text in texts if text.replace(".", "").isdigit()]
+        assert max(numbers) >= 2000

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent import shipped
 from oragent.errors import ProblemError
 from oragent.evaluation.problem import available, find, load
 
@@ -19,18 +20,30 @@ def test_a_folder_becomes_a_problem(toy: Path) -> None:
 
 def test_a_problem_is_found_by_name_and_by_path(toy: Path, tmp_path: Path) -> None:
     assert find("toy", tmp_path) == find(str(toy), Path("/nowhere")) == load(toy)
-    assert [problem.name for problem in available(tmp_path)] == ["toy"]
+    assert "toy" in [problem.name for problem in available(tmp_path)]
 
 
 def test_an_unknown_problem_names_the_nearest(toy: Path, tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"unknown problem 'tyo': did you mean toy\?"):
+    with pytest.raises(ProblemError, match=r"unknown problem 'tyo': did you mean toy"):
         find("tyo", tmp_path)
-    with pytest.raises(ProblemError, match="known problems: toy"):
+    with pytest.raises(ProblemError, match=r"known problems: bpp_offline_aco, .*toy"):
         find("elephants", tmp_path)
 
 
-def test_a_root_without_problems_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ProblemError, match=r"no problems in .*--root"):
+def test_where_no_project_is_those_that_ship_are_found(tmp_path: Path) -> None:
+    assert find("bpp_online", tmp_path).folder == shipped.root() / "problems" / "bpp_online"
+    assert [problem.name for problem in available(tmp_path)] == [folder.name for folder in shipped.problems()]
+
+
+def test_a_problem_of_the_project_wins_over_one_that_ships(toy: Path, tmp_path: Path) -> None:
+    own = toy.rename(toy.parent / "bpp_online")
+    assert find("bpp_online", tmp_path).folder == own
+    assert [problem.name for problem in available(tmp_path)].count("bpp_online") == 1
+
+
+def test_a_copy_of_oragent_without_problems_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipped, "root", lambda: tmp_path)
+    with pytest.raises(ProblemError, match=r"no problems in .*, and none ships"):
         find("toy", tmp_path)
 
 

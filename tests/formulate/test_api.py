@@ -11,20 +11,9 @@ from oragent.errors import ConfigError, ModelError
 from oragent.formulate.api import formulate
 from oragent.llm.scripted import Scripted
 from tests.formulate import pharmacy
+from tests.formulate.pharmacy import speaks
 
 ROOT = Path(__file__).parents[2]
-
-
-def speaks(messages: list[dict[str, str]]) -> str:
-    """A model as a function: it tells the roles apart by what they ask for."""
-    asked = messages[0]["content"]
-    if "<feedback>" in asked:
-        return f"```python\n{pharmacy.RIGHT}\n```"
-    if "`checks(values, data)`" in asked:
-        return f"```python\n{pharmacy.CHECKER}\n```"
-    if "JSON object" in asked:
-        return pharmacy.ENCODED if '"Type"' in asked else pharmacy.MODEL
-    return f"```python\n{pharmacy.WRONG}\n```"
 
 
 def test_a_function_is_a_model(tmp_path: Path) -> None:

@@ -12,12 +12,15 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from oragent.bench.execute import execute
 from oragent.bench.plan import Cell, Plan
+from oragent.cli.app import app
 from oragent.errors import ConfigError, ModelError, OragentError
 from oragent.formulate import bench_command
 from oragent.formulate.bench_command import BenchRequest, run_bench
+from oragent.formulate.bench_tables import published_table
 from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
 from oragent.formulate.contestants import ABLATIONS, contestants
 from oragent.formulate.published import PUBLISHED
@@ -55,6 +58,14 @@ def test_the_ablations_are_the_nine_published_rows() -> None:
     names = list(contestants((), ["m"], ablations=True))
     assert len(names) == len(ABLATIONS) == 9
     assert set(names) <= set(PUBLISHED["nl4opt"])
+
+
+def test_what_was_published_of_a_set_is_one_table() -> None:
+    table = published_table("nl4opt-test")
+    assert table is not None
+    assert ("coe", "58.9", "3.8", "7.7", "64.2", "2003 ± 456") in table.rows
+    assert len(table.rows) == 20
+    assert published_table("families") is None
 
 
 def test_every_ablation_runs_and_the_rates_sum_to_one(tmp_path: Path) -> None:
@@ -128,9 +139,17 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
     assert run_bench(request, console) == 0
     page = (tmp_path / "b" / "report.html").read_text()
     assert "standard, temperature 1" in console.file.getvalue()
+    assert "Asked: scripted (scripted: a stand-in that knows the right models" in page
     assert "<svg" in page
     assert "SR" in page
     assert "<script" not in page
+    shown = CliRunner().invoke(app, ["show", str(tmp_path / "b")])
+    assert shown.exit_code == 0
+    assert "standard, temperature 1" in shown.output
+    (tmp_path / "b" / "report.html").unlink()
+    assert CliRunner().invoke(app, ["report", str(tmp_path / "b")]).exit_code == 0
+    assert (tmp_path / "b" / "report.html").read_text() == page
+    assert CliRunner().invoke(app, ["resume", str(tmp_path / "b")]).exit_code == 0
     again = Console(file=io.StringIO(), width=200)
     assert run_bench(BenchRequest(tmp_path / "b"), again) == 0  # goes on by its folder alone: nothing to do
     assert "100.0" in again.file.getvalue()

@@ -10,7 +10,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.errors import ConfigError, ModelError, StoreError
+from oragent.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request
 from oragent.formulate.pages import marked
@@ -20,6 +20,7 @@ from oragent.milp.files import read
 from oragent.milp.solving import solve
 from tests.formulate import pharmacy
 
+RECORDED = Path(__file__).parent / "recorded" / "pharmacy"
 FILES = {
     "problem.md", "data.json", "interface.py", "formulate.json", "run.db", "pool.jsonl", "program.py", "checker.py",
     "checks.json", "solution.json", "milp.json", "milp.mps", "milp.lp", "report.html",
@@ -90,9 +91,11 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wante
     assert json.loads(first)["module"] == "semantic_encoder"
     page = (folder / "report.html").read_text()
     assert "<mark>at least 70% of\nthe pills should be sleeping pills</mark>" in page
+    assert "<mark>at least 50 painkiller pills</mark>" in page  # its row has another name than the check
+    assert "+14.66666667 from 0 to 125" in page
     assert "<script" not in page
     assert "http-equiv" in page
-    assert "on other figures, program and checker agree" in page
+    assert "Not tried: the program does not read its data." in page
     assert balanced(page)
 
 
@@ -125,6 +128,39 @@ def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: Wanted) ->
     assert rewrite(first).is_file()
 
 
+def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_path: Path) -> None:
+    """Replies of ours, kept in the repository, come to the published figures whatever became of our prompts since."""
+
+    def replayed(*changes: str) -> str:
+        arguments = ["formulate", "--replay", str(RECORDED), "--outputs", str(tmp_path), *changes]
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, result.output
+        return " ".join(result.output.split())
+
+    text = replayed()
+    for words in (
+        "program 1: optimal, objective 150 at painkillers = 50, sleeping_pills = 0", "0 >= 35 does not hold",
+        "program 2: optimal, objective 735 at painkillers = 50, sleeping_pills = 117", "passed: 7 of 7 hold",
+        "battery not tried: the program does not read its data",
+    ):  # fmt: skip
+        assert words in text
+    assert "checks unchecked" in replayed("--preset", "paper")
+    assert "program 2" not in replayed("--without", "counterfactual")
+
+
+def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(wanted: Wanted, tmp_path: Path) -> None:
+    edit = tmp_path / "edit.json"
+    edit.write_text(pharmacy.MODEL.replace("share:", "a share:"))
+    model = Scripted(pharmacy.reply)
+    own = Wanted(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
+    code, text = said(lambda console: formulate_file(own, console, model))
+    assert (code, model.calls) == (0, 4)  # not the encoder, which stands before it
+    assert "735" in text
+    code, text = said(lambda console: formulate_file(own, console))
+    assert code == 3
+    assert "the recorded run has no reply to this prompt" in text
+
+
 def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
     edit = tmp_path / "edit.md"
     edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")
@@ -145,6 +181,8 @@ def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
         (["p.md", "--model", "m", "--tolerance", "exact"], "no tolerance"),
         (["p.md", "--model", "m", "--method", "ormint"], "did you mean 'ormind'"),
         (["p.md", "--model", "m", "--from", "compiler"], "give both"),
+        (["p.md", "--model", "m", "--from", "compiler", "--edit", "none.txt"], "expected a file with what a person"),
+        (["p.md", "--model", "oracle"], "use it in 'oragent bench formulate'"),
         (["--resume", "none"], "no formulation at none"),
     ],
 )
@@ -152,7 +190,7 @@ def test_wrong_command_lines_are_told_in_one_line(tmp_path, monkeypatch, argumen
     monkeypatch.chdir(tmp_path)
     (tmp_path / "p.md").write_text("What?")
     result = CliRunner().invoke(app, ["formulate", *arguments])
-    assert isinstance(result.exception, ConfigError | StoreError)
+    assert isinstance(result.exception, ConfigError | StoreError | ProblemError)
     assert told in str(result.exception)
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from oragent.errors import ConfigError, OragentError, ProblemError, ReplyError
-from oragent.formulate.data import described, kinds, mismatches
+from oragent.formulate.audit import mismatches
+from oragent.formulate.data import described, kinds
 from oragent.formulate.options import PRESETS, chosen
 from oragent.formulate.problem import MOST_CHARACTERS, Problem, fitted, read_problem
 from oragent.formulate.programs import program_in
@@ -108,7 +109,19 @@ def test_data_are_held_against_the_types_that_were_read() -> None:
     }  # fmt: skip
     data = {"a": [1, 2.5], "b": 2.0, "c": "x", "d": 1, "e": {"x": [1.0]}}
     assert mismatches(said, data) == [
-        "a was read as integer, shape (3), and has 2.5", "b was read as a vector, and has 0 indices",
+        "a was read as integer, shape (3), and has 2.5", "a was read with 3 entries at index 1, and has 2",
+        "b was read as a vector, and has 0 indices",
+    ]  # fmt: skip
+
+
+def test_data_are_held_against_the_shapes_that_were_read() -> None:
+    said = {
+        name: {"Type": f"array of float, shape: {shape}"}
+        for name, shape in {"a": "(n, 2)", "b": "[m]", "c": "n x 3", "d": "(unknown, 9)", "e": "(2)"}.items()
+    }
+    data = {"n": 2, "m": 3, "a": [[1, 2], [3, 4]], "b": [1.0], "c": {"x": [1, 2, 3], "y": [1]}, "d": [1], "e": 5}
+    assert mismatches(said, data) == [
+        "b was read with m = 3 entries at index 1, and has 1", "c was read with 3 entries at index 2, and has 1 or 3",
     ]  # fmt: skip
 
 

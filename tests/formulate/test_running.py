@@ -55,6 +55,18 @@ def test_values_come_by_column_through_dicts_lists_and_tuples(runner: Runner) ->
     assert ran.columns["var1"] == ["x", {"deep": "y"}]
 
 
+def test_a_value_that_is_returned_under_its_variables_name_counts_as_the_variable(runner: Runner) -> None:
+    source = (
+        HEAD
+        + SMALL
+        + "    problem.solve()\n    return {'x': x.value(), 'deep': {'y': y.varValue, 'z': 3.0}, 'w': 0.5}\n"
+    )
+    ran = runner.program(source, DEFAULT, {})
+    assert ran.columns == {"x": "x", "deep": {"y": "y", "z": None}, "w": None}
+    forged = source.replace("x.value()", "x.value() + 1")
+    assert runner.program(forged, DEFAULT, {}).columns["x"] is None
+
+
 def test_a_variable_that_no_row_mentions_has_a_value_too(runner: Runner) -> None:
     source = HEAD + SMALL + "    z = pulp.LpVariable('z', 3, 4)\n    problem.solve()\n    return {'z': z, 'x': x}\n"
     assert runner.program(source, DEFAULT, {}).values == {"z": 3.0, "x": 0.5}

@@ -8,10 +8,13 @@ import pytest
 from oragent.errors import ConfigError, OragentError, ProblemError
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.grading import grade
+from oragent.formulate.interface import Form
 from oragent.formulate.published import PUBLISHED
+from oragent.formulate.running import Runner
 from oragent.formulate.sets import read_set
 from oragent.formulate.sets.labelled import Label, figure
 from oragent.formulate.sets.nl4opt import number
+from oragent.formulate.sets.scaffold import MARK, scaffold
 from oragent.milp.solving import solve
 from oragent.milp.verdict import TOLERANCES, Verdict
 from tests.formulate.data import DATA, with_data
@@ -51,6 +54,38 @@ def test_public_sets_have_as_many_problems_as_counted_elsewhere(spec, cases, sup
 def test_eleven_references_of_complexor_are_infeasible() -> None:
     found = read_set(f"complexor={DATA}/complexor/complexor_ormind37.jsonl")
     assert sum(case.label.status == "infeasible" for case in found.cases) == 11
+
+
+STEEL = """
+    tons = [pulp.LpVariable(f"t{i}", MinimumSale[i], MaximumSale[i]) for i in range(ProductNum)]
+    variables["tons"] = tons
+    problem += pulp.lpSum(ProfitPerTon[i] * tons[i] for i in range(ProductNum))
+    problem += pulp.lpSum(tons[i] / ProductionRate[i] for i in range(ProductNum)) <= AvailableHours, "hours"
+"""
+
+
+@with_data
+def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: Runner) -> None:
+    cases = {case.problem.name: case for case in read_set(f"complexor={DATA}/complexor/complexor_ormind37.jsonl").cases}
+    steel = cases["steel3"]
+    source = steel.problem.interface.source.replace(f"    {MARK}\n", STEEL)
+    assert "MinimumSale = data['MinimumSale']  # shape (ProductNum)" in source
+    assert "pulp.LpMaximize)" in source
+    ran = runner.program(source, steel.problem.interface, steel.problem.data)
+    assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
+    assert STRICT.accepts(ran.objective, steel.label.objective or 0.0)
+    for case in cases.values():
+        assert case.problem.interface.form is Form.SCAFFOLD
+        assert "leave all else" in case.problem.interface.attention
+
+
+def test_a_scaffold_unpacks_names_alone_and_says_where_a_sense_is_not_told() -> None:
+    data = {"n": 3, "class": 1, "two words": 2, "x; import os": 3}
+    source = scaffold(data, [{"symbol": "n", "shape": ["a\nimport os"]}], ["Minimise this, maximize that", ""]).source
+    assert "    n = data['n']  # shape (a import os)\n    problem" in source
+    assert "# or pulp.LpMaximize" in source
+    assert "LpMaximize)\n" in scaffold({}, None, ["", "the aim is to maximise profit"]).source
+    compile(source, "scaffold", "exec")
 
 
 @with_data

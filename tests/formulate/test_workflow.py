@@ -7,15 +7,18 @@ from pathlib import Path
 import pytest
 
 from oragent.budget import Budget
+from oragent.formulate.checks import Reason, judge
 from oragent.formulate.formulation import Formulated, formulated
+from oragent.formulate.interface import Form
 from oragent.formulate.options import PRESETS, Options, chosen
 from oragent.formulate.problem import Problem
-from oragent.formulate.running import Runner
+from oragent.formulate.running import Ran, Report, Runner
 from oragent.formulate.scripted import Oracle, errors_of
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted
 from oragent.milp.families import FAMILIES
+from oragent.milp.solution import Solution, Status
 from oragent.milp.verdict import TOLERANCES
 from tests.formulate import pharmacy
 
@@ -75,13 +78,26 @@ def test_the_pharmacy_is_misread_named_and_mended(done: Done, preset: str) -> No
     assert found.data == {"Morphine": 3000}
 
 
+def test_the_published_checker_wants_a_whole_objective_and_has_no_tolerance_for_scaffolds() -> None:
+    paper = PRESETS["paper"]
+    milp = FAMILIES["knapsack"](1, 3).milp
+    ran = Ran(None, milp=milp, solution=Solution(Status.OPTIMAL, objective=10.5), values={})
+    near = (("row", 5.005, "<=", 5.0, ""), ("whole", 2.0, "integer", 0.0, ""))
+    found = judge(ran, Report(entries=near), paper)
+    assert [(one.reason, one.name) for one in found.findings] == [(Reason.INTEGRALITY, "objective")]
+    found = judge(ran, Report(entries=near), paper.for_form(Form.SCAFFOLD))
+    assert [(one.reason, one.name) for one in found.findings] == [(Reason.VIOLATED, "row")]
+    assert judge(ran, Report(entries=near[1:]), PRESETS["default"]).findings == ()
+    assert PRESETS["default"].for_form(Form.SCAFFOLD) == PRESETS["default"]
+
+
 def test_the_checker_is_written_without_a_look_at_the_program(done: Done) -> None:
     model = Asked(pharmacy.reply)
     done(PHARMACY, model)
     (asked,) = [request for request in model.requests if request.role == "counterfactual"]
     assert "LpProblem" not in asked.prompt
     assert "0.7 * (p + s)" not in asked.prompt
-    assert "painkillers: number" in asked.messages[0].content
+    assert "values['painkillers']: number" in asked.messages[0].content
     assert pharmacy.TEXT in asked.messages[0].content
 
 

@@ -329,6 +329,13 @@ def test_the_key_shows_in_no_error(trouble: Answer) -> None:
     assert "***" in str(error)
 
 
+@pytest.mark.parametrize("word", ["x", "any", "EMPTY", "not-needed"])
+def test_a_word_in_the_place_of_a_key_is_crossed_out_of_no_reply(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", word)
+    with ChatServer(ok(f"max({word}, company)")) as server:
+        assert ask(server)[0].text == f"max({word}, company)"
+
+
 def test_the_key_shows_in_no_repr() -> None:
     async def run() -> str:
         async with Client(ModelSettings("m", base_url="http://localhost:1/v1"), api_key=SecretStr(KEY)) as model:

@@ -1,6 +1,7 @@
 """``solve_file`` prints what a person wants to know of a file, and foreign names harm nobody."""
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from oragent.errors import MilpError
 from oragent.milp.command import MOST, solve_file
 from oragent.milp.files import write
 from oragent.milp.model import Milp, Objective, Row, Variable
+from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 
 
@@ -35,6 +37,43 @@ def test_steel_explained(form: str, tmp_path: Path) -> None:
     ):
         assert expected in text
     assert "'hours' binds (at most 40): each unit more changes the objective by +4640" in text
+
+
+@pytest.mark.parametrize(
+    ("point", "told"),
+    [
+        (
+            {"bands": 6000, "coils": 743.75, "plate": 750},
+            ["optimal", "of the objective: 2.75.", "26.25 in place of 29"],
+        ),
+        (
+            {"values": {"bands": 6000, "coils": 500, "plate": 750}, "status": "x"},
+            ["of the objective: 59, in all.", "'coils': 0 in"],
+        ),
+        (None, ["Nothing: no point is better."]),
+    ],
+)
+def test_what_would_make_a_point_optimal(point, told: list[str], tmp_path: Path) -> None:
+    values = {**solve(steel()).values} if point is None else point
+    (tmp_path / "point.json").write_text(json.dumps(values))
+    text = printed(steel(), tmp_path, wanted=tmp_path / "point.json")
+    for words in told:
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "empty"), ("[1]", "not a point"), ("{", "not JSON, line 1"), ('{"bands": "x"}', "the value of 'bands'"),
+        ('{"bands": NaN}', "NaN is no number"), ('{"x": 1}', "no variable of the model"), ('{"bands": 1}', "it breaks bound"),
+    ],
+)  # fmt: skip
+def test_a_file_that_holds_no_point_of_the_model_is_refused_in_one_line(
+    content: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "point.json").write_text(content)
+    with pytest.raises(MilpError, match=f"point.json.*{told}"):
+        printed(steel(), tmp_path, wanted=tmp_path / "point.json")
 
 
 def test_without_explain_there_are_tables_alone(tmp_path: Path) -> None:

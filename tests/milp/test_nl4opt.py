@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from oragent.formulate.sets.nl4opt import number
 from oragent.milp.model import Kind, Milp, Relation
 from oragent.milp.points import breaches
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 from oragent.milp.verdict import TOLERANCES
-from tests.milp.nl4opt import FOLDER, number, verified
+from tests.milp.nl4opt import FOLDER, verified
 
 STRICT = TOLERANCES["strict"]
 OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST}

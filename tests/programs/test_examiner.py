@@ -121,7 +121,7 @@ def hangs(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> Examiner:
     """An examiner whose child hangs where a text says so, asked by all."""
     monkeypatch.setattr(examiner, "BEGIN", told(HANGS))
     monkeypatch.setattr(examiner, "ask", own.ask)
-    inspect.cache_clear()
+    inspection._inspected.clear()
     return own
 
 
@@ -157,7 +157,7 @@ def test_what_takes_too_long_is_said_to_and_costs_its_time_once(hangs: Examiner)
     assert found.canonical == HANGING
     assert first.returncode == -signal.SIGPROF
     assert hangs._process is None
-    inspect.cache_clear()
+    inspection._inspected.clear()
     assert inspect(HANGING, WANTED) == found
     assert hangs._process is None  # nobody was asked again
     with pytest.raises(CandidateError, match="takes more than 2 s"):
@@ -321,7 +321,7 @@ STATEMENTS = st.sampled_from(
 @given(st.lists(STATEMENTS, max_size=5).map("\n".join))
 def test_the_child_sees_what_would_be_seen_here(source: str) -> None:
     here = looking.look(source, WANTED)
-    inspect.cache_clear()
+    inspection._inspected.clear()
     assert inspect(source, WANTED) == here
 
 
@@ -362,3 +362,23 @@ def test_a_reply_is_read_up_to_a_length(monkeypatch: pytest.MonkeyPatch) -> None
     for read in (lambda text: extract_code(text, "guess"), extract_json):
         with pytest.raises(ReplyError, match="at most 400,000 are read"):
             read(prose * 2)
+
+
+def test_a_program_is_looked_at_as_it_is_taken_out_of_a_reply(own: Examiner, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(examiner, "ask", lambda kind, **fields: (asked.append(kind), own.ask(kind, **fields))[1])
+    source = extract_code(f"```python\n{GOOD}# once\n```", WANTED.function, None, WANTED)
+    found = inspect(source, WANTED)
+    assert asked == ["code"]
+    assert found == looking.look(source, WANTED)
+    assert extract_code("```python\ndef another(): pass\n```", "another", None, WANTED) == "def another(): pass\n"
+
+
+def test_a_reply_is_read_though_its_program_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(kind: str, **fields: object) -> dict[str, object]:
+        if fields["wanted"] is not None:
+            raise Hopeless("too much")
+        return {"source": GOOD}
+
+    monkeypatch.setattr(examiner, "ask", ask)
+    assert extract_code("...", WANTED.function, None, WANTED) == GOOD

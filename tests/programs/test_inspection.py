@@ -2,13 +2,15 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent.errors import CandidateError
 from oragent.programs import syntax
-from oragent.programs.inspection import Inspected, inspect
+from oragent.programs.inspection import Inspected, inspect, read
 from oragent.programs.syntax import Signature
 
 WANTED = Signature("guess", ("x",), "def guess(x):")
@@ -20,6 +22,12 @@ def test_a_usable_program_is_known_by_its_canonical_form() -> None:
     assert one == other
     assert one.problem == ""
     assert one.length == syntax.length("def guess(x):\n    y = x * 2\n    return y")
+
+
+def test_a_file_that_is_too_long_is_told_by_its_true_size(tmp_path: Path) -> None:
+    (tmp_path / "long.py").write_text("ä" * 1_500_000)
+    with pytest.raises(CandidateError, match=r"long\.py: the program has 3,000,000 bytes, at most 100,000 are taken"):
+        read(tmp_path / "long.py", WANTED)
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,15 @@ def test_time_is_the_runs_own(tmp_path: Path) -> None:
     assert (spend.seconds, spend.cpu_s, spend.wall_median_s, spend.per_hour) == (30.0, 3.0, 2.0, 360.0)
 
 
+def test_the_way_on_raises_what_is_used_up(tmp_path: Path) -> None:
+    folder = a_run(tmp_path / "a run", [made(1, 9.0)], [made(2, 8.0)])
+    assert load(folder).resume == f"oragent resume '{folder}'"
+    tree = yaml.safe_load((folder / "config.yaml").read_text())
+    tree["config"]["budget"] = {"evaluations": 3, "seconds": 20}
+    (folder / "config.yaml").write_text(yaml.safe_dump(tree))
+    assert load(folder).resume == f"oragent resume '{folder}' budget.evaluations=6 budget.seconds=60"
+
+
 def test_a_run_that_was_killed_has_no_end(tmp_path: Path, run: Path) -> None:
     assert load(a_run(tmp_path / "killed", [made(1, 9.0)])).end is None
     assert load(run).end == "the budget of 60 evaluations is used up"

@@ -139,7 +139,8 @@ def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) 
     assert not any(name.startswith("gap") for name in drawn["best"])
     told = load(folder.path).sets
     assert told is not None
-    assert [("within chance" in sentence) for sentence in told.sentences] == [True, True, False]
+    assert [("within chance" in sentence) for sentence in told.sentences] == [False, False, True, True, False]
+    assert all("instances, worse on" in sentence for sentence in told.sentences[:2])
 
 
 def test_figures_of_another_best_program_are_not_shown_and_a_new_set_is_drawn(tmp_path: Path) -> None:

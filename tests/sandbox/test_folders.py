@@ -17,9 +17,14 @@ def taken(folder: Path, *patterns: str, room: int = 1 << 20) -> tuple[dict[str, 
         return bring(place, patterns, room)
 
 
+def write_all(place: int, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        write(place, name, 0o755, lambda target, text=text: os.write(target, text.encode()))
+
+
 def put(folder: Path, **files: str) -> None:
     with opened(folder) as place:
-        write(place, files, 0o755)
+        write_all(place, files)
 
 
 @pytest.fixture
@@ -33,8 +38,8 @@ def folder(tmp_path: Path) -> Path:
 
 def test_files_are_written_whole_and_can_be_executed(folder: Path) -> None:
     with opened(folder) as place:
-        write(place, {"a.txt": "ä", "in/deep/b.sh": "#!/bin/sh"}, 0o755)
-        write(place, {"a.txt": "again"}, 0o755)
+        write_all(place, {"a.txt": "ä", "in/deep/b.sh": "#!/bin/sh"})
+        write_all(place, {"a.txt": "again"})
     assert (folder / "a.txt").read_text() == "again"
     assert os.access(folder / "in" / "deep" / "b.sh", os.X_OK)
 
@@ -51,7 +56,7 @@ def test_a_link_with_a_files_name_is_replaced_and_not_followed(folder: Path, tmp
 def test_a_link_in_place_of_a_folder_is_not_gone_through(folder: Path, tmp_path: Path) -> None:
     (folder / "in").symlink_to(tmp_path / "outside")
     with opened(folder) as place, pytest.raises(OSError, match=r"Not a directory|Too many levels"):
-        write(place, {"in/kept": "bad"}, 0o755)
+        write_all(place, {"in/kept": "bad"})
     assert (tmp_path / "outside" / "kept").read_text() == "good"
     assert taken(folder, "**") == ({}, {"in": "it is a link"})
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oragent.budget import Budget
 from oragent.errors import ConfigError
 from oragent.search.config import Config, build, read
 from oragent.settings import dump
@@ -36,6 +37,12 @@ def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert (config.seed, config.budget.evaluations, config.budget.seconds) == (1, 7, 9)
     assert config.strategy_name == "or_agent"
     assert config.archive.islands == 3
+
+
+def test_a_bound_on_the_command_line_replaces_the_default_and_not_that_of_a_file(tmp_path: Path) -> None:
+    assert read(None, ["budget.seconds=60"]).budget == Budget(evaluations=None, seconds=60)
+    (tmp_path / "run.yaml").write_text("budget: {evaluations: 5}")
+    assert read(tmp_path / "run.yaml", ["budget.seconds=60"]).budget == Budget(evaluations=5, seconds=60)
 
 
 def test_a_configuration_survives_its_dump() -> None:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from oragent.errors import ModelError, ProblemError
+from oragent.errors import BudgetExhausted, ModelError, ProblemError
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Message, Reply, Request
@@ -229,6 +229,61 @@ def test_what_waits_for_a_worker_when_time_is_up_is_not_begun(begun) -> None:
     assert outcome.reason == "the budget of 0.8 seconds is used up"
     assert starts[-1] - starts[0] < 1.5  # seven others waited, which would have taken two seconds
     assert outcome.progress.spent.evaluations == len(starts)
+
+
+@pytest.fixture
+def hanging():
+    """Evaluations that end when the test does, but for that of the seed."""
+    over, begun = threading.Event(), []
+
+    def run(job: Job) -> Evaluation:
+        begun.append(job.source)
+        if len(begun) > 1:
+            over.wait(60)
+        return scored(job)
+
+    run.begun = begun
+    yield run
+    over.set()
+
+
+def test_what_is_under_way_when_time_and_grace_are_over_is_ended(begun, hanging) -> None:
+    folder = begun("budget.seconds=0.2", "strategy.window=2")
+    outcome = search(folder, run=hanging)
+    assert outcome.complete
+    assert outcome.reason == ("the budget of 0.2 seconds is used up; 2 evaluations or model calls were ended 1 s later")
+    assert outcome.progress.spent.evaluations == 1
+    assert len(hanging.begun) == 3
+    with Store(folder.database, readonly=True) as store:
+        assert store.meta("end") == outcome.reason
+
+
+def test_a_model_that_does_not_answer_holds_up_no_end(begun) -> None:
+    async def silent(request: Request) -> Reply:
+        await asyncio.sleep(60)
+        raise AssertionError("it should have been given up")
+
+    outcome = search(begun("budget.seconds=0.2", "strategy.window=1"), told, model=silent)
+    assert outcome.reason.endswith("is used up; one evaluation or model call was ended 1 s later")
+
+
+def test_what_a_round_paid_for_before_its_time_was_over_is_kept(begun, hanging) -> None:
+    async def two(run: Run) -> None:
+        if run.number == 1:
+            hanging.begun.clear()
+            await run.evaluate("def guess(x):\n    return 99.0\n", ["0.0"], "first")
+        await run.evaluate(f"def guess(x):\n    return {run.number}\n", ["0.0"], "second")
+
+    outcome = search(begun("budget.seconds=0.3", "strategy.window=1"), two, run=hanging)
+    assert outcome.progress.best.score == 1.0
+    assert outcome.progress.spent.evaluations == 2
+
+
+def test_a_seed_that_takes_longer_than_the_time_is_one_line(begun, hanging) -> None:
+    hanging.begun.append("as if it were not the first")
+    with pytest.raises(BudgetExhausted, match="before the seed heuristic has a score: give it more") as caught:
+        search(begun("budget.seconds=0.2"), run=hanging)
+    assert "\n" not in str(caught.value)
 
 
 class Oracle:

@@ -151,3 +151,17 @@ def test_a_run_that_is_whole_or_has_nothing_left_is_not_rebuilt(begun, tmp_path:
     with pytest.raises(StoreError, match="nothing is left"):
         rebuild(empty)
     assert search(empty, climb, run=scored).progress.spent.evaluations > 1
+
+
+def test_a_new_folder_is_forgotten_where_nothing_came_of_it(begun) -> None:
+    first, second = begun(), begun()
+    reopen(first.path).forget()  # one that was there before stays, whatever becomes of it
+    assert first.path.is_dir()
+    first.forget()
+    assert not first.path.exists()
+    (second.path / "best.py").write_text("x = 1")
+    second.forget()
+    assert second.path.is_dir()
+    (second.path / "best.py").unlink()
+    second.forget()
+    assert not second.path.parent.exists()

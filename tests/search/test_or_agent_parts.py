@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.errors import ReplyError
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from oragent.search.strategies.or_agent.telling import undocumented
+from oragent.search.strategies.or_agent.telling import change, trouble, undocumented
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 from tests.search.players import QUIET, Players, guess, notes, search
 
@@ -335,3 +337,25 @@ def test_prompts_read_as_they_did(begun, toy) -> None:
         if os.environ.get("ORAGENT_WRITE_GOLDEN"):
             path.write_text(f"{prompt}\n")
         assert f"{prompt}\n" == path.read_text(), kind
+
+
+def test_a_comparison_that_is_cut_says_so() -> None:
+    before, after = ("\n".join(f"{name}{number} = {number}" for number in range(30)) for name in "ab")
+    lines = change(before, after).splitlines()
+    assert len(lines) == 41
+    assert lines[-1] == "(20 more lines are not shown)"
+    assert change("a = 1", "a = 2") == "-a = 1\n+a = 2"
+    assert change("a = 1", "a = 1") == "(nothing)"
+    assert change("-- a\n@@ b", "c") == "--- a\n-@@ b\n+c"
+
+
+def test_a_line_that_is_cut_says_so() -> None:
+    shown = change("a = 1", f"a = {'1 + ' * 100}1").splitlines()[-1]
+    assert (len(shown), shown[-1]) == (200, "…")
+
+
+def test_a_traceback_that_is_cut_says_so() -> None:
+    failed = Evaluation(Status.ERROR, message="no", traceback="\n".join(f"line {n}" for n in range(50)))
+    lines = trouble(failed).splitlines()
+    assert lines[:3] == ["error: no", "(10 more lines are not shown)", "line 10"]
+    assert lines[-1] == "line 49"

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from oragent import shipped
 from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.connected import Connected
@@ -91,7 +92,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
         bench = Bench(Path(name), _backend(setup.flags))
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
-        baseline = Baseline(setup.root / setup.course.baseline, bench.road, bench.folder)
+        baseline = Baseline(shipped.place(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller), baseline.throughput(scenario)),

@@ -6,11 +6,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from oragent.distribution import with_extra
 from oragent.errors import ProblemError
 
 __all__ = ["binary", "load", "versions"]
-
-HINT = "pip install 'oragent[driving]'"
 
 
 def load(name: str) -> Any:
@@ -22,7 +21,7 @@ def load(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as problem:
-        raise ProblemError(f"SUMO is not installed ({problem}): {HINT}") from None
+        raise ProblemError(f"SUMO is not installed ({problem}): {with_extra('driving')}") from None
 
 
 def binary(name: str) -> Path:
@@ -34,7 +33,7 @@ def binary(name: str) -> Path:
     spec = find_spec("sumo")
     path = Path(spec.origin).parent / "bin" / name if spec and spec.origin else None
     if path is None or not path.is_file():
-        raise ProblemError(f"SUMO is not installed (no program {name}): {HINT}")
+        raise ProblemError(f"SUMO is not installed (no program {name}): {with_extra('driving')}")
     return path
 
 
@@ -47,4 +46,4 @@ def versions() -> str:
     try:
         return f"{version('eclipse-sumo')} {version('libsumo')}"
     except PackageNotFoundError as problem:
-        raise ProblemError(f"SUMO is not installed ({problem}): {HINT}") from None
+        raise ProblemError(f"SUMO is not installed ({problem}): {with_extra('driving')}") from None

@@ -4,6 +4,7 @@ from oragent.errors import ReplyError
 from oragent.formulate.checks import Reason, State
 from oragent.formulate.data import kinds
 from oragent.formulate.session import Session
+from oragent.plain import plain
 
 __all__ = ["reconsider", "write_checker"]
 
@@ -51,9 +52,11 @@ async def reconsider(session: Session) -> None:
 
 
 def _named(session: Session) -> str:
-    """Names and types of the values, one a line."""
-    found = kinds(_numbers(session.newest.ran.values))
-    return "\n".join(f"- {name or 'values'}: {kind}" for name, kind in found)
+    """How each value is got at, and its type, one a line."""
+    values = _numbers(session.newest.ran.values)
+    parts = values.items() if isinstance(values, dict) else ()
+    found = [line for key, item in parts for line in kinds(item, f"values[{plain(str(key))!r}]")]
+    return "\n".join(f"- {name}: {kind}" for name, kind in found or kinds(values, "values"))
 
 
 def _numbers(values: object) -> object:

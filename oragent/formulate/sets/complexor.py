@@ -8,6 +8,7 @@ from typing import Any
 from oragent.errors import ProblemError
 from oragent.formulate.problem import Problem
 from oragent.formulate.sets.labelled import Labelled, ProblemSet, figure, label_of, slug
+from oragent.formulate.sets.scaffold import scaffold, shape_of
 from oragent.formulate.texts import read_text, shown
 
 __all__ = ["read_complexor"]
@@ -34,11 +35,12 @@ def read_complexor(path: Path) -> ProblemSet:
             left_out.append(f"line {line}: no description, input or output that can be used")
             continue
         background = str(record.get("background") or "")
-        cases.append(Labelled(Problem(slug(str(record["id"])), words, record["input"], background=background),
-                              label_of(answer)))  # fmt: skip
+        form = scaffold(record["input"], record.get("parameters"), [str(record.get("objective")), words])
+        name = slug(str(record.get("id", line)))
+        cases.append(Labelled(Problem(name, words, record["input"], form, background), label_of(answer)))
     title = (
-        f"{len(cases)} problems of {path.name}; called as solve(data), not by the published scaffolds, so not to be "
-        "held against the published figures"
+        f"{len(cases)} problems of {path.name}; the published scaffolds declare the variables too, ours cannot: not to "
+        "be held against the published figures"
     )
     return ProblemSet(slug(path.stem), title, tuple(cases), tuple(left_out), path)
 
@@ -47,9 +49,11 @@ def _text(record: dict[str, Any]) -> str:
     parts = [PARAMETER.sub(r"\1", str(record.get("description") or ""))]
     told = record.get("parameters")
     known = [one for one in (told if isinstance(told, list) else ()) if isinstance(one, dict)]
-    parts += [f"- {one.get('symbol')}: {one.get('definition')}, shape {one.get('shape')}" for one in known]
+    told_of = [f"- {one.get('symbol')}: {one.get('definition')}{shape_of(one.get('shape'))}" for one in known]
+    parts += ["\nParameters:", *told_of] if known else []
     for name in ("constraints", "objective"):
         content = record.get(name)
         lines = content if isinstance(content, list) else [content] if content else []
-        parts += [f"{name}: {PARAMETER.sub(chr(92) + '1', str(line))}" for line in lines]
+        head = [f"\n{name.capitalize()}:"] if lines else []
+        parts += head + [f"- {PARAMETER.sub(chr(92) + '1', str(line))}" for line in lines]
     return "\n".join(parts)

@@ -113,7 +113,7 @@ def program(run: Run, text: str, base: str | None) -> str:
     Raises:
         ReplyError: there is none, it has another signature, or cannot be compiled.
     """
-    source = extract_code(text, run.problem.about.function, base)
+    source = extract_code(text, run.problem.about.function, base, run.problem.signature)
     found = inspect(source, run.problem.signature)
     if found.problem:
         raise ReplyError(found.problem)

@@ -14,6 +14,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
+from oragent import shipped
 from oragent.errors import ProblemError
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
@@ -80,9 +81,13 @@ def find(problem: str, root: Path) -> Path:
         ProblemError: naming the places, and the command that makes a file.
     """
     name = OFFICIAL[problem]
-    own = root / "checkpoints" / f"{problem}.safetensors"
-    places = (root / "problems" / problem / "checkpoints" / name, root / "checkpoints" / problem / name, own)
-    found = next((path for path in places if path.is_file()), None)
+    places = (
+        root / "problems" / problem / "checkpoints" / name,
+        root / "checkpoints" / problem / name,
+        root / "checkpoints" / f"{problem}.safetensors",
+    )
+    ships = shipped.place(root, f"checkpoints/{problem}.safetensors")
+    found = next((path for path in (*places, ships) if path.is_file()), None)
     if found is None:
         shown = " or ".join(str(path.relative_to(root)) for path in places)
         raise ProblemError(f"no weights for {problem}: put a file at {shown}, or train one: oragent train {problem}")

@@ -2,13 +2,18 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.finding import Level
+from oragent.authoring.function import is_function
 from oragent.domains.driving import baseline, evaluation, installation, network
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.cooperative import Cooperative
@@ -16,6 +21,9 @@ from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.errors import ProblemError
+from oragent.evaluation import Runner
+from oragent.evaluation.problem import load
+from oragent.search.genetics.breeding import child_of_seed
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "problems" / "driving"
@@ -77,20 +85,60 @@ def test_a_bad_candidate_gets_a_status_with_second_and_vehicle(
     assert f"({THIRD}" in message
 
 
+REMEMBERING = """
+
+alone, SECONDS = driving_actions, [0]
+
+
+def driving_actions(edge_info, vehicles_info):
+    SECONDS[0] += 1
+    return [action | {"acceleration": action["acceleration"] - SECONDS[0] / 1000}
+            for action in alone(edge_info, vehicles_info)]
+"""
+
+
+@pytest.mark.parametrize(("more", "status"), [("", ""), (REMEMBERING, "rejected")])
+def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: str, status: str) -> None:
+    pytest.importorskip("libsumo")
+    candidate = tmp_path / "candidate.py"
+    candidate.write_text((FOLDER / "heuristic.py").read_text() + more)
+    arguments = ("--mode=train", "--problem_size=2", "--audit=30")
+    code, fields, output = evaluated(candidate, *arguments, cwd=tmp_path)
+    assert fields.get("status", "") == status, output
+    if more:
+        assert "without a memory of other calls" in fields["message"]
+        assert re.search(r"light, demand seed \d+, second \d+", fields["message"])
+    else:
+        assert (code, "'audited': 30" in output) == (0, True)
+
+
+@pytest.mark.slow
+def test_a_controller_that_remembers_is_found_by_check() -> None:
+    pytest.importorskip("libsumo")
+    problem = load(FOLDER)
+    remembering = replace(problem, seed=problem.seed + REMEMBERING)
+    with Runner() as run:
+        bench = Bench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)
+        train = bench.run(mode="train")
+        finding = is_function(bench, Seed(train, train), quick=True)
+    assert finding.level is Level.FAILURE
+    assert "it remembers: calls in another order get other answers" in finding.detail
+
+
 def test_without_sumo_the_evaluator_says_what_to_install(tmp_path: Path) -> None:
     (tmp_path / "libsumo.py").write_text("raise ImportError('No module named libsumo')")
     code, fields, _ = evaluated(FOLDER / "heuristic.py", "--mode=train", cwd=tmp_path, PYTHONPATH=str(tmp_path))
     assert code == 1
     assert fields["status"] == "crashed"
     assert "SUMO is not installed" in fields["message"]
-    assert "pip install 'oragent[driving]'" in fields["message"]
+    assert f"pip install -e '{ROOT}[driving]'" in fields["message"]
     assert fields["traceback"] == ""
 
 
 @pytest.mark.parametrize("name", ["libsumo", "traci", "sumo"])
 def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, name, None)  # importing it fails, as if it were not there
-    with pytest.raises(ProblemError, match=r"SUMO is not installed .*: pip install 'oragent\[driving\]'"):
+    with pytest.raises(ProblemError, match=r"SUMO is not installed .*pip install -e '.*\[driving\]'"):
         installation.binary("netconvert") if name == "sumo" else installation.load(name)
 
 

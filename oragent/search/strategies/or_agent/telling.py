@@ -28,6 +28,7 @@ __all__ = [
 
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
+MOST_WIDE = 200  # characters of such a line
 MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
 
 
@@ -83,16 +84,21 @@ def outcome(candidate: Candidate) -> str:
 
 def trouble(result: Evaluation) -> str:
     """What went wrong: status, message and the end of the traceback, or of the log where there is none."""
-    detail = result.detail.split("\n")[-MOST_LINES:]
-    return "\n".join([f"{result.status}: {result.message}", *(line[:200] for line in detail)]).strip()
+    every = result.detail.split("\n")
+    left_out = [_left_out(len(every) - MOST_LINES)] if len(every) > MOST_LINES else []
+    detail = [*left_out, *map(_cut, every[-MOST_LINES:])]
+    return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
 
 
 def change(before: str, after: str) -> str:
-    """What changed between two programs: the lines that went and the lines that came."""
+    """What changed between two programs: the lines that went and the lines that came; what is cut is said."""
     old, new = (text.strip().split("\n")[:MOST_COMPARED] for text in (before, after))
-    lines = difflib.unified_diff(old, new, lineterm="", n=0)
-    body = [line[:200] for line in lines if not line.startswith(("---", "+++", "@@"))]
-    return "\n".join(body[:MOST_LINES]) or "(nothing)"
+    lines = list(difflib.unified_diff(old, new, lineterm="", n=0))[2:]
+    body = [_cut(line) for line in lines if not line.startswith("@@")]
+    left_out = [_left_out(len(body) - MOST_LINES)] if len(body) > MOST_LINES else []
+    if max(text.strip().count("\n") for text in (before, after)) >= MOST_COMPARED:
+        left_out.append(f"(what lies beyond line {MOST_COMPARED} is not compared)")
+    return "\n".join([*body[:MOST_LINES], *left_out]) or "(nothing)"
 
 
 def steps(done: Sequence[Step]) -> str:
@@ -118,6 +124,14 @@ def _branch(node: Node) -> str:
     end = node.failure if node.solution is None else f"score {node.solution.score:.6g}"
     parent = f"from idea {node.parent}" if node.parent else "from the start"
     return f"Idea {node.number}, {parent}: {_line(title)} -> {_line(end)}, {node.state}. {_line(node.report)}".rstrip()
+
+
+def _left_out(lines: int) -> str:
+    return f"({lines} more {'line is' if lines == 1 else 'lines are'} not shown)"
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= MOST_WIDE else f"{line[: MOST_WIDE - 1]}…"
 
 
 def _line(text: str, most: int = 400) -> str:

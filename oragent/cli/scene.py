@@ -1,0 +1,199 @@
+"""A search at one moment, and how it looks: in a terminal of any width, and as a line where there is none."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from oragent.budget import Budget, Spent
+from oragent.pages.format import count, money
+from oragent.pages.text import one_line
+from oragent.protocol import Status
+
+__all__ = ["Best", "Scene", "Work", "clock"]
+
+WIDE = 140  # columns from which what runs stands beside the rest
+RUNNING = 6  # lines of what runs
+BOUNDS = {
+    "evaluations": "evaluations",
+    "model_calls": "model calls",
+    "tokens": "tokens",
+    "money": "money",
+    "seconds": "time",
+}
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best program so far.
+
+    Attributes:
+        score: Score in the problem's natural units.
+        gained: What it gained on the seed, in words.
+        origin: Where it came from, in words.
+        age_s: Seconds since it was found.
+    """
+
+    score: float
+    gained: str
+    origin: str
+    age_s: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """Something under way: what it is, and for how many seconds."""
+
+    what: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A search at one moment.
+
+    Attributes:
+        title: Problem and strategy.
+        budget: Budget of the search.
+        spent: Spending until now.
+        best: Best program; None before the seed has a score.
+        evaluations: Evaluations under way, the oldest first.
+        calls: Model calls under way, likewise.
+        ends: Number of candidates by how their evaluation ended.
+        cpu_s: CPU seconds of evaluations that have ended.
+        is_ending: Whether nothing new begins any more.
+    """
+
+    title: str
+    budget: Budget
+    spent: Spent = field(default_factory=Spent)
+    best: Best | None = None
+    evaluations: Sequence[Work] = ()
+    calls: Sequence[Work] = ()
+    ends: Counter[Status] = field(default_factory=Counter)
+    cpu_s: float = 0.0
+    is_ending: bool = False
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw it, as wide as there is room."""
+        facts = _rows(("best", self._best()), ("tried", Text(self.tried)), ("spent", Text(self.paid)))
+        running = _rows(("now", self._running()))
+        if options.max_width < WIDE:
+            yield Group(self._head(options.max_width), facts, running)
+            return
+        beside = Table.grid(padding=(0, 4, 0, 0), expand=True)
+        beside.add_column(ratio=1)
+        beside.add_column(ratio=1)
+        beside.add_row(facts, running)
+        yield Group(self._head(options.max_width), beside)
+
+    def __str__(self) -> str:
+        """All of it on one line."""
+        under_way = [*self.evaluations, *self.calls]
+        longest = f", the longest for {clock(max(work.seconds for work in under_way))}" if under_way else ""
+        best = f"best {self.best.score:.6g}, " if self.best else ""
+        return f"{clock(self.spent.seconds)}: {best}{self.tried}; {self._under_way()}{longest}; {self.left}"
+
+    @property
+    def tried(self) -> str:
+        """How many candidates were tried, and how those without a score ended."""
+        failures = [(status, number) for status, number in self.ends.most_common() if status.failed]
+        number, failed = sum(self.ends.values()), sum(number for _, number in failures)
+        kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})" if failures else ""
+        screened = f", {self.ends[Status.SCREENED]} screened" if self.ends[Status.SCREENED] else ""
+        return f"{count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}"
+
+    @property
+    def paid(self) -> str:
+        """Spending, beside each bound that there is."""
+        spent, budget = self.spent, self.budget
+        told = [_of(spent.evaluations, budget.evaluations, "evaluation")]
+        told.append(f"{clock(spent.seconds)}{f' of {clock(budget.seconds)}' if budget.seconds else ''}")
+        if self.cpu_s:
+            told.append(f"{clock(self.cpu_s)} of CPU time")
+        if spent.model_calls or budget.model_calls:
+            told.append(_of(spent.model_calls, budget.model_calls, "model call"))
+        if spent.tokens or budget.tokens:
+            told.append(_of(spent.tokens, budget.tokens, "token"))
+        if spent.money or budget.money:
+            told.append(f"{money(spent.money)}{f' of {money(budget.money)}' if budget.money else ''}")
+        return ", ".join(told)
+
+    @property
+    def left(self) -> str:
+        """How long it will take until a bound is reached, and which one."""
+        if self.is_ending:
+            return "ending"
+        found = self.budget.binding(self.spent)
+        if found is None:
+            bounded = any(getattr(self.budget, name) for name in BOUNDS)
+            return "no telling yet how long" if bounded else "no bound: until Ctrl-C"
+        name, seconds = found
+        if seconds:
+            return f"{'' if name == 'seconds' else 'about '}{clock(seconds)} left, by {BOUNDS[name]}"
+        return f"its {BOUNDS[name]} used up, up to {clock(self.budget.grace_s)} for what is under way"
+
+    def _best(self) -> Text:
+        if self.best is None:
+            return Text("not yet: the seed heuristic is being scored" if self.evaluations else "not yet")
+        one = self.best
+        head = Text.assemble((f"{one.score:.6g}", "bold green"), f"  {one.gained}\n")
+        return head + Text(f"{one_line(one.origin, 120)}, {clock(one.age_s)} ago", style="dim")
+
+    def _head(self, width: int) -> Table:
+        """Title, bar and what is left, on one line."""
+        left = Text(self.left, no_wrap=True)
+        title = Text(one_line(self.title, max(12, width - left.cell_len - 16)), style="bold", no_wrap=True)
+        line = Table.grid(padding=(0, 2, 0, 0), expand=True)
+        line.add_column(no_wrap=True)
+        line.add_column(ratio=1)
+        line.add_column(no_wrap=True, justify="right")
+        line.add_row(title, ProgressBar(total=1.0, completed=self._share()), left)
+        return line
+
+    def _share(self) -> float:
+        """Share of the budget that is used, of the bound that is nearest to its end."""
+        bounds = {name: getattr(self.budget, name) for name in BOUNDS}
+        return min(1.0, max((getattr(self.spent, name) / bound for name, bound in bounds.items() if bound), default=0))
+
+    def _under_way(self) -> str:
+        told = [count(len(self.evaluations), "evaluation")] if self.evaluations else []
+        told += [count(len(self.calls), "model call")] if self.calls else []
+        return " and ".join(told) or "nothing under way"
+
+    def _running(self) -> Text:
+        """What is under way, the oldest first, each with its age."""
+        every = [*self.evaluations, *(Work(f"asks {call.what}", call.seconds) for call in self.calls)]
+        every.sort(key=lambda work: -work.seconds)
+        text = Text(self._under_way(), no_wrap=True, overflow="ellipsis")
+        for work in every[:RUNNING]:
+            text.append(f"\n{clock(work.seconds):>9}  ", style="cyan").append(one_line(work.what, 120))
+        if len(every) > RUNNING:
+            text.append(f"\n{'':>9}  and {len(every) - RUNNING} more", style="dim")
+        return text
+
+
+def clock(seconds: float) -> str:
+    """A duration in whole seconds, minutes or hours: what changes every second is read at a glance."""
+    whole = int(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest:02} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _of(used: int, bound: int | None, noun: str) -> str:
+    return count(used, noun) if bound is None else f"{used:,} of {count(bound, noun)}"
+
+
+def _rows(*rows: tuple[str, Text]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(style="dim", width=5, no_wrap=True)
+    table.add_column(ratio=1)
+    for name, text in rows:
+        table.add_row(name, text)
+    return table

@@ -1,0 +1,84 @@
+"""Given data held against what an encoder says of them: type, number of indices, shape."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oragent.plain import plain
+
+__all__ = ["mismatches"]
+
+DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
+WORDS: Mapping[str, tuple[type, ...]] = {
+    "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),
+}  # fmt: skip
+SHAPE = re.compile(r"shape\s*[:=]?\s*[(\[]?([\w\s,x×*]+)", re.IGNORECASE)
+MOST_DIMENSIONS = 6
+
+
+def mismatches(parameters: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+    """Where data are not what an encoder says of them: another type, another number of indices, another shape.
+
+    Args:
+        parameters: By name, an object with ``Type``, which may name a shape such as ``(3, Plants)``, and perhaps
+            ``Kind``: scalar, vector or matrix.
+        data: The data; a dimension that a shape names is looked up in them.
+    """
+    found = []
+    for name, about in parameters.items():
+        if not isinstance(about, Mapping) or name not in data:
+            continue
+        kind, indices = plain(str(about.get("Type"))), DEPTHS.get(str(about.get("Kind", "")).lower())
+        expected = next((types for word, types in WORDS.items() if word in kind.lower()), None)
+        wrong = expected and [leaf for leaf in _leaves(data[name]) if not isinstance(leaf, expected)][:1]
+        if wrong:
+            found.append(f"{plain(name)} was read as {kind}, and has {plain(repr(wrong[0]))[:60]}")
+        depth = _depth(data[name])
+        if indices is not None and depth != indices:
+            found.append(f"{plain(name)} was read as a {plain(str(about['Kind']))}, and has {depth} indices")
+            continue
+        for place, (told, size) in enumerate(_dimensions(str(about.get("Type")), data)):
+            lengths = sorted(set(_lengths(data[name], place)))
+            if lengths and lengths != [size]:
+                each = " or ".join(map(str, lengths[:3]))
+                many = str(size) if told == str(size) else f"{plain(told)[:60]} = {size}"
+                found.append(f"{plain(name)} was read with {many} entries at index {place + 1}, and has {each}")
+    return found
+
+
+def _dimensions(kind: str, data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    """The dimensions of a shape in words, as far as their sizes are known; the rest of them is not looked at."""
+    shape = SHAPE.search(kind)
+    for part in re.split(r"[,×*]|\bx\b", shape[1])[:MOST_DIMENSIONS] if shape else ():
+        word = part.strip()
+        size = int(word) if word.isdecimal() and len(word) < 9 else data.get(word)
+        if not isinstance(size, int) or isinstance(size, bool):
+            return
+        yield word, size
+
+
+def _lengths(value: Any, place: int) -> Iterator[int]:
+    """How many entries there are at one of the indices; where there is no such index, none."""
+    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        return
+    if place == 0:
+        yield len(inside)
+        return
+    for item in inside:
+        yield from _lengths(item, place - 1)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        yield value
+        return
+    for item in inside:
+        yield from _leaves(item)
+
+
+def _depth(value: Any) -> int:
+    """Number of indices that lead to a figure: 0 of a number, 2 of a matrix."""
+    inside = list(value.values()) if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max((_depth(item) for item in inside), default=0)

@@ -1,0 +1,104 @@
+"""Data changed in ways whose effect on a right program is known: scaled, shaken, reordered, renamed."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+__all__ = ["has_figures", "keys", "mapped", "renamed", "scaled", "shaken", "turned"]
+
+SPREAD = 0.3  # of each shaken figure, up and down
+# Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
+ORDERED = re.compile(
+    r"\d|\b(?:period|year|quarter|month|week|day|hour|shift|stage|step|time|date|first|second|third|last|"
+    r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)", re.IGNORECASE
+)  # fmt: skip
+
+
+def scaled(data: Mapping[str, Any], names: Collection[str], factor: float) -> dict[str, Any]:
+    """The data with every number of some parameters multiplied."""
+    return {key: mapped(value, lambda one: factor * one) if key in names else value for key, value in data.items()}
+
+
+def shaken(value: float, rng: np.random.Generator) -> float:
+    """A number near another; small whole numbers stay, as they may count things or name places."""
+    moved = value * (1.0 + SPREAD * float(rng.uniform(-1, 1)))
+    return round(moved) if isinstance(value, int) and abs(value) > 10 else value if isinstance(value, int) else moved
+
+
+def mapped(value: Any, change: Callable[[float], float]) -> Any:
+    """Every number of some data changed; booleans, texts and the rest stay."""
+    if isinstance(value, Mapping):
+        return {key: mapped(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [mapped(item, change) for item in value]
+    return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def turned(value: Any) -> Any:
+    """Objects, and lists of objects, in the opposite order; what is in an order that may mean something stays."""
+    if isinstance(value, Mapping):
+        names = list(value) if _in_order(value) else reversed(list(value))
+        return {key: turned(value[key]) for key in names}
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        texts = [text for item in value for pair in item.items() for text in pair if isinstance(text, str)]
+        return [turned(item) for item in (value if _in_order(texts) else reversed(value))]
+    return value
+
+
+def renamed(data: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The data with the names of things permuted wherever they stand, and these names.
+
+    A name of a thing is a key below a parameter, in an object whose values are all of one kind; names of parameters,
+    and of the fields of records in lists, are no such names. What may be in an order that means something stays.
+    """
+    new: dict[str, str] = {}
+    for labels in dict.fromkeys(tuple(sorted(one)) for value in data.values() for one in _labelled(value)):
+        if len(labels) > 1 and not set(labels) & set(new) and not _in_order(labels):
+            new |= dict(zip(labels, (*labels[1:], labels[0]), strict=True))
+    return {key: _named(value, new) for key, value in data.items()}, tuple(new)
+
+
+def keys(value: Any) -> Iterator[Any]:
+    """The keys of some data, all levels, in their order."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield key
+            yield from keys(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys(item)
+
+
+def has_figures(value: Any) -> bool:
+    """Whether some data hold a number."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return any(has_figures(item) for item in inside)
+
+
+def _in_order(names: Iterable[str]) -> bool:
+    return any(ORDERED.search(str(name).replace("_", " ")) for name in names)
+
+
+def _labelled(value: Any) -> Iterator[list[str]]:
+    """The keys of every object that is a table of things."""
+    if not isinstance(value, Mapping) or len({_kind(item) for item in value.values()}) != 1:
+        return
+    yield [str(key) for key in value]
+    for item in value.values():
+        yield from _labelled(item)
+
+
+def _kind(value: Any) -> str:
+    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+
+
+def _named(value: Any, new: Mapping[str, str]) -> Any:
+    if isinstance(value, Mapping):
+        return {new.get(str(key), key): _named(item, new) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_named(item, new) for item in value]
+    return new.get(value, value) if isinstance(value, str) else value

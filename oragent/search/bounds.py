@@ -1,0 +1,63 @@
+"""What a run's budget means for its end: whether it can come, and what would take the run beyond it."""
+
+import shlex
+from pathlib import Path
+
+from oragent.budget import Budget, Spent
+from oragent.errors import ConfigError
+from oragent.llm.prices import Prices
+from oragent.search.config import Config
+from oragent.search.strategy import Strategy
+
+__all__ = ["IDLE", "expect_an_end", "way_on"]
+
+IDLE = "no new program to score"  # how the reason begins where a search has come to its end by itself
+
+
+def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
+    """See that what bounds a run can end it; who names no bound at all means to end it by hand.
+
+    Args:
+        config: Configuration of the run.
+        strategy: Strategy of the run.
+        root: Root of the project, which has the price list.
+
+    Raises:
+        ConfigError: naming what cannot.
+    """
+    prices = Prices.load(root / "configs" / "prices.yaml") if strategy.asks_model else None
+    bounds = {name: bound for name, bound in vars(config.budget).items() if bound is not None}
+    names = [one.name for one in (config.model, *config.ensemble, *config.models.values()) if one]
+    counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if prices else set())
+    if prices and any(prices.cost(name, 1, 1) is not None for name in names):
+        counts.add("money")
+    if not bounds or counts & set(bounds):
+        return
+    why = f"strategy {config.strategy_name!r} asks no model"
+    if prices:
+        why = f"the price of {' and '.join(dict.fromkeys(names))} is not known (configs/prices.yaml)"
+    raise ConfigError(f"budget.{next(iter(bounds))} would never end this search, as {why}: name --evaluations too")
+
+
+def way_on(path: Path, budget: Budget, spent: Spent, end: str, again: str) -> str:
+    """The command that takes a run on from where it is.
+
+    Args:
+        path: Folder of the run.
+        budget: Budget of the run.
+        spent: Spending against it.
+        end: Reason for its end; empty where it has none.
+        again: Problem, and options, of another search of the kind.
+
+    Returns:
+        A line for a shell, with every bound that is used up raised; the same command alone would end at once.
+    """
+    if end.startswith(IDLE):
+        return f"oragent run {again}  # this one finds nothing new any more"
+    more = []
+    for name, used in vars(spent).items():
+        bound = getattr(budget, name)
+        if bound is not None and used >= bound:
+            raised = bound * (int(used / bound + 0.5) + 1)  # with half a bound to go at least
+            more.append(f"budget.{name}={raised:.12g}" if isinstance(raised, float) else f"budget.{name}={raised}")
+    return " ".join(["oragent resume", shlex.quote(str(path)), *more])

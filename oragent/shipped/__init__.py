@@ -1,0 +1,45 @@
+"""What ships with oragent beside its code: problems, weights of networks, settings, prices.
+
+In a checkout they lie in its root, in an installed copy in this folder; ``setup.py`` puts them here.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["FOLDERS", "place", "problems", "root", "settings"]
+
+FOLDERS = "problems", "configs", "checkpoints"
+HERE = Path(__file__).resolve().parent
+
+
+def root() -> Path:
+    """The folder that holds ``FOLDERS``."""
+    return HERE if (HERE / "problems").is_dir() else HERE.parents[1]
+
+
+def place(project: Path, relative: str | Path) -> Path:
+    """A file or folder as a project has it; as it ships, where the project has none and something ships.
+
+    Args:
+        project: Root of the project.
+        relative: Path from the root, the same in both.
+    """
+    own, ours = project / relative, root() / relative
+    return ours if ours.exists() and not own.exists() else own
+
+
+def problems() -> Iterator[Path]:
+    """The folders of the problems that ship, by name."""
+    yield from sorted(path.parent for path in (root() / "problems").glob("*/problem.yaml"))
+
+
+def settings(given: Path) -> Path:
+    """A file of settings: itself, or the one that ships under this name, such as ``quick`` or ``configs/quick.yaml``.
+
+    Args:
+        given: What was named; it comes back as it is where nothing of that name ships.
+    """
+    if given.exists() or given.is_absolute():
+        return given
+    names = given, Path("configs") / given, Path("configs") / f"{given}.yaml"
+    return next((root() / name for name in names if name.parts[0] == "configs" and (root() / name).is_file()), given)

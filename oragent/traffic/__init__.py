@@ -1,0 +1,1 @@
+"""What the evaluators of driving share: guests at the wheel, demands, figures, pictures."""

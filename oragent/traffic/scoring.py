@@ -1,0 +1,102 @@
+"""Score a driver of all vehicles: SUMO simulates every demand of a course, and traffic must flow safely."""
+
+from oragent.harness import Arguments, Guest, Result, figures, fresh
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter
+
+from oragent.domains.driving.courses import Course
+from oragent.domains.driving.drive import Drive
+from oragent.domains.driving.driver import Driver
+from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
+from oragent.domains.driving.network import Road
+
+__all__ = ["FLAGS", "FUNCTION", "data_folder", "score"]
+
+FUNCTION = "driving_actions"
+DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
+
+
+def score(
+    arguments: Arguments,
+    driving_actions: Guest,
+    *,
+    course: Course,
+    problem: str,
+    driver: Callable[..., Driver] = Driver,
+    data: Path | None = None,
+) -> Result:
+    """Simulate every demand of the sizes that were asked for.
+
+    Args:
+        arguments: Arguments of the evaluation.
+        driving_actions: Candidate: drives all vehicles.
+        course: Demands of the problem, and the time that a candidate may take.
+        problem: Name of the problem, whose seed may drive beside the candidate for a picture.
+        driver: What asks the candidate: with a memory of the simulation, or without.
+        data: Folder with the published demands; None: they are left out.
+    """
+    begun = perf_counter()
+    driving_actions.limit_s = course.call_limit_s
+    setup = Setup(
+        course,
+        arguments.mode,
+        arguments.sizes,
+        arguments.root_dir,
+        arguments.file_output_prefix,
+        arguments.flags,
+        data,
+        arguments.fresh_seed,
+    )
+    paint = partial(_draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
+    asks = partial(driver, limit_s=course.run_limit_s)
+    seed = arguments.place(Path("problems", problem, "heuristic.py"))
+    with _seed(seed, course, asks) if "beside" in setup.flags else _nobody() as beside:
+        outcome = evaluate(setup, partial(asks, driving_actions), paint, beside)
+    found, total = figures("score", outcome.scores)
+    seconds = {
+        "candidate_seconds": round(driving_actions.seconds, 3),
+        "simulation_seconds": round(perf_counter() - begun - driving_actions.seconds, 3),
+    }
+    return Result(found | outcome.metrics | fresh(arguments, DRAWN) | seconds, outcome.features, total)
+
+
+def data_folder() -> Path | None:
+    """Take ``--data FOLDER`` off the command line: the published demands, where somebody has them."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--data", type=Path, help="folder with light.txt and heavy.txt, the published demands")
+    given, sys.argv[1:] = parser.parse_known_args()
+    folder: Path | None = given.data
+    return folder
+
+
+@contextmanager
+def _seed(file: Path, course: Course, asks: Callable[..., Driver]) -> Iterator[Named]:
+    """Let the problem's own heuristic drive, in a guest of its own."""
+    with Guest(file, FUNCTION, spare=True) as guest:
+        guest.limit_s = course.call_limit_s
+        yield partial(asks, guest)
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    """Let nobody drive."""
+    yield None
+
+
+def _draw(ended: Mapping[str, Drive], road: Road, prefix: str) -> None:
+    """Write the pictures of drives on the same demand, and say where they are."""
+    # By name, as they import matplotlib, and most evaluations draw nothing.
+    pictures, diagrams = (import_module(f"oragent.domains.driving.{name}") for name in ("pictures", "diagrams"))
+    for file, paint in (("driving_worst.gif", pictures.animate), ("driving_worst_time_space.png", diagrams.time_space)):
+        paint(ended, road, Path(f"{prefix}{file}"))
+        print(f"wrote {prefix}{file}")

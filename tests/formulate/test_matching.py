@@ -1,0 +1,25 @@
+"""Rows of a program get the sentences of checks that say the same."""
+
+import pytest
+
+from oragent.formulate.matching import sentences_behind
+from oragent.formulate.witness import Entry
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
+
+
+@pytest.mark.parametrize(
+    ("terms", "relation", "rhs", "same"),
+    [
+        ({"x": 2.0, "y": -4.0}, "<=", 6.0, True),
+        ({"y": 0.2, "x": -0.1, "z": 0.0}, ">=", -0.3, True),
+        ({"x": 2.0, "y": -4.0}, ">=", 6.0, False),
+        ({"x": 2.0, "y": -4.0}, "<=", 7.0, False),
+        ({"x": 2.0, "y": -4.0}, "integer", 0.0, False),
+        ({}, "<=", 0.0, False),
+    ],
+)
+def test_a_row_has_the_sentence_of_the_check_that_says_the_same(terms, relation: str, rhs: float, same: bool) -> None:
+    rows = (Row("ratio", {"x": 1.0, "y": -2.0}, Relation.AT_MOST, 3.0), Row("none", {}, Relation.AT_MOST, 0.0))
+    milp = Milp((Variable("x"), Variable("y"), Variable("z")), rows, Objective(), Sense.MINIMIZE)
+    found = sentences_behind(milp, [Entry("other name", terms, relation, rhs, "the sentence")])
+    assert found == ({"ratio": "the sentence"} if same else {})

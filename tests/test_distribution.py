@@ -1,0 +1,129 @@
+"""Hints name our distribution, and the way in which this copy was installed."""
+
+import json
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import pytest
+
+from oragent import distribution
+
+ROOT = Path(__file__).parents[1]
+WHEEL = "operations-research-agents"
+
+
+class Installed:
+    """A distribution as ``importlib.metadata`` shows it."""
+
+    version = "0.1.0"
+
+    def __init__(self, **files: str) -> None:
+        self._files = {name.replace("_json", ".json"): text for name, text in files.items()}
+
+    def read_text(self, name: str) -> str | None:
+        return self._files.get(name)
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Pretend that this copy was installed in some way; its environment is ``tmp_path``."""
+    (tmp_path / "bin").mkdir()
+    for name in ("pip", "python"):
+        (tmp_path / "bin" / name).write_text("")
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(distribution, "PACKAGE", tmp_path / "site-packages" / "oragent")
+
+    def pretend(installed: Installed | None) -> None:
+        def find(name: str) -> Installed:
+            if installed is None or name != WHEEL:
+                raise PackageNotFoundError(name)
+            return installed
+
+        monkeypatch.setattr(distribution, "distribution", find)
+        for known in (distribution._checkout, distribution._installed):
+            known.cache_clear()
+
+    yield pretend
+    for known in (distribution._checkout, distribution._installed):
+        known.cache_clear()
+
+
+def test_the_name_is_that_of_the_project_and_no_extra_names_another() -> None:
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert distribution.NAME == about["name"] == WHEEL
+    assert about["optional-dependencies"]["all"] == [f"{WHEEL}[neural,driving]"]
+
+
+def test_no_text_of_ours_tells_anybody_to_install_the_strangers_package() -> None:
+    listed = [
+        "git",
+        "grep",
+        "-nE",
+        r"(pip|pipx|uv)[a-z ]* install[^#]*[' ]oragent([ '\[]|$)",
+        "--",
+        "*.py",
+        "*.md",
+        "*.yaml",
+    ]
+    found = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    assert [line for line in found if not line.startswith("tests/test_distribution.py")] == []
+
+
+def test_in_a_checkout_the_hint_installs_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert distribution.with_extra("neural").endswith(f"pip install -e '{ROOT}[neural]'")
+    monkeypatch.chdir(ROOT)
+    assert distribution.with_extra("neural").endswith("pip install -e '.[neural]'")
+
+
+@pytest.mark.parametrize(
+    ("origin", "wanted"),
+    [
+        ({}, f"{WHEEL}[neural]==0.1.0"),
+        ({"url": "file:///w/x.whl", "archive_info": {}}, f"{WHEEL}[neural] @ file:///w/x.whl"),
+        ({"url": "file:///w/oragent", "dir_info": {}}, f"{WHEEL}[neural] @ file:///w/oragent"),
+        (
+            {"url": "https://x.org/o.git", "vcs_info": {"vcs": "git", "commit_id": "ab12"}},
+            f"{WHEEL}[neural] @ git+https://x.org/o.git@ab12",
+        ),
+    ],
+)
+def test_a_copy_gets_its_extra_from_where_it_came(origin: dict[str, object], wanted: str, copy) -> None:
+    copy(Installed(direct_url_json=json.dumps(origin), INSTALLER="pip\n"))
+    assert distribution.with_extra("neural") == f"pip install '{wanted}'"
+    assert distribution.with_package("pandas") == "pip install pandas"
+
+
+def test_a_hint_calls_the_pip_of_this_python(copy, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    copy(Installed())
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert distribution.with_package("pandas") == f"{tmp_path}/bin/python -m pip install pandas"
+    copy(Installed(INSTALLER="uv"))
+    assert distribution.with_package("pandas") == "uv pip install pandas"
+
+
+def test_what_keeps_programs_apart_is_asked_in_its_own_words(copy, tmp_path: Path) -> None:
+    copy(Installed())
+    (tmp_path / "pipx_metadata.json").write_text("{}")
+    assert distribution.with_extra("driving") == f"pipx install --force '{WHEEL}[driving]==0.1.0'"
+    assert distribution.with_package("pandas") == f"pipx inject {WHEEL} pandas"
+    (tmp_path / "pipx_metadata.json").rename(tmp_path / "uv-receipt.toml")
+    assert distribution.with_extra("driving") == f"uv tool install --force '{WHEEL}[driving]==0.1.0'"
+    assert distribution.with_package("pandas") == f"uv tool install --with pandas {WHEEL}"
+
+
+def test_a_copy_that_nobody_installed_is_told_the_name(copy) -> None:
+    copy(None)
+    assert distribution.with_extra("neural") == f"pip install '{WHEEL}[neural]'"
+    assert distribution.intruder() == ""
+
+
+def test_a_strangers_package_in_the_same_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distribution, "distribution", lambda name: Installed())
+    assert "the distribution oragent 0.1.0 is installed here too" in distribution.intruder()
