@@ -1,6 +1,7 @@
 """Make an instance: specification, proven optimum, documents, noise, and a revision that moves the optimum."""
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -165,14 +166,17 @@ def moved(value: float, before: float) -> bool:
 
 def _by_cbc(milp: Milp) -> float | None:
     """The optimum by CBC, which comes with PuLP on most machines; None where it does not run here."""
-    solver = pulp.PULP_CBC_CMD(msg=0, timeLimit=SOLVE_S, gapRel=0)
     problem = to_pulp(milp).problem
-    try:
-        if not solver.available():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # PuLP 4 has it under another name
+        kind = getattr(pulp, "PULP_CBC_CMD", None) or pulp.COIN_CMD
+        solver = kind(msg=0, timeLimit=SOLVE_S, gapRel=0)
+        try:
+            if not solver.available():
+                return None
+            problem.solve(solver)
+        except (pulp.PulpSolverError, OSError):
             return None
-        problem.solve(solver)
-    except (pulp.PulpSolverError, OSError):
-        return None
     value: float | None = pulp.value(problem.objective) if problem.status == pulp.LpStatusOptimal else None
     return value
 

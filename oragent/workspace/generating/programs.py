@@ -44,7 +44,7 @@ def build_problem(p):
 def main():
     """Solve it and print the objective."""
     problem = build_problem(read_parameters())
-    problem.solve(pulp.PULP_CBC_CMD(msg=0))
+    problem.solve(pulp.HiGHS(msg=False))
     print("status:", pulp.LpStatus[problem.status])
     print("{marker}", pulp.value(problem.objective))
 
