@@ -45,7 +45,6 @@ dist: $(CORE)
 # that out.
 docs: $(CORE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/python docs/tools/make_reference_pages.py
 	NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/tools/check_site.py docs/_build/html
 
