@@ -4,6 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CORE := .venv/.core
+NOTEBOOKS ?= force# off: leave out the notebooks of the site
 EXTRAS ?= test# what make test installs; test,neural,driving tests all there is
 TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
 comma := ,
@@ -44,8 +45,7 @@ dist: $(CORE)
 # that out.
 docs: $(CORE)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
-	$(BIN)/python docs/tools/make_reference_pages.py
-	$(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
+	NOTEBOOKS=$(NOTEBOOKS) $(BIN)/python -m sphinx -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/tools/check_site.py docs/_build/html
 
 clean:

@@ -15,7 +15,7 @@ from reference_words import COLUMNS, CONTRACT, TABLES
 import oragent
 from oragent import harness, protocol
 from oragent.cli.app import app
-from oragent.harness.arguments import COMMON, WITH_FRESH
+from oragent.harness.arguments import MODES, OF_FRESH, OPTIONS
 from oragent.search.config import Config
 from oragent.search.store import SCHEMA, VERSION
 
@@ -92,6 +92,7 @@ def _settings() -> str:
 def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
     """The keys of a section, then those of the sections in it."""
     told, hints, rows, inner = _attributes(kind), typing.get_type_hints(kind), [], []
+    whole = "" if told else (inspect.getdoc(kind) or "").split("\n\n")[0]  # what holds for each of its keys
     for item in fields(kind):
         section = next((one for one in (hints[item.name], *typing.get_args(hints[item.name]), *_inside(hints[item.name]))
                         if is_dataclass(one)), None)  # fmt: skip
@@ -99,7 +100,7 @@ def _sections(kind: type, prefix: str) -> Iterator[tuple[str, list[tuple[str, ..
         if section is not None and not any(section is seen for _, seen in inner):
             inner.append((f"{prefix}{item.name}", section))
         shown = "" if section is not None and default is not None else _value(default)
-        about = told.get(item.name, "") or ("see below" if section else "")
+        about = told.get(item.name, "") or ("see below" if section else whole)
         rows.append((f"`{prefix}{item.name}`", _kind(hints[item.name]), shown, _cell(about)))
     yield prefix.removesuffix(".") or "The run", rows
     seen: set[type] = set()
@@ -226,9 +227,9 @@ def _text(told: str) -> str:
 
 def _contract() -> str:
     options = _table(("option", "meaning"), (
-        (f"`{action.option_strings[0]}`", _cell((action.help or "").replace("%%", "%")))
-        for action in (*COMMON._actions, *(one for one in WITH_FRESH._actions if one.dest == "fresh_seed"))
-        if action.option_strings and action.dest != "help"
+        (f"`--{name}{f'={option.sign}' if option.sign else ''}`".replace("|", "\\|"),
+         _cell(option.text.format(modes=", ".join((*MODES, "fresh")))))
+        for name, option in (*OPTIONS.items(), *OF_FRESH.items())
     ))  # fmt: skip
     source = inspect.getsource(protocol.Status)
     said = re.findall(r'= "(\w+)"  # (.+)', source)

@@ -1,0 +1,91 @@
+"""What the documentation says of the code is what the code says, and its examples run."""
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+import oragent
+from oragent.authoring import scaffold
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(DOCS / "tools"))
+try:
+    PAGES = runpy.run_path(str(DOCS / "tools" / "reference_pages.py"))["pages"]()
+    CHECK = runpy.run_path(str(DOCS / "tools" / "check_site.py"))
+finally:
+    sys.path.remove(str(DOCS / "tools"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_the_reference_is_made_from_the_code_of_today(name: str) -> None:
+    assert (DOCS / "reference" / name).read_text() == PAGES[name], "run python docs/tools/make_reference_pages.py"
+
+
+def test_the_reference_has_every_command_setting_and_name() -> None:
+    for command in ("run", "resume", "compare", "eval", "report", "problems", "doctor", "formulate"):
+        assert f"## oragent {command}\n" in PAGES["cli.md"]
+    for key in (
+        "budget.evaluations",
+        "archive.islands",
+        "limits.heuristic_s",
+        "model.context_tokens",
+        "or_agent.depth",
+    ):
+        assert f"| `{key}` |" in PAGES["settings.md"]
+    assert all(f"### oragent.{name}\n" in PAGES["api.md"] for name in oragent.__all__)
+
+
+def test_no_key_of_the_settings_is_without_a_meaning() -> None:
+    rows = [line for line in PAGES["settings.md"].splitlines() if line.startswith("| `")]
+    assert len(rows) > 50
+    assert [line for line in rows if line.endswith("|  |")] == []
+
+
+def test_the_strategy_of_the_recipe_is_one(tmp_path: Path) -> None:
+    text = (DOCS / "how-to" / "own-strategy.md").read_text()
+    program = re.search(r"```python\n(.*?)\n```\n\n```\noragent run", text, re.DOTALL)
+    assert program
+    (tmp_path / "improve.py").write_text(program[1])
+    problem = scaffold.new("sack", tmp_path / "problems")
+    run = oragent.run(
+        problem, strategy=tmp_path / "improve.py", model="scripted", evaluations=3, root=tmp_path, settings="audit=null"
+    )
+    assert run.spent.evaluations == 3
+
+
+def test_every_link_between_pages_and_files_leads_somewhere() -> None:
+    pages = [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+    broken = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(
+            r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+        )
+        if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists()
+    ]
+    assert broken == []
+
+
+def test_a_site_with_a_dead_link_or_a_request_to_elsewhere_is_found_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "searchindex.js").write_text('Search.setIndex({docnames:["index"]})')
+    (tmp_path / "style.css").write_text("@import 'https://fonts.org/a.css'; body { background: url(here.png) }")
+    (tmp_path / "index.html").write_text(
+        '<link rel="stylesheet" href="style.css"><script src="https://cdn.org/x.js"></script><h1 id="top">x</h1>'
+        '<a href="#top">fine</a><a href="#gone">a</a><a href="gone.html">b</a><a href="https://elsewhere.org">fine</a>'
+    )
+    (tmp_path / "lost.html").write_text("x")
+    with pytest.raises(SystemExit):
+        CHECK["main"](tmp_path)
+    assert sorted(capsys.readouterr().out.splitlines()) == [
+        "index.html: links to #gone, and there is no such heading",
+        "index.html: links to gone.html, which is not there",
+        "index.html: loads https://cdn.org/x.js",
+        "search does not know lost.html",
+        "style.css: loads https://fonts.org/a.css",
+    ]
