@@ -392,7 +392,8 @@ class Engine:
     def _announce(self, number: int, elite: Elite) -> None:
         """Tell a person of a new best whose round goes on; that of a short round is told when it is committed."""
         if self._leader is elite and self._horizon < number and self._end is None:
-            self._herald(f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on; best.py has it")
+            found = f"{elite.score:.6g} is scored, a new best, in round {number}, which goes on"
+            self._herald(f"{found}; {self._folder.best.name} has it")
 
     def _check_end(self) -> None:
         exceeded = self._budget.exceeded(self._spent)

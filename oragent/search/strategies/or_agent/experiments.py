@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.prompting import asked, entitle, fill, history, meanings, standing
+from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
@@ -81,6 +81,7 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
     return fill(
         "or_agent_experiment",
         run.style,
+        **wanted(run),
         title=session.idea.title,
         idea=session.idea.text,
         program=telling.program(run, "The program", session.best),
