@@ -136,10 +136,8 @@ def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: 
     console = Console(record=True, width=100)
     announce(plan, console)
     told = console.export_text()
-    assert (
-        "the same for all: rounds in flight: 1, meanings of features told: yes, where the search stands told: yes, how programs came about told: yes, islands: 4"
-        in told
-    )
+    same = "the same for all: rounds in flight: 1, meanings of features told: yes, where the search stands told: yes, "
+    assert f"{same}how programs came about told: yes, islands: 4" in " ".join(told.split())
     assert "strategy.blocks" in told
 
 

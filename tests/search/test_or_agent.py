@@ -30,10 +30,13 @@ def test_it_is_the_strategy_where_a_model_is_configured(begun) -> None:
     assert (folder.config.archive.islands, folder.config.strategy.window) == (4, 2)
 
 
+STUDY = "or_agent.ideas=settings"  # as many as the settings say, whatever the budget
+
+
 def test_the_first_round_fills_the_archive_with_ideas_on_all_islands(begun) -> None:
     ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n * 10}"}}' for n in range(1, 7)) + "]"
     model = Players(idea=ideas, code=lambda prompt: guess(re.search(r"idea \d\. return (\d+)", prompt)[1]))
-    folder = begun("model.name=m", "or_agent.initial_ideas=6", "strategy.window=1", "budget.evaluations=7")
+    folder = begun("model.name=m", "or_agent.initial_ideas=6", "strategy.window=1", "budget.evaluations=7", STUDY)
     assert search(folder, model).complete
     assert "Propose exactly 6 new ideas" in model.prompts("idea")[0]
     assert model.prompts("experiment") == []
@@ -46,7 +49,8 @@ def test_the_elitist_is_the_root_alone_in_every_so_many_rounds_with_more_ideas(b
     model = Players(idea=TWO, code=lambda prompt: guess(len(prompt) % 60))
     folder = begun(
         "model.name=m", "strategy.window=1", "or_agent.elitist_period=3", "or_agent.initial_ideas=3",
-        "or_agent.children=2", "or_agent.elitist_enlargement=4", "budget.model_calls=60", "budget.evaluations=null",
+        "or_agent.children=2", "or_agent.elitist_enlargement=4", "budget.model_calls=90", "budget.evaluations=null",
+        STUDY,
     )  # fmt: skip
     search(folder, model)
     found = [(tree["elitist"], len(tree["start"])) for tree in trees(folder)]
@@ -269,7 +273,9 @@ def test_calls_are_counted_by_role(begun) -> None:
 def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(begun) -> None:
     ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n}"}}' for n in range(4)) + "]"
     model = Players(idea=[ideas, IDEA], code=lambda prompt: guess(prompt.split("return ")[-1][:2].strip()))
-    folder = begun("model.name=m", "or_agent.initial_ideas=4", "budget.evaluations=7", "or_agent.elitist_period=2")
+    folder = begun(
+        "model.name=m", "or_agent.initial_ideas=4", "budget.evaluations=7", "or_agent.elitist_period=2", STUDY
+    )
     search(folder, model)  # two rounds side by side: three evaluations each, for four ideas
     assert [node["state"] for node in nodes(folder, 1)].count("untried") == 1
     assert not any("idea 3" in prompt for prompt in model.prompts("lead"))

@@ -83,7 +83,8 @@ def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown strategy 'funsaerch': did you mean 'funsearch'"):
         chosen(build({}, ["strategy.name=funsaerch"], "test"))
     with pytest.raises(
-        ConfigError, match=r"unknown strategy .annealing.: there are eoh, .*, or_agent, random, reevo\. One of"
+        ConfigError,
+        match=r"unknown strategy .annealing.: there are eoh, .*, or_agent, portfolio, random, reevo\. One of",
     ):
         chosen(build({}, ["strategy.name=annealing"], "test"))
     with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):

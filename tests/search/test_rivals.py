@@ -73,7 +73,7 @@ def test_a_resumed_run_goes_on_as_if_it_had_never_been_stopped(begun, strategy: 
 
 def test_no_prompt_of_random_shows_a_program(begun) -> None:
     model = Writer()
-    folder = begun(*settings("random"))
+    folder = begun(*settings("random"), "model.style=strong")
     search(folder, model)
     assert not any("x * 2.0" in prompt or ", score" in prompt for prompt in model.prompts("i1"))
     assert len(set(model.prompts("i1"))) == 1
