@@ -51,6 +51,7 @@ SITES = {
     "llm/endpoint.py": ({"json.loads": 1}, BOUNDED),
     "llm/prices.py": ({"yaml.safe_load": 1}, USER),
     "api/functions.py": ({"ast.parse": 1, "ast.literal_eval": 1}, USER),
+    "authoring/importing.py": ({"yaml.safe_load": 1}, f"{USER}, of bounded length"),
     "bench/manifest.py": ({"yaml.safe_load": 1}, OURS),
     "compare/runner.py": ({"yaml.safe_load": 1}, OURS),
     "evaluation/job.py": ({"ast.parse": 1}, USER),

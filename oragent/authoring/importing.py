@@ -123,6 +123,8 @@ def _config(task: Path) -> dict[str, Any]:
         found = yaml.safe_load(_text(path)) or {}
     except yaml.YAMLError as problem:
         raise ProblemError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    except RecursionError:
+        raise ProblemError(f"{path} is nested too deeply to be read") from None
     if not isinstance(found, dict):
         raise ProblemError(f"{path} must hold keys and values")
     return found
@@ -146,7 +148,8 @@ def _function(seed: str, scorer: str, program: str) -> tuple[str, int]:
 def _axes(config: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """Names of the features, and what is said of those that are left out."""
     named = _section(config, "database").get("feature_dimensions")
-    names = [str(name) for name in named] if isinstance(named, list) else []
+    # Texts alone: a list that names itself again and again has no end when it is written out.
+    names = [name for name in named if isinstance(name, str)] if isinstance(named, list) else []
     lost = [
         "database.feature_dimensions: diversity is left out, as it depends on which other programs there are"
         for name in names
@@ -162,7 +165,8 @@ def _about(
         said = documentation(seed, function)
     except CandidateError:
         said = ""
-    message = str(_section(config, "prompt").get("system_message") or "").strip()
+    told = _section(config, "prompt").get("system_message")
+    message = told.strip() if isinstance(told, str) else ""
     bins = _section(config, "database").get("feature_bins")
     count = bins if isinstance(bins, int) and bins > 1 else DEFAULT_BINS
     timeout = _section(config, "evaluator").get("timeout")

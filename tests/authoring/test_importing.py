@@ -101,6 +101,7 @@ def test_what_is_no_task_is_one_line(task: Path, tmp_path: Path) -> None:
     for damage, words in (
         (lambda: (task / "config.yaml").write_text("a: ["), "is not YAML"),
         (lambda: (task / "config.yaml").write_text("[1]"), "must hold keys and values"),
+        (lambda: (task / "config.yaml").write_text("[" * 100_000), "nested too deeply"),
         (lambda: (task / "evaluator.py").write_text("x = 1\n"), "defines neither evaluate"),
         (
             lambda: (task / "initial_program.py").write_text("# EVOLVE-BLOCK-START\nx = 1\n# EVOLVE-BLOCK-END\n"),
