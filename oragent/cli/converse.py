@@ -79,6 +79,7 @@ def bench_converse(
     whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of utilities, roles and cases.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 2,
+    replay: Annotated[Path | None, typer.Option(help="An evaluation's folder: again with its replies.")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")] = None,
     outputs: Annotated[Path, typer.Option(help="Of the evaluation; begun ones are gone on with.")] = Path(
         "outputs/converse-bench"
@@ -99,7 +100,7 @@ def bench_converse(
         raise ConfigError(f"{preset!r} is no preset; expected paper")
     request = command.BenchRequest(
         outputs, problem, _names(agents), _names(paradigms), asked, _names(tools), _names(ablate), utilities, settings,
-        seed, workers, calls,
+        seed, workers, calls, replay,
     )  # fmt: skip
     raise typer.Exit(command.run_bench(request, console))
 

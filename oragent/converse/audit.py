@@ -9,7 +9,7 @@ from oragent.converse import claims, faithfulness
 from oragent.converse.claims import Verdict
 from oragent.converse.conversation import End, Outcome
 from oragent.converse.faithfulness import Truth
-from oragent.converse.problems.constraints import Constraints
+from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.oracle import Solving
 from oragent.converse.problems.schools import Schools, constraints
 from oragent.converse.solving import Solver
@@ -79,7 +79,9 @@ class Audit:
 COUNTS = tuple(one.name for one in fields(Audit) if one.name != "findings")
 
 
-def audit(problem: Schools, outcome: Outcome, solver: Solver, *, knows_solver: bool = True) -> Audit:
+def audit(
+    problem: Schools, outcome: Outcome, solver: Solver, *, knows_solver: bool = True, doubts: bool = True
+) -> Audit:
     """Go through a conversation.
 
     Args:
@@ -88,6 +90,7 @@ def audit(problem: Schools, outcome: Outcome, solver: Solver, *, knows_solver: b
         solver: Solver of their states, for claims.
         knows_solver: Whether all that the agent may present comes from a solver of ours; False for C-N-R, whose
             programs print what they like.
+        doubts: Whether claims of impossibility are resolved; False for ``rules``, whose every word of it is proven.
     """
     counts: Counter[str] = Counter()
     found: list[Finding] = []
@@ -103,9 +106,11 @@ def audit(problem: Schools, outcome: Outcome, solver: Solver, *, knows_solver: b
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
         _figures(problem, turn.answer, turn.presented, seen, number, counts, found)
-        for one in claims.claims(problem.district, turn.answer):
+        for one in claims.claims(problem.district, turn.answer) if doubts else ():
             done = claims.resolve(one, oracle, _constraints(problem, turn.state), problem.district.features(seen[-1]))
-            if done.verdict is Verdict.UNPARSED:
+            # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
+            unknown = turn.state is None and one.constraints == FREE and done.verdict is Verdict.FALSE
+            if done.verdict is Verdict.UNPARSED or unknown:
                 note("unparsed", number, one.sentence)
             else:
                 counts["claims"] += 1

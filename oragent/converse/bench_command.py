@@ -50,6 +50,7 @@ class BenchRequest:
         seed: Seed of utilities, roles and cases.
         workers: Conversations at once.
         calls: Most calls of models, a contestant; None for no limit.
+        replay: Folder of an evaluation of the same plan whose replies are given again; None to ask.
     """
 
     outputs: Path
@@ -64,6 +65,7 @@ class BenchRequest:
     seed: int = 0
     workers: int = 1
     calls: int | None = None
+    replay: Path | None = None
 
 
 def run_bench(request: BenchRequest, console: Console) -> int:
@@ -81,6 +83,7 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     for line in _utilities(request, plan, folder):
         console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     bench = Benchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
+    bench.replay = request.replay
     stopped = False
     with Board(plan) as board:
         bench.note = board.note

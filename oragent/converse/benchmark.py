@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path
@@ -36,7 +36,7 @@ from oragent.converse.utilities import Direction, maximum
 from oragent.converse.utility_files import read
 from oragent.direction import Direction as Better
 from oragent.errors import ConfigError
-from oragent.ledger import Case, Study
+from oragent.ledger import Case, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings
@@ -66,6 +66,7 @@ class Benchmark:
         budget: Budget of each contestant.
         note: Callback that is told of each conversation that is done, in words.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
+        replay: Folder of an evaluation whose replies are given again, and nobody is asked.
     """
 
     plan: Plan
@@ -74,7 +75,7 @@ class Benchmark:
     budget: Budget = UNBOUNDED
     note: Callable[[Cell, str], None] = lambda cell, text: None
     stand_in: Model | None = None
-    _done: dict[Cell, list[Finished]] = field(default_factory=dict, repr=False)
+    replay: Path | None = None
 
     @cached_property
     def problem(self) -> Schools:
@@ -177,6 +178,9 @@ class Benchmark:
         async with AsyncExitStack() as stack:
             asked = await self._models(own, stack, self._talks(cell))
             study = stack.enter_context(Study(place, asked, self.budget, cell.seed, self.workers))
+            if self.replay is not None:
+                study.replies.take_over(self.place(cell, self.replay) / "run.db")
+                study.models = {"": Replaying(study.replies)}
             programs = own["agent"] in PROGRAMMING
             guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
 
@@ -193,6 +197,8 @@ class Benchmark:
         """Who is asked: the agent's model in its role, the decider's in its own."""
         if self.stand_in is not None:
             return {"": self.stand_in}
+        if self.replay is not None:
+            return {}
         named = {"agent": own["model"] if own["agent"] in ASKING else "",
                  "decider": self.plan.settings.get("decider_model") or own["model"] if talks else ""}  # fmt: skip
         found: dict[str, Model] = {}
@@ -236,7 +242,8 @@ class Benchmark:
     def _record(
         self, outcome: Outcome, own: Mapping[str, Any], wishes: Wishes, persona: Persona | None, number: int
     ) -> dict[str, Any]:
-        found = audit(self.problem, outcome, self.solver, knows_solver=own["agent"] != "C-N-R")
+        name = own["agent"]
+        found = audit(self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules")
         return outcome.to_plain() | {
             "utility": number,
             "school": self.problem.district.schools[wishes.utility.school].name,

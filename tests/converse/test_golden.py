@@ -11,7 +11,7 @@ import pytest
 from oragent.converse.agents import prompts
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.audit import audit
-from oragent.converse.conversation import Conversation, End, Outcome
+from oragent.converse.conversation import Conversation, End, Outcome, Turn
 from oragent.converse.deciders.talking import Feedback, Persona, Role, Style, Talking, Template, prompt
 from oragent.converse.judging import Wishes
 from oragent.converse.problems.schools import sfusd
@@ -104,3 +104,13 @@ def test_a_part_of_the_prompt_can_be_left_out() -> None:
     assert "# How to answer" in whole
     assert "# How to answer" not in prompts.tools(PROBLEM, extended=False, without=frozenset({"dialogue"}))
     assert "schools" not in prompts.blank(20)
+
+
+@pytest.mark.parametrize(
+    ("known", "doubts", "kinds"), [(False, True, ["unparsed"]), (True, True, ["false_claims"]), (True, False, [])]
+)
+def test_what_nobody_can_know_is_listed_and_not_blamed(known: bool, doubts: bool, kinds: list[str]) -> None:
+    state = {"weights": [1.0, 1.0], "restrictions": []} if known else None
+    turn = Turn("earlier?", "No schedule meets all of these constraints.", state=state)
+    found = audit(PROBLEM, Outcome(End.LIMIT, (turn,), PROBLEM.default, False, 1, 1), SOLVER, doubts=doubts)
+    assert [one.kind for one in found.findings] == kinds
