@@ -21,7 +21,7 @@ from oragent.errors import ReplyError
 from oragent.isolation import credentials, kernel, landlock, seccomp
 from oragent.isolation.guest import DEVICES, surrender
 from oragent.isolation.means import Means, allowed
-from oragent.programs import assembly, looking, nearness, pulling, syntax
+from oragent.programs import assembly, edits, looking, nearness, pulling, syntax
 
 __all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
 
@@ -61,6 +61,13 @@ def _code(text: str, function: str, parent: str | None, wanted: dict[str, Any] |
     return found
 
 
+def _edits(text: str, parent: str) -> dict[str, Any]:
+    try:
+        return {"source": edits.apply_edits(text, parent)}
+    except ReplyError as problem:
+        return {"problem": str(problem)}
+
+
 def _json(text: str) -> dict[str, Any]:
     try:
         return {"value": json.dumps(pulling.pull_json(text))}
@@ -80,6 +87,7 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "layout": _layout,
     "expression": _expression,
     "code": _code,
+    "edits": _edits,
     "json": _json,
     "nearest": _nearest,
 }
