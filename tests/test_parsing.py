@@ -84,6 +84,7 @@ SITES = {
     "formulate/sets/nl4opt.py": ({"json.loads": 1}, USER),
     "formulate/sets/optibench.py": ({"json.loads": 1}, USER),
     "milp/capturing.py": ({"json.loads": 1}, "in a stranger's process, what it wrote itself"),
+    "workspace/benchmark.py": ({"json.loads": 1}, OURS),
     "workspace/resolving.py": ({"json.loads": 2}, f"{SANDBOX}: {BOUNDED}"),
     "workspace/runner.py": ({"json.loads": 1}, "what a script of ours wrote that no stranger reaches"),
     "harness/frames.py": ({"json.loads": 1}, f"{SANDBOX}, by the scorer: {BOUNDED}"),

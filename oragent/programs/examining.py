@@ -21,7 +21,7 @@ from oragent.errors import CandidateError, ReplyError
 from oragent.isolation import credentials, kernel, landlock, seccomp
 from oragent.isolation.guest import DEVICES, surrender
 from oragent.isolation.means import Means, allowed
-from oragent.programs import assembly, looking, nearness, pulling, regions, syntax
+from oragent.programs import assembly, edits, looking, nearness, pulling, regions, syntax
 
 __all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
 
@@ -77,6 +77,13 @@ def _code(
     return found
 
 
+def _edits(text: str, parent: str) -> dict[str, Any]:
+    try:
+        return {"source": edits.apply_edits(text, parent)}
+    except ReplyError as problem:
+        return {"problem": str(problem)}
+
+
 def _json(text: str) -> dict[str, Any]:
     try:
         return {"value": json.dumps(pulling.pull_json(text))}
@@ -96,6 +103,7 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "layout": _layout,
     "expression": _expression,
     "code": _code,
+    "edits": _edits,
     "json": _json,
     "nearest": _nearest,
     "spread": _spread,

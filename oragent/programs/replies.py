@@ -12,7 +12,7 @@ from oragent.programs import caps, examiner, inspection
 from oragent.programs.examiner import Hopeless
 from oragent.programs.syntax import Signature, plain
 
-__all__ = ["extract_code", "extract_json"]
+__all__ = ["edited", "extract_code", "extract_json"]
 
 
 def extract_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
@@ -47,6 +47,18 @@ def extract_code(text: str, function: str, parent: str | None = None, wanted: Si
         raise ReplyError("the program in the reply is too long; write a shorter one")
     if wanted is not None and look:
         inspection.foretold(source, wanted, answer.get("inspected"))
+    return source
+
+
+def edited(text: str, parent: str) -> str:
+    """Apply the SEARCH/REPLACE edits of a reply to a text of any kind.
+
+    Raises:
+        ReplyError: an edit is not complete, its lines are not there, or the two together are too much.
+    """
+    source = _text(_answer("edits", text, parent=parent), "source")
+    if len(source) > caps.MAX_REPLY + len(parent):
+        raise ReplyError("the text is too long after the edits; write shorter ones")
     return source
 
 

@@ -15,7 +15,7 @@ from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
 from oragent.plain import plain as seen
-from oragent.programs.edits import apply_edits
+from oragent.programs.replies import edited
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import decode, finite, named, read_bytes, shown, walk
@@ -166,7 +166,7 @@ class Desk:
         path = self._may_write(path)
         before = decode(read_bytes(self.place(path)), path)
         try:
-            after = apply_edits(edits, before)
+            after = edited(edits, before)
         except ReplyError as problem:
             return f"edit: {problem}"
         self._put(path, after)

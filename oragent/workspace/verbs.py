@@ -1,7 +1,6 @@
 """What is done in a person's workspace: build, revise, ask; each a case of its study, so that a kill loses nothing."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -227,8 +226,7 @@ def _plan_of(found: Any) -> dict[str, Any]:
     lists = {name: found.get(name) or [] for name in ("rows", "data")}
     if not all(isinstance(one, list) for one in lists.values()):
         raise ReplyError("rows and data of the plan must be lists of objects")
-    plain: dict[str, Any] = json.loads(json.dumps({**plan, **{name: one[:100] for name, one in lists.items()}}))
-    return plain
+    return {**plan, **{name: one[:100] for name, one in lists.items()}}
 
 
 def _number(value: object) -> float | None:

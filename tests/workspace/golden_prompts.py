@@ -1,0 +1,34 @@
+"""The prompts of every role on one small case; ``python -m tests.workspace.golden_prompts`` writes them anew."""
+
+from pathlib import Path
+
+from oragent.workspace.layout import Mode
+from oragent.workspace.roles import TRACKS, Interface, Manner, Track, fill, system
+from oragent.workspace.tasks import Task
+from oragent.workspace.views import Variant
+
+FOLDER = Path(__file__).parent / "golden"
+
+
+def prompts() -> dict[str, str]:
+    def task(mode: Mode, variant: Variant | None = None) -> Task:
+        return Task("made_001", 1, mode, variant, Path("view"), "What binds?")
+
+    found = {
+        "builder": system(task(Mode.BUILD), Manner()),
+        "builder_highspy": system(task(Mode.BUILD), Manner(Interface.FLAT, Track.HIGHSPY)),
+        "explainer": system(task(Mode.EXPLAIN), Manner()),
+        "judge": fill("judge", penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
+                      answer="The $limit binds.", evidence="=== docs/a.md\nA limit.\n"),
+        "flat": fill("flat", form="Answer in Markdown.", files="=== docs/a.md\nA limit.\n"),
+        "plan": fill("plan", request="At most 40.", files="=== docs/a.md\nA limit.\n"),
+        "change": fill("change", request="docs/revise-1.md", program="src/a.py", track=TRACKS[Track.PULP], objective="400"),
+    }  # fmt: skip
+    found |= {f"reviser_{one.name.lower()}": system(task(Mode.REVISE, one), Manner()) for one in Variant}
+    return found
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in prompts().items():
+        (FOLDER / f"{name}.txt").write_text(f"{text}\n")
