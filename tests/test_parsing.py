@@ -12,7 +12,7 @@ PARSERS = {
     "literal_eval", "unparse", "tokenize.tokenize", "symtable.symtable", "pickle.loads", "pickle.load", "yaml.load",
     "yaml.safe_load",
 }  # fmt: skip
-METHODS = {"raw_decode", "generate_tokens"}
+METHODS = {"raw_decode", "generate_tokens", "tree_of"}
 CHILD = "in the child with limits"
 PASSED = "of trees and programs that the child has passed, and of our own making"
 SANDBOX = "in the sandbox"
@@ -22,7 +22,8 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 
 # How often each file calls a parser, and why it may.
 SITES = {
-    "programs/syntax.py": ({"ast.parse": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
+    "programs/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
+    "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/looking.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
     "programs/assembly.py": ({"ast.parse": 1}, CHILD),
@@ -30,12 +31,12 @@ SITES = {
     "programs/examining.py": ({"json.loads": 1}, OURS),
     "programs/examiner.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
-    "programs/inspection.py": ({"ast.parse": 1}, "a problem's expression, passed by the child before"),
+    "programs/inspection.py": ({"tree_of": 1}, "a problem's expression, passed by the child before"),
     "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "protocol.py": ({"json.loads": 1}, BOUNDED),
-    "search/genetics/variation.py": ({"ast.parse": 3, "ast.unparse": 3}, PASSED),
-    "search/genetics/draft.py": ({"ast.parse": 1, "ast.unparse": 1}, PASSED),
+    "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
+    "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 1}, PASSED),
     "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),
     "search/genetics/mutations.py": ({"ast.unparse": 1}, PASSED),
     "search/genetics/expressions.py": ({"ast.unparse": 1}, PASSED),

@@ -19,6 +19,7 @@ from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
 from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
+from oragent.programs.trees import tree_of
 
 __all__ = [
     "Inspected",
@@ -214,7 +215,7 @@ def expression(text: str) -> ast.expr:
     """
     if problem := _expression_problem(text):
         raise CandidateError(problem, "rejected")
-    return ast.parse(text.strip(), mode="eval").body
+    return tree_of(text.strip(), mode="eval").body
 
 
 @lru_cache(maxsize=1024)

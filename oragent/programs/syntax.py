@@ -11,6 +11,7 @@ from functools import lru_cache
 from oragent.errors import CandidateError, ProblemError
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
+from oragent.programs.trees import tree_of
 
 __all__ = [
     "Signature",
@@ -209,7 +210,7 @@ def parse(source: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            tree = tree_of(source)
     except SyntaxError as problem:
         raise _syntax_error(problem, source) from None
     except UnicodeEncodeError:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from oragent.programs.trees import tree_of
 from oragent.programs.walking import nodes
 from oragent.search.genetics.sites import Site, Sites, find_sites
 
@@ -94,7 +95,7 @@ def rounded(value: float) -> float:
 def build(text: str, **parts: ast.expr) -> ast.expr:
     """Parse an expression in which ``{name}`` stands for the part of that name."""
     texts = {name: f"({ast.unparse(part)})" for name, part in parts.items()}
-    return ast.parse(text.format(**texts), mode="eval").body
+    return tree_of(text.format(**texts), mode="eval").body
 
 
 def size(node: ast.AST) -> int:

@@ -12,6 +12,7 @@ from oragent.errors import CandidateError
 from oragent.programs.inspection import length, vouch
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.syntax import canonical
+from oragent.programs.trees import tree_of
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MODULES, Draft, build
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
@@ -85,7 +86,7 @@ def vary(
     given = _given(parent, function)
     limit = max(most, given.size)
     for _ in range(TRIES):
-        draft = Draft(ast.parse(given.source), function, primitives, mate, rng)
+        draft = Draft(tree_of(given.source), function, primitives, mate, rng)
         steps = min(3, int(rng.geometric(0.8)))
         names = [name for _ in range(steps) if (name := _step(draft, given.size / most))]
         source = _finished(draft.tree, given, limit) if names else ""
@@ -147,7 +148,7 @@ def _finished(tree: ast.Module, given: _Given, limit: int) -> str:
 
 def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Generator) -> Offspring:
     """Wrap whatever is returned, where no operator found a place or all of their children were the same again."""
-    draft = Draft(ast.parse(given.source), given.function, primitives, None, rng)
+    draft = Draft(tree_of(given.source), given.function, primitives, None, rng)
     draft.look()
     results = [site for site in draft.sites.numbers if site.context.root]
     if results:
@@ -155,7 +156,7 @@ def _last_resort(given: _Given, primitives: Sequence[str], rng: np.random.Genera
         source = _finished(draft.tree, given, 2 * MAX_NODES + given.size)
         if source:
             return Offspring(source, "wrap")
-    tree = ast.parse(given.source)
+    tree = tree_of(given.source)
     unit = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == given.function][-1]
     factor = build(str(draft.number(1, 0.5)))
     returns = [node for node in nodes(unit) if isinstance(node, ast.Return) and node.value]

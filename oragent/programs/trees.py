@@ -1,0 +1,43 @@
+"""The syntax tree of a text that may be parsed here.
+
+CPython counts how deep its own conversion of trees is in one number for all threads. Where something else is parsed in
+the middle of it, by another thread or by a finalizer that a collection of garbage runs, it raises ``SystemError``
+(github.com/python/cpython, issue 106905), though nothing is wrong with the text: a second attempt succeeds.
+"""
+
+import ast
+from typing import Literal, overload
+
+__all__ = ["tree_of"]
+
+ATTEMPTS = 5
+
+
+@overload
+def tree_of(text: str, mode: Literal["exec"] = "exec") -> ast.Module: ...
+
+
+@overload
+def tree_of(text: str, mode: Literal["eval"]) -> ast.Expression: ...
+
+
+def tree_of(text: str, mode: Literal["exec", "eval"] = "exec") -> ast.Module | ast.Expression:
+    """Parse a text.
+
+    Args:
+        text: Program, or one expression.
+        mode: Which of them.
+
+    Raises:
+        SyntaxError, ValueError, RecursionError, MemoryError: as ``ast.parse`` does.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            parsed = ast.parse(text, mode=mode)
+        except SystemError as problem:
+            if attempt == ATTEMPTS or "recursion depth mismatch" not in str(problem):
+                raise
+        else:
+            assert isinstance(parsed, ast.Module | ast.Expression)
+            return parsed
+    raise AssertionError("the last attempt raises")
