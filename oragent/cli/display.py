@@ -28,6 +28,7 @@ from oragent.search.folder import RunFolder
 __all__ = ["Display", "summary"]
 
 REFRESHES = 4  # a second
+STARTING = "starting: the evaluator, and the model if there is one"
 LINE_S = 60.0  # between two lines where there is no terminal, unless something better was found
 
 
@@ -108,6 +109,7 @@ class Display:
             ends=Counter(self._ends),
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
+            stage="" if engine or self._best else STARTING,
         )
 
     def __call__(self, progress: Progress) -> None:

@@ -66,6 +66,7 @@ class Scene:
         ends: Number of candidates by how their evaluation ended.
         cpu_s: CPU seconds of evaluations that have ended.
         is_ending: Whether nothing new begins any more.
+        stage: What is done before anything is evaluated; empty once the search runs.
     """
 
     title: str
@@ -77,6 +78,7 @@ class Scene:
     ends: Counter[Status] = field(default_factory=Counter)
     cpu_s: float = 0.0
     is_ending: bool = False
+    stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it, as wide as there is room."""
@@ -163,7 +165,7 @@ class Scene:
     def _under_way(self) -> str:
         told = [count(len(self.evaluations), "evaluation")] if self.evaluations else []
         told += [count(len(self.calls), "model call")] if self.calls else []
-        return " and ".join(told) or "nothing under way"
+        return " and ".join(told) or self.stage or "nothing under way"
 
     def _running(self) -> Text:
         """What is under way, the oldest first, each with its age."""

@@ -106,6 +106,13 @@ def test_the_time_left_is_that_of_the_bound_that_will_bind(budget: Budget, spent
     assert replace(SCENE, budget=budget, spent=spent).left == said
 
 
+def test_before_anything_is_evaluated_it_says_what_is_started() -> None:
+    display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(), Direction.MINIMIZE, live=False)
+    assert "starting: the evaluator" in "\n".join(drawn(display.scene(), 80))
+    display(FIRST)
+    assert "starting" not in "\n".join(drawn(display.scene(), 80))
+
+
 def test_before_the_seed_has_a_score_it_says_what_is_awaited() -> None:
     early = Scene("toy by gp", Budget(), evaluations=(Work("seed", 12.0),))
     text = "\n".join(drawn(early, 80))
