@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oragent.sandbox.messages import sound_name
 
-__all__ = ["bring", "hand_over", "opened", "write"]
+__all__ = ["bring", "hand_over", "opened", "put", "write"]
 
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
@@ -50,13 +50,13 @@ def write(folder: int, files: Mapping[str, str], folder_mode: int) -> None:
         *above, last = name.split("/")
         inner = _within(folder, above, folder_mode) if above else folder
         try:
-            _put(inner, last, text.encode())
+            put(inner, last, text.encode())
         finally:
             if above:
                 os.close(inner)
 
 
-def _put(folder: int, name: str, content: bytes) -> None:
+def put(folder: int, name: str, content: bytes) -> None:
     """Write one file, by few and simple steps: a process that has just been forked pays for every page it touches."""
     try:
         made = os.open(name, ANEW, 0o755, dir_fd=folder)
