@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oragent.sandbox.messages import sound_name
 
-__all__ = ["bring", "hand_over", "opened", "write"]
+__all__ = ["bring", "hand_over", "opened", "put", "write"]
 
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
@@ -59,6 +59,21 @@ def write(folder: int, name: str, folder_mode: int, fill: Callable[[int], None])
             os.close(made)
     finally:
         os.close(inner)
+
+
+def put(folder: int, name: str, content: bytes) -> None:
+    """Put a file into a folder, in place of what has its name.
+
+    Raises:
+        OSError: if that cannot be done.
+    """
+
+    def fill(target: int) -> None:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(target, left) :]
+
+    write(folder, name, 0o755, fill)
 
 
 def _within(folder: int, names: Sequence[str], mode: int) -> int:

@@ -36,6 +36,7 @@ HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
 EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
 RUNS = "outputs"  # of a project, where its runs lie
+COPIED_FILE_BYTES, COPIED_BYTES = 128 << 10, 1 << 20  # of such a folder's own files: programs, and no data
 CACHES = (RUNS, "__pycache__")  # of a folder beside a command's files, what is none of its own
 PACKAGE = Path(__file__).parents[1]
 FILES = (
@@ -59,7 +60,7 @@ class Setting:
         outside: Descriptor of the mounts in which all files of the machine are seen; -1 without namespaces.
         shown: What a command that is not trusted can read where rules, and no root of its own, see to that.
         beside: Folder whose content is found beside a command's files; None for none.
-        links: Names in that folder, and the paths that they lead to.
+        links: Names in that folder, the paths that they lead to, and the contents of those that are copied.
         processes: Descriptor of a ``/proc`` in which the server's processes have the numbers that they know; -1 for
             none.
     """
@@ -75,7 +76,7 @@ class Setting:
     processes: int = -1
     shown: tuple[Path, ...] = ()
     beside: Beside | None = None
-    links: tuple[tuple[str, str], ...] = ()
+    links: tuple[tuple[str, str, bytes | None], ...] = ()
 
     @property
     def projects(self) -> tuple[Path, ...]:
@@ -201,12 +202,27 @@ def _ruled(setting: Setting, script: Path | None) -> tuple[Path, ...]:
     return (*shown, *map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
 
 
-def _links(beside: Beside | None) -> tuple[tuple[str, str], ...]:
-    """What every command without a lasting folder finds beside its own files, by name."""
+def _links(beside: Beside | None) -> tuple[tuple[str, str, bytes | None], ...]:
+    """What every command without a lasting folder finds beside its own files: links, and copies of small files.
+
+    A program that is started through a link looks beside what the link leads to: a helper that imports the candidate
+    would find the seed there.
+    """
     if beside is None:
         return ()
-    names = (name for name in sorted(os.listdir(beside.folder)) if not name.startswith(".") and name not in CACHES)
-    return tuple((name, str(beside.folder / name)) for name in names if name not in beside.brought)
+    found: list[tuple[str, str, bytes | None]] = []
+    room = COPIED_BYTES
+    for name in sorted(os.listdir(beside.folder)):
+        path = beside.folder / name
+        if name.startswith(".") or name in CACHES or name in beside.brought:
+            continue
+        content = None
+        with suppress(OSError):
+            if path.is_file() and not path.is_symlink() and path.stat().st_size <= min(COPIED_FILE_BYTES, room):
+                content = path.read_bytes()
+                room -= len(content)
+        found.append((name, str(path), content))
+    return tuple(found)
 
 
 def _search_paths() -> set[Path]:
@@ -322,8 +338,11 @@ def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
         program = code if passed.is_expected else program
     stdin = _stdin(outline.connection, outline.lengths[-1], setting.scratch)
     if not launch.lasts:
-        for name, target in setting.links:
-            os.symlink(target, name, dir_fd=launch.place)
+        for name, target, content in setting.links:
+            if content is None:
+                os.symlink(target, name, dir_fd=launch.place)
+            else:
+                folders.put(launch.place, name, content)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):
         with suppress(OSError):  # who is root in a user namespace alone stays that
             folders.hand_over(launch.place, NOBODY, NOBODY)

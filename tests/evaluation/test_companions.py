@@ -220,3 +220,13 @@ def test_a_variable_of_the_users_own_is_passed_on(shop: Path, monkeypatch: pytes
     monkeypatch.setenv("SHOP_BONUS", "2.5")
     assert unmet(load(shop)) == []
     assert evaluated(load(shop)).score == 34.5
+
+
+@pytest.mark.parametrize("warm", [True, False])
+def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_seed(shop: Path, warm: bool) -> None:
+    (shop / "ask.py").write_text("from heuristic import weigh\nprint(weigh(10.0))\n")
+    starts = "import subprocess, sys\nasked = [sys.executable, str(Path(__file__).parent / 'ask.py')]\n"
+    starts += "value = float(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)\n#"
+    (shop / "eval.py").write_text(PLAIN.replace("value =", f"{starts}"))
+    ended = evaluated(load(shop), warm=warm, source="def weigh(x):\n    return x * 7.0\n")
+    assert ended.score == 70.0, (ended.message, ended.log)
