@@ -153,3 +153,13 @@ def test_the_base_model_has_no_silent_error() -> None:
     solution = solve(PROBLEM.base)
     assert solution.status.has_point
     assert silent_errors.__doc__
+
+
+def test_calls_that_a_server_leaves_in_the_text_are_made() -> None:
+    text = (
+        '```json\n{"name": "fix_start_time", "arguments": {"school": "Ortega (Jose)", "time": "7:50 AM"}},\n'
+        '{"name": "call_solver", "arguments": {}}\n```'
+    )  # as a model of half a billion parameters wrote it
+    found = answered(ToolsAgent(asker([text, "done"], []), Toolbox(Solver(PROBLEM))))
+    assert [(event.tool, event.failed) for event in found.events] == [("fix_start_time", False), ("call_solver", False)]
+    assert found.solved == ("CACAABABBC",)

@@ -6,9 +6,10 @@ from typing import Any, Protocol
 
 from oragent.converse.state import State
 from oragent.ledger.replies import RecordedReply
-from oragent.llm.model import Message, Tool
+from oragent.llm import fenced
+from oragent.llm.model import Message, Request, Tool
 
-__all__ = ["Agent", "Answer", "Asker", "Event"]
+__all__ = ["Agent", "Answer", "Asker", "Event", "calls_of"]
 
 
 class Asker(Protocol):
@@ -56,6 +57,17 @@ class Answer:
     solved: tuple[str, ...] = ()
     calls: int = 0
     state: State | None = None
+
+
+def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
+    """A reply as a message with its tool calls; of those that stand in its text too.
+
+    Some servers take tools and leave the calls of a small model in the text, as fenced JSON.
+    """
+    if reply.tool_calls:
+        return Message("assistant", reply.text, reply.tool_calls)
+    text, calls = fenced.read(reply.text, Request(reply.role, tuple(messages), tools=tuple(tools)))
+    return Message("assistant", text, calls)
 
 
 class Agent(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import Answer, Asker
+from oragent.converse.agents.agent import Answer, Asker, calls_of
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message
 
@@ -45,11 +45,13 @@ class ToolsAgent:
         self.messages.append(Message("user", message))
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(ROLE, self.messages, self.temperature, self.tools.tools)
-            self.messages.append(Message("assistant", reply.text, reply.tool_calls[:MOST_CALLS]))
-            if not reply.tool_calls:
-                return self._answered(reply.text)
-            results = [await asyncio.to_thread(self.tools, call) for call in reply.tool_calls[:MOST_CALLS]]
-            self.messages += _told(reply.tool_calls[:MOST_CALLS], results)
+            said = calls_of(reply, self.messages, self.tools.tools)
+            calls = said.tool_calls[:MOST_CALLS]
+            self.messages.append(Message("assistant", said.content, calls))
+            if not calls:
+                return self._answered(said.content)
+            results = [await asyncio.to_thread(self.tools, call) for call in calls]
+            self.messages += _told(calls, results)
         self.messages.append(Message("user", OUT_OF_ROUNDS))
         reply = await self.asker.ask(ROLE, self.messages, self.temperature)
         self.messages.append(Message("assistant", reply.text))

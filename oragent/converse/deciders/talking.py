@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import Asker, Event
+from oragent.converse.agents.agent import Asker, Event, calls_of
 from oragent.converse.deciders.decider import END_WORD, Said, View
 from oragent.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
 from oragent.converse.decision import DecisionProblem, figure
@@ -144,10 +144,11 @@ class Talking:
         events: list[Event] = []
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
-            self.messages.append(Message("assistant", reply.text, reply.tool_calls))
-            if not reply.tool_calls:
-                return reply.text, events
-            for call in reply.tool_calls:
+            said = calls_of(reply, self.messages, self.tools)
+            self.messages.append(said)
+            if not said.tool_calls:
+                return said.content, events
+            for call in said.tool_calls:
                 event = self._checked(call, view.presented)
                 events.append(event)
                 self.messages.append(Message("tool", event.result, tool_call_id=call.id))
