@@ -57,6 +57,7 @@ TABLES = {
     "candidates": "A candidate of a committed round.",
     "evaluations": "A program that was evaluated, written when that ends: equal programs have one row.",
     "replies": "A model's reply, written before anyone reads it.",
+    "times": "What the first evaluation of a program told of its time: a replay takes it over, as prompts quote it.",
     "notes": "What a round wrote down for later ones and for reports.",
 }
 COLUMNS = {
@@ -105,9 +106,16 @@ COLUMNS = {
         "model": "who answered",
         "tokens_in": "of the prompt",
         "tokens_out": "of the reply",
+        "tokens_cached": "of the prompt, as far as the server had read them before",
         "money": "US dollars; null where the price is unknown",
         "seconds": "took, retries included",
         "retries": "attempts that failed before it",
+    },
+    "times": {
+        "fingerprint": "hash of the program's canonical form",
+        "status": "how the first evaluation ended",
+        "metrics": "JSON: its metrics of time",
+        "message": "why it failed, if it did",
     },
     "notes": {
         "round": "its round",
