@@ -145,5 +145,5 @@ def test_every_template_is_shipped() -> None:
     root = PACKAGE.parent.parent
     setup = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["oragent"]
     templates = [str(path.relative_to(PACKAGE.parent)) for path in (PACKAGE / "template").iterdir()]
-    assert len(templates) == 4
+    assert len(templates) == 5
     assert all(any(fnmatch.fnmatch(path, pattern) for pattern in setup) for path in templates)

@@ -311,6 +311,7 @@ def test_a_run_is_replayed_from_its_replies_without_a_model(toy: Path, tmp_path:
     assert (first / "best.py").read_text().splitlines()[1:] == (second / "best.py").read_text().splitlines()[1:]
 
 
+@pytest.mark.slow
 def test_a_replay_that_goes_on_beyond_its_replies_says_so(toy: Path, tmp_path: Path) -> None:
     assert oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path).returncode == 0
     words = ["--replay", only_run(tmp_path), "budget.evaluations=60", "--outputs", "second"]

@@ -9,6 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.test_cli import environment, oragent
 from tests.formulate import pharmacy
 from tests.formulate.pharmacy import speaks
@@ -49,6 +51,7 @@ def test_a_problem_is_formulated_with_a_model_behind_a_server(tmp_path: Path) ->
     assert (folder / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_nothing_is_asked_twice(tmp_path: Path) -> None:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
     command = [sys.executable, "-m", "oragent", "formulate", "pharmacy.md", "--model", "served"]

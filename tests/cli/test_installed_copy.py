@@ -34,7 +34,7 @@ def test_a_shell_completes_the_names_of_problems(toy: Path, tmp_path: Path) -> N
 
     assert offered("oragent run tsp_", 2) == ["tsp_aco", "tsp_constructive", "tsp_gls", "tsp_lehd", "tsp_pomo"]
     assert offered("oragent run to", 2) == ["toy"]
-    assert offered("oragent res", 1) == ["resume"]
+    assert offered("oragent resu", 1) == ["resume"]
 
 
 def test_settings_are_printed_as_a_file_that_is_the_defaults(tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def test_every_run_is_an_ordinary_run_that_the_page_leads_to(
     assert shown.returncode == 0, shown.stderr
 
 
+@pytest.mark.slow
 def test_a_strategy_may_be_added_and_what_is_done_is_not_done_again(
     compared: tuple[Path, subprocess.CompletedProcess], tmp_path: Path
 ) -> None:
@@ -255,8 +256,9 @@ def test_a_comparison_of_an_earlier_version_goes_on(
     assert {database: evaluated(database) for database in databases(folder)} == before
     written, begun = (yaml.safe_load((one / "comparison.yaml").read_text()) for one in (folder, compared[0]))
     assert list(written) == ["oragent", "root", "problems", "strategies", "seeds", "settings"]
-    assert [begun["settings"]["strategy"].pop(name) for name in ("window", "blocks", "features")] == [2, "all", True]
-    assert [written["settings"]["strategy"].pop(name) for name in ("window", "blocks", "features")] == [None] * 3
+    level = {"window": 2, "blocks": "all", "features": True, "standing": True, "history": True}
+    assert {name: begun["settings"]["strategy"].pop(name) for name in level} == level
+    assert {name: written["settings"]["strategy"].pop(name) for name in level} == dict.fromkeys(level)
     assert (begun["settings"]["archive"].pop("islands"), written["settings"]["archive"].pop("islands")) == (4, None)
     assert written == begun
 

@@ -68,6 +68,7 @@ def test_what_was_published_of_a_set_is_one_table() -> None:
     assert published_table("families") is None
 
 
+@pytest.mark.slow
 def test_every_ablation_runs_and_the_rates_sum_to_one(tmp_path: Path) -> None:
     runner, cells = bench(tmp_path, "scripted", (), limit=2)
     assert len(cells) == 9

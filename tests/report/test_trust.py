@@ -99,6 +99,7 @@ def searched(outputs: Path, source: str) -> RunFolder:
     return opened[0]
 
 
+@pytest.mark.slow
 def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Path) -> None:
     from oragent.domains import tsp
 
@@ -143,6 +144,7 @@ def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) 
     assert all("instances, worse on" in sentence for sentence in told.sentences[:2])
 
 
+@pytest.mark.slow
 def test_figures_of_another_best_program_are_not_shown_and_a_new_set_is_drawn(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
     scorer = Scorer(reopen(folder.path))

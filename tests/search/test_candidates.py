@@ -87,6 +87,7 @@ def test_candidates_of_more_than_one_function_are_bred(tmp_path: Path, kind: str
 
 
 @compiled
+@pytest.mark.slow
 def test_a_model_writes_cpp_and_breeding_says_that_it_does_not(tmp_path: Path) -> None:
     settings = ["strategy.name=funsearch", "model.name=scripted", "budget.evaluations=6", "strategy.window=1"]
     outcome, folder, records = search(tmp_path, "cpp", *settings)
