@@ -276,7 +276,7 @@ def test_a_program_that_cannot_be_one_is_one_clear_line(toy: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"problem": "tyo"}, "unknown problem 'tyo': did you mean toy?"),
+        ({"problem": "tyo"}, "unknown problem 'tyo': did you mean toy"),
         ({"problem": 7}, "problem must be a name, a folder or a Problem, not int"),
         ({"evalutions": 3}, "unknown key 'evalutions'"),
         ({"budget": {"evaluation": 3}}, "unknown key 'budget.evaluation': did you mean 'evaluations'?"),
@@ -310,10 +310,9 @@ def test_problems_are_those_of_the_nearest_folder(toy: Path, tmp_path: Path, mon
     inside = tmp_path / "deep" / "down"
     inside.mkdir(parents=True)
     monkeypatch.chdir(inside)
-    assert [problem.name for problem in oragent.problems()] == ["toy"]
+    assert {"toy", "tsp_aco"} <= {problem.name for problem in oragent.problems()}  # beside those that ship
     shutil.rmtree(toy)
-    with pytest.raises(oragent.OragentError, match="no problems in"):
-        oragent.problems()
+    assert "toy" not in {problem.name for problem in oragent.problems()}
 
 
 def test_the_held_out_set_is_scored_when_asked(tmp_path: Path) -> None:

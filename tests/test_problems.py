@@ -16,8 +16,8 @@ from oragent.search.genetics.breeding import child_of_seed
 ROOT = Path(__file__).parent.parent
 PROBLEMS = sorted(path.parent for path in (ROOT / "problems").glob("*/problem.yaml"))
 
-# Problems of which one val evaluation takes a minute or more, on one core.
-SLOW = {"tsp_lehd", "cvrp_lehd", "driving", "driving_long", "driving_stateful"}
+# Problems of which one val evaluation takes half a minute or more, on one core.
+SLOW = {"tsp_lehd", "cvrp_lehd", "cvrp_pomo", "driving", "driving_long", "driving_stateful"}
 
 # Warnings that a problem may have: its name and the finding's title, each with the reason.
 ALLOWED: dict[tuple[str, str], str] = {}

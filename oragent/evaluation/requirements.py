@@ -4,6 +4,7 @@ import os
 import shutil
 from importlib.util import find_spec
 
+from oragent import distribution
 from oragent.errors import ProblemError
 from oragent.evaluation.problem import Problem
 from oragent.isolation.environment import refused
@@ -48,7 +49,7 @@ def _missing(need: str) -> str:
         there = False
     if there:
         return ""
-    how = f"install oragent with its extra [{EXTRAS[module]}]" if module in EXTRAS else f"pip install {module}"
+    how = distribution.with_extra(EXTRAS[module]) if module in EXTRAS else distribution.with_package(module)
     return f"needs the Python module {module!r}, which is not installed: {how}"
 
 

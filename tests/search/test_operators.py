@@ -3,7 +3,7 @@
 import pytest
 
 from oragent.search.candidate import Elite
-from oragent.search.prompting import fill
+from oragent.search.prompting import fill, system
 from oragent.search.strategies.operators import LONGEST, prose, thought, write
 from tests.search.test_funsearch import opened, record
 
@@ -41,7 +41,7 @@ def test_every_operator_asks_for_the_signature_and_says_what_is_better(begun, op
     prompt = write(run, fill(operator, outline="..."), shown, "answer_thought", {"0.0": "One is enough."})
     assert "`def guess(x):`" in prompt
     assert "between braces" in prompt
-    assert run.problem.about.description in prompt
+    assert run.problem.about.description in system(run).content
     assert ("A lower score is better." in prompt) == (operator != "i1")
     assert ("Idea: One is enough." in prompt) == (operator != "i1")
 
@@ -54,7 +54,7 @@ def test_a_prompt_that_is_too_long_loses_knowledge_first_then_the_worst_programs
         for number, source in enumerate(sources)
     ]
     lengths = []
-    for tokens in (4000, 2000, 1600, 600):
+    for tokens in (4000, 2200, 1700, 700):
         run = opened(begun, [record("0.0", 9.0)], "model.name=m", f"model.context_tokens={tokens}")
         prompt = write(run, "Do better.", shown, "answer_code")
         lengths.append((("Know this" in prompt), prompt.count("Program "), "Left out" in prompt))

@@ -40,6 +40,7 @@ def test_it_runs_resumes_from_its_own_copy_and_is_reported(toy: Path, tmp_path: 
         assert db.execute("SELECT COUNT(*) FROM candidates WHERE round > 0").fetchone()[0] >= 11
 
 
+@pytest.mark.slow
 def test_it_is_compared(toy: Path, tmp_path: Path, hill: Path) -> None:
     words = ("compare", "toy", "--strategies", f"gp,{hill}", "--seeds", 1, "--evaluations", 4)
     done = oragent(*words, cwd=tmp_path)

@@ -76,7 +76,9 @@ def on_a_line(begun):
     """A run whose archive holds a line of three programs."""
 
     def make(*settings: str) -> tuple[Run, list[Elite]]:
-        folder = begun("model.name=m", "strategy.name=or_agent", "budget.model_calls=40", *settings)
+        folder = begun(
+            "model.name=m", "strategy.name=or_agent", "budget.evaluations=200", "budget.model_calls=40", *settings
+        )
         with Store(folder.database) as store:
             pool = Pool(1, scored)
             scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, lambda: 0.0)

@@ -54,11 +54,11 @@ def test_a_candidate_computes_with_the_vector_instructions_of_its_processor(tmp_
     assert "cpuinfo" not in ended.stderr
 
 
-def test_a_missing_file_of_weights_is_one_line(tmp_path: Path) -> None:
+def test_weights_that_a_project_does_not_have_are_those_that_ship(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "problems/tsp_pomo/eval.py"), f"--root_dir={tmp_path}", "--mode=train"]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert ended.returncode == 1
-    assert "no weights for tsp_pomo: put a file at problems/tsp_pomo/checkpoints/checkpoint-3100.pt" in ended.stdout
+    assert ended.returncode == 0
+    assert "__SANDBOX_SUCCESS__" in ended.stdout
 
 
 @pytest.mark.parametrize(("mode", "count"), [("train", 10), ("val", 64), ("test", 64)])

@@ -151,6 +151,7 @@ def test_a_strong_bias_rules_the_network(problem: str) -> None:
 
 
 @pytest.mark.parametrize("problem", ["tsp_lehd", "cvrp_lehd"])
+@pytest.mark.slow
 def test_bfloat16_decides_alike_as_close_decisions_are_made_again(
     problem: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from oragent import shipped
 from oragent.errors import ProblemError
 from oragent.solvers.neural.weights import NETWORKS, OFFICIAL, load, official_names
 
@@ -92,7 +93,10 @@ def test_our_own_file_loads_where_there_is_no_official_one_and_comes_second_wher
     assert load(problem, tmp_path, CPU).source.startswith("official")
 
 
-def test_without_any_file_the_message_names_the_places_and_the_command(tmp_path: Path) -> None:
+def test_without_any_file_the_message_names_the_places_and_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "root", lambda: tmp_path / "nothing")
     with pytest.raises(
         ProblemError, match=r"problems/tsp_lehd/checkpoints/checkpoint-150.pt .* oragent train tsp_lehd"
     ):
