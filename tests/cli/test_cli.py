@@ -245,7 +245,7 @@ def test_a_package_that_is_missing_is_one_line_and_leaves_nothing(toy: Path, tmp
     missing = 'import sys\nsys.modules["torch"] = None\nfrom oragent.harness.neural import need_torch\nneed_torch()\n'
     (toy / "eval.py").write_text(missing)
     line = complaint(oragent("run", "toy", "--evaluations", 5, cwd=tmp_path))
-    assert re.search(r"torch is not installed: .*pip install '.*\[neural\]'", line)
+    assert re.search(r"torch is not installed: .*pip install .*\[neural\]", line)
     assert "{" not in line
     assert list((tmp_path / "outputs").iterdir()) == []
 

@@ -141,7 +141,7 @@ def test_cpu_seconds_of_all_processes_together_are_the_limit(isolation: str, mon
 def test_what_sleeps_is_ended_and_what_wakes_up_to_work_is_not(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time; time.sleep(60)", idle_s=1)
     assert (ended.end, ended.reason) == (End.DEADLINE, "it slept: hardly any CPU used for 1 s")
-    work = "import time\nfor _ in range(4):\n    time.sleep(0.5)\n    sum(range(10**6))\nprint('done')"
+    work = "import time\nfor _ in range(4):\n    time.sleep(0.5)\n    sum(range(5 * 10**6))\nprint('done')"
     assert python(sandbox, work, idle_s=1.5).stdout == "done\n"
 
 
