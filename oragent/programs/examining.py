@@ -13,7 +13,6 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,8 @@ HEAD = struct.Struct("<Q")  # length of what follows
 
 
 def _inspect(source: str, wanted: dict[str, Any]) -> dict[str, Any]:
-    found = asdict(looking.look(source, _signature(**wanted)))
-    return {name: found[name] for name in ("problem", "length")} | {"canonical": found["canonical"]}
+    found = looking.look(source, _signature(**wanted))
+    return {"problem": found.problem, "length": found.length, "canonical": found.canonical}
 
 
 def _signature(
