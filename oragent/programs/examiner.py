@@ -44,6 +44,9 @@ class Hopeless(Exception):
     """A text cannot be read within the limits; the reason on one line, that it can be told to whoever wrote it."""
 
 
+_THIS_THREAD = threading.local()
+
+
 class _Later(BaseException):
     """The answer is not there at once; nobody on the way takes this for a failure of the text."""
 
@@ -65,7 +68,6 @@ class Examiner:
         self._owner = 0
         self._log: Any = None
         self._hopeless: OrderedDict[bytes, str] = OrderedDict()
-        self._way = threading.local()
         self._received = bytearray()
         self._pending = b""  # key of the request whose answer nobody has waited for yet
 
@@ -85,7 +87,7 @@ class Examiner:
         """
         body = json.dumps({"kind": kind, "fields": fields}).encode()
         key = hashlib.sha256(body).digest()
-        if not self._lock.acquire(blocking=not self._brief):
+        if not self._lock.acquire(blocking=not _is_brief()):
             raise _Later
         try:
             if key in self._hopeless:
@@ -104,28 +106,6 @@ class Examiner:
         finally:
             self._lock.release()
 
-    async def promptly(self, work: Callable[[], T]) -> T:
-        """Do, for an event loop, what has texts examined: at once where the answers come at once, else in a thread.
-
-        A thread for each usual text would cost more than the text does.
-
-        Args:
-            work: Function that asks; it begins anew where an answer takes longer, and may change nothing before.
-        """
-        self._way.brief = True
-        try:
-            return work()
-        except _Later:
-            pass
-        finally:
-            self._way.brief = False
-        return await asyncio.to_thread(work)
-
-    @property
-    def _brief(self) -> bool:
-        """Whether this thread may not wait."""
-        return getattr(self._way, "brief", False)
-
     def close(self) -> None:
         """End the child, if there is one."""
         with self._lock:
@@ -142,7 +122,7 @@ class Examiner:
             self._log.close()
 
     def _asked(self, key: bytes, body: bytes) -> dict[str, Any]:
-        if self._brief and len(body) > BRIEF_BYTES:
+        if _is_brief() and len(body) > BRIEF_BYTES:
             raise _Later
         code = 0
         for _ in range(STARTS):
@@ -159,7 +139,7 @@ class Examiner:
                     break
                 continue
             self._pending = b""
-            if answer.get("last") is not False:
+            if answer.get("last") is not False or self._received:  # nobody has asked for more
                 self.close()
             if isinstance(found := answer.get("answer"), dict):
                 return found
@@ -183,7 +163,7 @@ class Examiner:
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
             return self._process
-        if self._brief:
+        if _is_brief():
             raise _Later
         self.close()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
@@ -217,7 +197,7 @@ class Examiner:
             _Gone: if none comes, or something that is none.
             _Later: if this thread may not wait for it.
         """
-        until = time.monotonic() + (BRIEF_S if self._brief else PATIENCE_S)
+        until = time.monotonic() + (BRIEF_S if _is_brief() else PATIENCE_S)
         while (end := _end(self._received)) is None:
             self._receive(process, until)
         body = bytes(self._received[HEAD.size : end])
@@ -236,12 +216,35 @@ class Examiner:
         waiting = select.poll()
         waiting.register(place, select.POLLIN)
         ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
-        if not ready and self._brief:
+        if not ready and _is_brief():
             raise _Later
         chunk = os.read(place, 1 << 20) if ready else b""
         if not chunk or len(self._received) > LONGEST:
             raise _Gone(_code(process))
         self._received += chunk
+
+
+async def promptly(work: Callable[[], T]) -> T:
+    """Do, for an event loop, what has texts examined: at once where the answers come at once, else in a thread.
+
+    A thread for each usual text would cost more than the text does.
+
+    Args:
+        work: Function that asks; it begins anew where an answer takes longer, and may change nothing before.
+    """
+    _THIS_THREAD.is_brief = True
+    try:
+        return work()
+    except _Later:
+        pass
+    finally:
+        _THIS_THREAD.is_brief = False
+    return await asyncio.to_thread(work)
+
+
+def _is_brief() -> bool:
+    """Whether this thread may not wait."""
+    return getattr(_THIS_THREAD, "is_brief", False)
 
 
 def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
@@ -286,4 +289,3 @@ def _ended(code: int) -> str:
 _EXAMINER = Examiner()
 atexit.register(_EXAMINER.close)
 ask = _EXAMINER.ask
-promptly = _EXAMINER.promptly

@@ -399,7 +399,7 @@ def test_an_event_loop_waits_for_no_text(hangs: Examiner) -> None:
     texts = [HANGING, GOOD, HANGING.replace("x", "y"), GOOD + "\n", "def guess(x):\n    return x * 3\n"]
 
     async def all_of_them() -> tuple[list[tuple[int | None, bool]], int]:
-        answers = [asyncio.create_task(hangs.promptly(partial(looked_at, hangs, text))) for text in texts]
+        answers = [asyncio.create_task(promptly(partial(looked_at, hangs, text))) for text in texts]
         turns = 0
         while not all(answer.done() for answer in answers):
             await asyncio.sleep(0.01)
@@ -425,7 +425,7 @@ def test_an_answer_that_nobody_waited_for_goes_to_nobody_else(own: Examiner) -> 
     own.ask("vet", source=GOOD)
     for place in range(20):
         with suppress(examiner._Later):
-            own._way.brief = True
+            examiner._THIS_THREAD.is_brief = True
             own.ask("layout", source=f"def guess(x):\n    return {place}\n")
-        own._way.brief = False
+        examiner._THIS_THREAD.is_brief = False
         assert own.ask("layout", source=f"def guess(x):\n    return -{place}\n")["text"].endswith(f"-{place}")
