@@ -16,7 +16,7 @@ run: $(CORE)
 	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
 
 test: $(TEST)
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-slow: $(TEST)
 	$(BIN)/python -m pytest -m slow

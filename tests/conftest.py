@@ -1,6 +1,9 @@
 """What all tests share: a toy problem that scores in milliseconds (return 100 when called with 3), and patience."""
 
+import fcntl
 import os
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,10 @@ settings.register_profile(
     "oragent", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=bool(os.environ.get("CI"))
 )
 settings.load_profile("oragent")
+
+# The tests begin a thousand processes: what they import is compiled once, whatever the environment says of it.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 EVALUATOR = """
 import sys, traceback
@@ -37,6 +44,19 @@ timeout_s: 20
 features: [{name: remainder, bins: 7, meaning: of the guess by seven}]
 primitives: [x * x]
 """
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where several processes share the tests of a fresh clone, let each compile some kernels, and load the others'."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker:
+        files = sorted((Path(__file__).parents[1] / "oragent" / "solvers").glob("*.py"))
+        kernels = [file for file in files if "\n@kernel([" in file.read_text()]
+        first = int(worker.removeprefix("gw")) * len(kernels) // int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        for file in kernels[first:] + kernels[:first]:
+            with file.open() as one:
+                fcntl.flock(one, fcntl.LOCK_EX)  # of two that want the same kernel the second waits for the first
+                import_module(f"oragent.solvers.{file.stem}")
 
 
 @pytest.fixture(scope="session")

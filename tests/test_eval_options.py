@@ -1,11 +1,10 @@
 """Options of an evaluator's own pass through ``oragent eval``."""
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.cli.test_cli import oragent
+
 EVALUATOR = """
 import sys
 if "--fail" in sys.argv:
@@ -17,9 +16,7 @@ open("made.txt", "w").close()
 
 def oragent_eval(toy: Path, *words: str) -> subprocess.CompletedProcess[str]:
     (toy / "eval.py").write_text(EVALUATOR)
-    command = [sys.executable, "-m", "oragent", "eval", "toy", *words]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, cwd=toy.parents[1], env=environment, capture_output=True, text=True, timeout=120)
+    return oragent("eval", "toy", *words, cwd=toy.parents[1])
 
 
 def test_own_options_run_the_evaluator_here_with_all_that_was_given(toy: Path) -> None:

@@ -1,11 +1,10 @@
 """Imports go one way; the table below is the architecture."""
 
-import ast
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.sources import ROOT, SOURCES, source
 
 VALUES = {
     "errors",
@@ -85,7 +84,6 @@ HEAVY = {
     "uvicorn",
 }  # may be imported inside a function
 
-SOURCES = sorted((ROOT / "oragent").rglob("*.py"))
 EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))
 
 
@@ -97,23 +95,14 @@ def part(module: str) -> str | None:
 
 def imported(path: Path) -> set[str]:
     """Full names of the modules that a file imports."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative import"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    read = source(path)
+    assert not [module for module, _ in read.taken if module.startswith(".")], f"{path}: relative import"
+    return read.modules | {f"{module}.{name}" for module, names in read.taken for name in names}
 
 
 def imported_by_name(path: Path) -> set[str]:
     """Modules of ours that a file imports by a call with their name, as packages do that wait until they are asked."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "import_module":
-            found |= {arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)}
-    return {name for name in found if part(name)}
+    return {name for name in source(path).named if part(name)}
 
 
 def parts_imported(path: Path) -> set[str]:
@@ -121,12 +110,14 @@ def parts_imported(path: Path) -> set[str]:
     return {name for module in modules if (name := part(module)) and not name.startswith("__")}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_only_what_its_part_may(path: Path) -> None:
+def too_much(path: Path) -> set[str]:
+    """Parts that a module imports although its own part may not."""
     own = path.relative_to(ROOT / "oragent").with_suffix("").parts[0]
-    if own in COMPOSERS:
-        return
-    assert parts_imported(path) - {own} <= ALLOWED[own]
+    return set() if own in COMPOSERS else parts_imported(path) - {own} - ALLOWED[own]
+
+
+def test_a_module_imports_only_what_its_part_may() -> None:
+    assert {path: found for path in SOURCES if (found := too_much(path))} == {}
 
 
 def test_only_what_reads_runs_knows_the_search() -> None:
@@ -143,14 +134,9 @@ def test_an_evaluator_knows_only_the_evaluation_tower(path: Path) -> None:
     assert parts_imported(path) <= EVALUATION_TOWER
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_heavy_packages_are_imported_inside_functions(path: Path) -> None:
-    for function in ast.walk(ast.parse(path.read_text())):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            for node in ast.walk(function):
-                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-                names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-                assert all(name.split(".")[0] in HEAVY for name in names), f"{path}:{node.lineno}"
+def test_only_heavy_packages_are_imported_inside_functions() -> None:
+    inside = [(path, *one) for path in SOURCES for one in source(path).inside]
+    assert [one for one in inside if one[-1].split(".")[0] not in HEAVY] == []
 
 
 def test_there_is_no_import_cycle_between_modules() -> None:

@@ -29,7 +29,7 @@ def executed(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.filterwarnings("default")  # of the clients of notebooks, which are not ours
 def test_every_cell_of_the_notebook_on_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said = executed("python_api", tmp_path, monkeypatch)
-    assert "the budget of 200 evaluations is used up" in said
+    assert "the budget of 60 evaluations is used up" in said
     assert "candidates" in said
     assert "oragent.resume(RUN, strategy=climb)" in said
     assert "report.html" in said

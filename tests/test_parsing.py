@@ -1,12 +1,10 @@
 """Where a text is parsed is a table: what strangers wrote is read in the child of ``programs.examiner``, or by name here."""
 
-import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
+from tests.sources import PACKAGE, SOURCES, source
 
-ROOT = Path(__file__).parent.parent / "oragent"
 PARSERS = {
     "ast.parse", "ast.literal_eval", "ast.unparse", "compile", "eval", "exec", "json.loads", "json.load",
     "literal_eval", "unparse", "tokenize.tokenize", "symtable.symtable", "pickle.loads", "pickle.load", "yaml.load",
@@ -109,37 +107,37 @@ SITES = {
 }  # fmt: skip
 
 
-def called(node: ast.Call) -> str:
-    """The name of what is called, where it is a parser; else nothing."""
-    name = ast.unparse(node.func)
-    last = name.rpartition(".")[2]
-    return name if name in PARSERS else last if last in METHODS else ""
+def sites(path: Path) -> dict[str, int]:
+    """How often a file calls each parser."""
+    found: Counter[str] = Counter()
+    for name, times in source(path).calls.items():
+        last = name.rpartition(".")[2]
+        if name in PARSERS or last in METHODS:
+            found[name if name in PARSERS else last] += times
+    return dict(found)
 
 
-def sites(path: Path) -> Counter[str]:
-    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    return Counter(name for node in nodes if isinstance(node, ast.Call) and (name := called(node)))
-
-
-FOUND = {str(path.relative_to(ROOT)): sites(path) for path in sorted(ROOT.rglob("*.py"))}
-
-
-@pytest.mark.parametrize("file", sorted({*SITES, *(name for name, found in FOUND.items() if found)}))
-def test_a_file_parses_only_what_the_table_says(file: str) -> None:
-    assert dict(FOUND.get(file, {})) == SITES.get(file, ({}, ""))[0]
+def test_a_file_parses_only_what_the_table_says() -> None:
+    found = {str(path.relative_to(PACKAGE)): there for path in SOURCES if (there := sites(path))}
+    assert found == {file: calls for file, (calls, _) in SITES.items()}
 
 
 CHILDS = {"pulling", "looking", "assembly", "edits", "normalise", "scopes", "examining"}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_reads_in_the_child_is_imported_by_nothing_else(path: Path) -> None:
-    if path.parent.name == "programs":
-        return
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("oragent.programs"):
-            names = {node.module.rpartition(".")[2], *(alias.name for alias in node.names)}
-            assert not names & CHILDS
-            if node.module.endswith("programs.syntax"):
-                assert {alias.name for alias in node.names} <= {"Signature", "canonical"}
-            assert not (node.module == "oragent.programs" and "syntax" in names)
+def taken_from_the_child(module: str, names: tuple[str, ...]) -> bool:
+    """Whether an import takes what reads strangers' programs out of the child."""
+    if not module.startswith("oragent.programs"):
+        return False
+    return bool(
+        {module.rpartition(".")[2], *names} & CHILDS
+        or (module.endswith("programs.syntax") and not {*names} <= {"Signature", "canonical"})
+        or (module == "oragent.programs" and "syntax" in names)
+    )
+
+
+def test_what_reads_in_the_child_is_imported_by_nothing_else() -> None:
+    outside = [path for path in SOURCES if path.parent.name != "programs"]
+    assert [(path, *one) for path in outside for one in source(path).taken if taken_from_the_child(*one)] == []
+    assert taken_from_the_child("oragent.programs", ("syntax",))
+    assert taken_from_the_child("oragent.programs.looking", ("looks",))

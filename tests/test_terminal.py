@@ -18,8 +18,9 @@ from rich.text import Text
 from oragent.cli import app as cli
 from oragent.plain import UNSEEN, plain
 from oragent.terminal import Terminal
+from tests.sources import PACKAGE as ROOT
+from tests.sources import SOURCES, source
 
-ROOT = Path(__file__).parent.parent / "oragent"
 NASTY = "\x1b]0;title\x07\x1b[2J\x9b31m\u202eabc\u200b\x00\ud800\x08\x7f"
 
 
@@ -105,13 +106,13 @@ OTHERS = {
 WRITING = {"print", "Console", "tqdm", "sys.stdout.write", "sys.stderr.write", "typer.echo", "sys.stdout.buffer"}
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_only_ours_writes_to_a_terminal(path: Path) -> None:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-    calls = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-    streams = {ast.unparse(node) for node in nodes if isinstance(node, ast.Attribute)} & {"sys.stdout", "sys.stderr"}
-    if (calls & WRITING) | streams:
-        assert str(path.relative_to(ROOT)) in OTHERS
+def writes(path: Path) -> bool:
+    read = source(path)
+    return bool((read.calls.keys() & WRITING) | (read.attributes & {"sys.stdout", "sys.stderr"}))
+
+
+def test_only_ours_writes_to_a_terminal() -> None:
+    assert {str(path.relative_to(ROOT)) for path in SOURCES if writes(path)} - OTHERS.keys() == set()
 
 
 def test_a_progress_bar_shows_origins_plain() -> None:

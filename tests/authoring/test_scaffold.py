@@ -3,6 +3,7 @@ import importlib.util
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +15,7 @@ import oragent.authoring
 from oragent.authoring import Level, check, new
 from oragent.authoring.bench import Bench
 from oragent.errors import ProblemError
+from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
@@ -32,8 +34,8 @@ def imported(folder: Path) -> ModuleType:
     return module
 
 
-def bench(folder: Path) -> Bench:
-    return Bench(load(folder), folder, 20.0, child_of_seed)
+def bench(folder: Path, score: Callable[[Job], Evaluation] = evaluate) -> Bench:
+    return Bench(load(folder), folder, 20.0, child_of_seed, score)
 
 
 def best_value(value: np.ndarray, weight: np.ndarray, capacity: float) -> float:
@@ -104,13 +106,15 @@ def test_a_sack_that_is_too_heavy_has_no_objective(tmp_path: Path) -> None:
 
 
 def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
-    sack, rng = bench(new("sack", tmp_path)), np.random.default_rng(0)
-    problem = sack.problem
-    children = [
-        vary(problem.seed, None, function="priority", primitives=problem.about.primitives, rng=rng) for _ in range(12)
-    ]
-    scores = [sack.run(child.source, mode="train").score or 0.0 for child in children]
-    assert max(scores) > sack.run(mode="train").score
+    with Runner() as runner:
+        sack, rng = bench(new("sack", tmp_path), runner), np.random.default_rng(0)
+        problem = sack.problem
+        children = [
+            vary(problem.seed, None, function="priority", primitives=problem.about.primitives, rng=rng)
+            for _ in range(12)
+        ]
+        scores = [sack.run(child.source, mode="train").score or 0.0 for child in children]
+        assert max(scores) > sack.run(mode="train").score
 
 
 @pytest.mark.parametrize("plain", [False, True])

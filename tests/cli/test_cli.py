@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from oragent.cli import app as cli
+from tests.forked import command
 from tests.llm.chat_server import Answer, ChatServer, failure, ok
 
 ROOT = Path(__file__).parents[2]
@@ -25,8 +26,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 
 def oragent(*words: object, cwd: Path, **extra: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "oragent", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, env=environment(**extra), capture_output=True, text=True, timeout=120)
+    return command([*map(str, words)], cwd, environment(**extra))
 
 
 @pytest.fixture
@@ -275,8 +275,8 @@ def test_a_corrupted_database_is_one_line(toy: Path, tmp_path: Path, here) -> No
     (folder / "run.db").write_bytes(b"rubbish" * 1000)
     for name in ("run.db-wal", "run.db-shm"):
         (folder / name).unlink(missing_ok=True)
-    for command in ("resume", "show", "report"):
-        assert "corrupted" in complaint(here(command, folder))
+    for verb in ("resume", "show", "report"):
+        assert "corrupted" in complaint(here(verb, folder))
 
 
 def test_doctor_says_what_is_held_and_what_is_not(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def effective(plan, root: Path) -> dict[str, Config]:
 def compared(toy: Path, tmp_path: Path):
     return oragent.comparison(
         "toy",
-        variants=[GREEDY, LOOSE, PLAYED],
+        variants=[LOOSE, PLAYED],
         seeds=2,
         evaluations=3,
         workers=1,
@@ -59,29 +59,25 @@ def test_variants_of_one_strategy_are_compared_by_paired_tests(compared, tmp_pat
     folder = tmp_path / "c"
     (subject,) = compared.summary.subjects
     pairs = {frozenset((one.first, one.second)) for one in subject.differences if one.mode == "val"}
-    assert pairs == {frozenset(pair) for pair in (("greedy", "loose"), ("greedy", "played"), ("loose", "played"))}
+    assert pairs == {frozenset(("loose", "played"))}
     assert all(one.pairs == 2 and one.p is not None for one in subject.differences if one.mode == "val")
     assert not compared.unfinished
     found = {
         path.parts[-5]: yaml.safe_load(path.read_text())["config"]
         for path in folder.glob("variants/*/*/*/*/config.yaml")
     }
-    assert {name: tree["strategy"]["temperature"] for name, tree in found.items()} == {
-        "greedy": 0.05,
-        "loose": 2.0,
-        "played": 0.2,
-    }
-    assert {name: tree["archive"]["islands"] for name, tree in found.items()} == {"greedy": 4, "loose": 2, "played": 4}
+    assert {name: tree["strategy"]["temperature"] for name, tree in found.items()} == {"loose": 2.0, "played": 0.2}
+    assert {name: tree["archive"]["islands"] for name, tree in found.items()} == {"loose": 2, "played": 4}
     assert found["played"]["model"]["temperature"] == 0.5
     page = (folder / "report.html").read_text()
     assert "What is compared" in page
-    for text in ("strategy.temperature", "archive.islands", "0.05", "rounds in flight: 2, building blocks shown: all"):
+    for text in ("strategy.temperature", "archive.islands", "2.0", "rounds in flight: 2, building blocks shown: all"):
         assert text in page
-    assert page.count('href="variants/') == 6
+    assert page.count('href="variants/') == 4
     again = command("compare", "--outputs", folder, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert again.stdout.count("complete before") == 6
-    assert "greedy − loose" in again.stdout or "loose − greedy" in again.stdout
+    assert again.stdout.count("complete before") == 4
+    assert "played − loose" in again.stdout or "loose − played" in again.stdout
     assert "strategy.temperature" in again.stdout
 
 

@@ -75,7 +75,7 @@ def test_bins_are_chosen_from_the_first_candidates_and_kept_by_a_run_that_goes_o
     text = (toy / "problem.yaml").read_text()
     (toy / "problem.yaml").write_text(text.replace("bins: 7, meaning: of the guess by seven", "bins: 5, kind: number"))
     (toy / "eval.py").write_text((toy / "eval.py").read_text().replace("(int(value) % 7,)", "(float(value) / 3,)"))
-    _, grid, told, binned = searched(toy, tmp_path / "a", 40)
+    _, grid, told, binned = searched(toy, tmp_path / "a", 30)
     assert grid is not None
     assert grid.is_known
     assert any(isinstance(value, float) for features in (one[1] for one in told) if features for value in features)
@@ -85,7 +85,7 @@ def test_bins_are_chosen_from_the_first_candidates_and_kept_by_a_run_that_goes_o
     assert early is None
     assert set(unknown) == {None}
     assert first == told[: len(first)]
-    _, again, resumed, _ = searched(toy, tmp_path / "b", 40, workers=2, begun=path)
+    _, again, resumed, _ = searched(toy, tmp_path / "b", 30, workers=2, begun=path)
     assert (again, resumed) == (grid, told)
     islands = [{one.candidate.evaluation.features for one in island} for island in read_run(path).islands]
     assert all(len(cells) == len(island) for cells, island in zip(islands, read_run(path).islands, strict=True))

@@ -16,7 +16,7 @@ from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED
 from tests.search.test_engine import history, jittery
 from tests.search.test_rivals import search
 
-WINDOWS = (1, 2, 4, 8)
+WINDOWS = (1, 4, *(pytest.param(window, marks=pytest.mark.slow) for window in (2, 8)))
 HANDING_ON = ("eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
 SETTINGS = (
     "model.name=m", "archive.population=6", "strategy.patience=60", "or_agent.initial_ideas=35", "or_agent.depth=1",
