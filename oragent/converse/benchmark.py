@@ -32,7 +32,7 @@ from oragent.converse.problems.schools import Schools
 from oragent.converse.scoring import Scored
 from oragent.converse.scripted import standing_in
 from oragent.converse.solving import Solver
-from oragent.converse.utilities import Direction, maximum
+from oragent.converse.utilities import maximum
 from oragent.converse.utility_files import read
 from oragent.direction import Direction as Better
 from oragent.errors import ConfigError
@@ -257,13 +257,13 @@ class Benchmark:
         }
 
 
-MOST_FINDINGS = 40
+MOST_FINDINGS, TRAITS = 40, ("school", "direction")  # traits of a decision agent of a district
 
 
 def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up."""
     return Scored(
-        own["agent"], own["paradigm"], own["model"], result["utility"], result["school"],
-        Direction(result["direction"]), result["role"], result["style"], result["feedback"], result["score"],
+        own["agent"], own["paradigm"], own["model"], result["utility"],
+        {name: result[name] for name in TRAITS}, result["role"], result["style"], result["feedback"], result["score"],
         result["success"], len(result["turns"]), result["calls"],
     )  # fmt: skip

@@ -126,7 +126,7 @@ def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few:
     whole = reopened(tmp_path / "a")
     plan_of(tmp_path / "b", "--agents", "T-P-P", "--utilities", few, "--feedback", "rich")
     other = reopened(tmp_path / "b")
-    other.workers, other.stand_in = 4, Dying(10_000)
+    other.workers, other.stand_in = 8, Dying(10_000)
     other.run(cell, other.folder)
     results = [[dict(done.result, seconds=0) for done in each.finished(cell, each.folder)] for each in (whole, other)]
     assert json.dumps(results[0]) == json.dumps(results[1])  # whatever the workers
