@@ -43,7 +43,7 @@ ALLOWED = {
     "ledger": VALUES | {"llm"},
     "pages": VALUES | {"programs"},
     "milp": VALUES,
-    "bench": VALUES | {"pages"},
+    "bench": VALUES | {"ledger", "pages"},
     "harness": {
         "errors",
         "protocol",

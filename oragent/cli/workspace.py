@@ -96,10 +96,19 @@ def from_run(
     raise typer.Exit(_module("command").new(folder, run, console))
 
 
-@workspace.command()
-def check(folder: FOLDER) -> None:
-    """Say which files there are and what is wrong with them; exit code 1 where something is."""
-    raise typer.Exit(_module("command").check(folder, console))
+def _of_folder(verb: str, told: str) -> None:
+    """Offer a verb that takes nothing but the folder."""
+
+    def command(folder: FOLDER) -> None:
+        raise typer.Exit(getattr(_module("command"), verb)(folder, console))
+
+    workspace.command(name=verb, help=told)(command)
+
+
+_of_folder("check", "Say which files there are and what is wrong with them; exit code 1 where something is.")
+_of_folder("history", "List the versions: who, why, which files.")
+_of_folder("undo", "Take back the last write; again goes one further.")
+_of_folder("report", "Write the page of a workspace anew.")
 
 
 @workspace.command()
@@ -145,29 +154,11 @@ def run(
 
 
 @workspace.command()
-def history(folder: FOLDER) -> None:
-    """List the versions: who, why, which files."""
-    raise typer.Exit(_module("command").history(folder, console))
-
-
-@workspace.command()
 def diff(
     folder: FOLDER, version: Annotated[int | None, typer.Option(help="Number of a version; none: the last.")] = None
 ) -> None:
     """Show what a version changed."""
     raise typer.Exit(_module("command").diff(folder, version, console))
-
-
-@workspace.command()
-def undo(folder: FOLDER) -> None:
-    """Take back the last write; again goes one further."""
-    raise typer.Exit(_module("command").undo(folder, console))
-
-
-@workspace.command()
-def report(folder: FOLDER) -> None:
-    """Write the page of a workspace anew."""
-    raise typer.Exit(_module("command").report(folder, console))
 
 
 @workspace.command()
