@@ -42,7 +42,7 @@ ALLOWED = {
     "ledger": VALUES | {"llm"},
     "pages": VALUES | {"programs"},
     "milp": VALUES,
-    "bench": VALUES | {"pages"},
+    "bench": VALUES | {"ledger", "pages"},
     "harness": {
         "errors",
         "protocol",

@@ -74,7 +74,6 @@ SITES = {
     "sandbox/wire.py": ({"json.loads": 1}, OURS),
     "sandbox/script.py": ({"exec": 1, "compile": 2}, SANDBOX),
     "sandbox/warming.py": ({"ast.parse": 1}, USER),
-    "formulate/beside.py": ({"json.loads": 1}, "in a guest, what it wrote itself"),
     "formulate/data.py": ({"json.loads": 1}, USER),
     "formulate/evaluator.py": ({"json.loads": 4}, f"{SANDBOX}: {BOUNDED}"),
     "formulate/folder.py": ({"json.loads": 2}, OURS),

@@ -85,6 +85,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 
 # Who writes to a terminal but through ours, and why that may be.
 OTHERS = {
+    "formulate/evaluator.py": "prints its answer as JSON, in the sandbox",
     "terminal.py": "it is ours",
     "traffic/scoring.py": "an evaluator's own, which says where its pictures are",
     "workspace/inside.py": "prints one figure, in the sandbox",

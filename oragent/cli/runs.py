@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
-from oragent.cli import converse, formulate
+from oragent.cli import converse, formulate, workspace
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
 from oragent.pages.format import score
@@ -29,7 +29,7 @@ __all__ = ["report", "rescore", "show_run"]
 
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""
-    if not formulate.shown(run):
+    if not formulate.shown(run) and not workspace.shown(run):
         show(load(run), console)
 
 
@@ -47,7 +47,7 @@ def report(
     audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
-    if formulate.page(run) or converse.page(run):
+    if formulate.page(run) or converse.page(run) or workspace.page(run):
         return
     if test or final or pictures:
         scorer = Scorer(reopen(run))

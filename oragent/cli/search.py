@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from oragent import compare
 from oragent import report as reports
-from oragent.cli import formulate
+from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
 from oragent.cli.options import Root, RunPath, Settings, SettingsFile, console, problem_names
@@ -82,7 +82,7 @@ def resume(
     ] = False,
 ) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
-    if formulate.go_on(run):
+    if formulate.go_on(run) or workspace.go_on(run):
         return
     folder = reopen(run, settings or [])
     if lost:

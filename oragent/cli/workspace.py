@@ -10,13 +10,49 @@ from oragent.budget import Budget
 from oragent.cli.options import console
 from oragent.errors import ConfigError
 
-__all__ = ["bench_workspace", "workspace"]
+__all__ = ["bench_workspace", "go_on", "page", "shown", "workspace"]
 
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
 
 def _module(name: str) -> Any:
     return import_module(f"oragent.workspace.{name}")  # solver and statistics take long to import
+
+
+def shown(folder: Path) -> bool:
+    """Show a workspace, or a benchmark of agents in some; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(_module("bench_command").show_bench(folder, console))
+    if not _is_one(folder):
+        return False
+    raise typer.Exit(_module("command").show(folder, console))
+
+
+def page(folder: Path) -> bool:
+    """Write the page of a workspace, or of a benchmark, anew; False where the folder is neither."""
+    if _is_bench(folder):
+        raise typer.Exit(_module("bench_command").show_bench(folder, console))
+    if not _is_one(folder):
+        return False
+    raise typer.Exit(_module("command").report(folder, console))
+
+
+def go_on(folder: Path) -> bool:
+    """Go on with the verb of a workspace that was cut off, or with a benchmark; False where the folder is neither."""
+    if _is_bench(folder):
+        command = _module("bench_command")
+        raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
+    if not _is_one(folder):
+        return False
+    raise typer.Exit(_module("command").resume(_module("command").Wanted(folder), console))
+
+
+def _is_one(folder: Path) -> bool:
+    return all((folder / part).exists() for part in ("run.db", "docs", "data"))  # as workspace.folder makes it
+
+
+def _is_bench(folder: Path) -> bool:
+    return (folder / "workspace-bench.yaml").is_file()  # as workspace.bench_command writes it
 
 
 @workspace.command(name="import")
@@ -38,8 +74,11 @@ MODEL = Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL w
 CALLS = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all verbs together.")]
 
 
-def _wanted(folder: Path, model: str, calls: int | None) -> Any:
-    return _module("command").Wanted(folder, model, Budget(evaluations=None, model_calls=calls))
+REPLAY = Annotated[Path | None, typer.Option(help="Another workspace: its replies are given again, nobody is asked.")]
+
+
+def _wanted(folder: Path, model: str, calls: int | None, replay: Path | None) -> Any:
+    return _module("command").Wanted(folder, model, Budget(evaluations=None, model_calls=calls), replay=replay)
 
 
 @workspace.command()
@@ -57,16 +96,25 @@ def from_run(
     raise typer.Exit(_module("command").new(folder, run, console))
 
 
-@workspace.command()
-def check(folder: FOLDER) -> None:
-    """Say which files there are and what is wrong with them; exit code 1 where something is."""
-    raise typer.Exit(_module("command").check(folder, console))
+def _of_folder(verb: str, told: str) -> None:
+    """Offer a verb that takes nothing but the folder."""
+
+    def command(folder: FOLDER) -> None:
+        raise typer.Exit(getattr(_module("command"), verb)(folder, console))
+
+    workspace.command(name=verb, help=told)(command)
+
+
+_of_folder("check", "Say which files there are and what is wrong with them; exit code 1 where something is.")
+_of_folder("history", "List the versions: who, why, which files.")
+_of_folder("undo", "Take back the last write; again goes one further.")
+_of_folder("report", "Write the page of a workspace anew.")
 
 
 @workspace.command()
-def build(folder: FOLDER, model: MODEL = "", calls: CALLS = None) -> None:
+def build(folder: FOLDER, model: MODEL = "", calls: CALLS = None, replay: REPLAY = None) -> None:
     """Have a model build a program from documents and data; again goes on where it was cut off."""
-    raise typer.Exit(_module("command").build(_wanted(folder, model, calls), console))
+    raise typer.Exit(_module("command").build(_wanted(folder, model, calls, replay), console))
 
 
 @workspace.command()
@@ -77,9 +125,12 @@ def revise(
     accept: Annotated[bool, typer.Option("--accept", help="Write it though the former optimum does not hold.")] = False,
     model: MODEL = "",
     calls: CALLS = None,
+    replay: REPLAY = None,
 ) -> None:
     """Have a model plan a revision, do it, and compare both versions before it is written."""
-    raise typer.Exit(_module("command").revise(_wanted(folder, model, calls), request, feedback, accept, console))
+    raise typer.Exit(
+        _module("command").revise(_wanted(folder, model, calls, replay), request, feedback, accept, console)
+    )
 
 
 @workspace.command()
@@ -88,9 +139,10 @@ def ask(
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     model: MODEL = "",
     calls: CALLS = None,
+    replay: REPLAY = None,
 ) -> None:
     """Answer a question with citations that are checked; without --model from the records alone."""
-    raise typer.Exit(_module("command").ask(_wanted(folder, model, calls), question, console))
+    raise typer.Exit(_module("command").ask(_wanted(folder, model, calls, replay), question, console))
 
 
 @workspace.command()
@@ -102,12 +154,6 @@ def run(
 
 
 @workspace.command()
-def history(folder: FOLDER) -> None:
-    """List the versions: who, why, which files."""
-    raise typer.Exit(_module("command").history(folder, console))
-
-
-@workspace.command()
 def diff(
     folder: FOLDER, version: Annotated[int | None, typer.Option(help="Number of a version; none: the last.")] = None
 ) -> None:
@@ -116,26 +162,22 @@ def diff(
 
 
 @workspace.command()
-def undo(folder: FOLDER) -> None:
-    """Take back the last write; again goes one further."""
-    raise typer.Exit(_module("command").undo(folder, console))
-
-
-@workspace.command()
-def report(folder: FOLDER) -> None:
-    """Write the page of a workspace anew."""
-    raise typer.Exit(_module("command").report(folder, console))
-
-
-@workspace.command()
 def generate(
     out: Annotated[Path, typer.Option(help="New folder for the set.")],
     families: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
     count: Annotated[int, typer.Option(min=1, help="Instances of each mode.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Who knows it can make the labels: keep it where models learn.")] = 0,
+    model: Annotated[str, typer.Option(help="Model that rewrites the texts; only what stays solvable is taken.")] = "",
+    calls: CALLS = None,
+    replay: Annotated[Path | None, typer.Option(help="A set made so: its replies are given again.")] = None,
 ) -> None:
     """Make a set of our own: documents and data with noise, revisions, questions, and all labels in a vault."""
-    raise typer.Exit(_module("generate_command").generate_command(_names(families), count, seed, out, console))
+    writing = None
+    if model or replay:
+        budget = Budget(evaluations=None, model_calls=calls)
+        writing = _module("generating.wording").Writing(model, budget, replay)
+    command = _module("generate_command")
+    raise typer.Exit(command.generate_command(_names(families), count, seed, out, console, writing))
 
 
 def bench_workspace(

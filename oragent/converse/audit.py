@@ -5,13 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oragent.converse import claims, faithfulness
-from oragent.converse.claims import Verdict
 from oragent.converse.conversation import End, Outcome
-from oragent.converse.faithfulness import Truth
-from oragent.converse.problems.constraints import FREE, Constraints
-from oragent.converse.problems.oracle import Solving
-from oragent.converse.problems.schools import Schools, constraints
+from oragent.converse.decision import DecisionProblem, Remark, RemarkKind, Standing
 from oragent.converse.solving import Solver
 from oragent.converse.state import Kind, Restriction, State
 
@@ -80,12 +75,12 @@ COUNTS = tuple(one.name for one in fields(Audit) if one.name != "findings")
 
 
 def audit(
-    problem: Schools, outcome: Outcome, solver: Solver, *, knows_solver: bool = True, doubts: bool = True
+    problem: DecisionProblem, outcome: Outcome, solver: Solver, *, knows_solver: bool = True, doubts: bool = True
 ) -> Audit:
     """Go through a conversation.
 
     Args:
-        problem: Schools that it was about.
+        problem: Problem that it was about.
         outcome: Outcome of the conversation.
         solver: Solver of their states, for claims.
         knows_solver: Whether all that the agent may present comes from a solver of ours; False for C-N-R, whose
@@ -102,21 +97,11 @@ def audit(
     seen: list[str] = [problem.default]
     solved: set[str] = {problem.default}
     best = 0.0
-    oracle = Solving(problem, solver)
     for number, turn in enumerate(outcome.turns, 1):
         solved |= set(turn.solved)
-        _figures(problem, turn.answer, turn.presented, seen, number, counts, found)
-        for one in claims.claims(problem.district, turn.answer) if doubts else ():
-            done = claims.resolve(one, oracle, _constraints(problem, turn.state), problem.district.features(seen[-1]))
-            # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
-            unknown = turn.state is None and one.constraints == FREE and done.verdict is Verdict.FALSE
-            if done.verdict is Verdict.UNPARSED or unknown:
-                note("unparsed", number, one.sentence)
-            else:
-                counts["claims"] += 1
-                if done.verdict is Verdict.FALSE:
-                    shown = f" ({done.witness.schedule}, {done.witness.features})" if done.witness else ""
-                    note("false_claims", number, f"{one.sentence}{shown}")
+        state = _state(turn.state)
+        for one in problem.remarks(turn.answer, turn.presented, tuple(seen), state, solver if doubts else None):
+            _remark(one, number, counts, found)
         for decision in turn.presented:
             if knows_solver and decision not in solved:
                 note("unsolved", number, decision)
@@ -147,17 +132,18 @@ def totals(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {name: total[name] for name in COUNTS}
 
 
-def _figures(
-    problem: Schools, answer: str, presented: Sequence[str], seen: Sequence[str], number: int,
-    counts: Counter[str], found: list[Finding],
-) -> None:  # fmt: skip
-    for one in faithfulness.figures(problem.district, answer, presented, tuple(seen)):
-        if one.truth is not Truth.UNCHECKED:
-            counts["figures"] += 1
-        if one.truth is Truth.FALSE:
-            counts["false_figures"] += 1
-            if counts["false_figures"] <= FIGURES:
-                found.append(Finding("false_figures", number, f"{one.told}: {one.sentence}"))
+def _remark(one: Remark, number: int, counts: Counter[str], found: list[Finding]) -> None:
+    kind = "figures" if one.kind is RemarkKind.FIGURE else "claims"
+    if one.standing is Standing.UNKNOWN:
+        if one.kind is RemarkKind.IMPOSSIBLE:
+            counts["unparsed"] += 1
+            found.append(Finding("unparsed", number, one.text))
+        return
+    counts[kind] += 1
+    if one.standing is Standing.FALSE:
+        counts[f"false_{kind}"] += 1
+        if one.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
+            found.append(Finding(f"false_{kind}", number, one.text))
 
 
 def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any) -> None:
@@ -170,11 +156,11 @@ def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any) -> None
             note("enumerated", number, "a program looked at schedules one by one")
 
 
-def _constraints(problem: Schools, state: Mapping[str, Any] | None) -> Constraints:
-    if state is None:
-        return Constraints()
+def _state(plain: Mapping[str, Any] | None) -> State | None:
+    if plain is None:
+        return None
     restrictions = tuple(
         Restriction(Kind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"])
-        for one in state["restrictions"]
+        for one in plain["restrictions"]
     )
-    return constraints(problem, State(tuple(state["weights"]), restrictions))
+    return State(tuple(plain["weights"]), restrictions)

@@ -191,9 +191,10 @@ def audit_table(found: Sequence[Measured]) -> Table:
 
 
 def group_tables(found: Sequence[Measured]) -> Tables:
-    """Score, success, turns and calls by role, school and direction of the decision agent."""
+    """Score, success, turns and calls by role and by the traits of the decision agent, such as its school."""
     tables = []
-    for name in ("role", "school", "direction"):
+    traits = dict.fromkeys(name for one in found for case in one.cases for name in case.traits)
+    for name in ("role", *traits):
         rows = []
         for one in found:
             for (key,), summary in summarise(one.cases, (name,)).items() if one.done else ():

@@ -1,6 +1,5 @@
 """Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -11,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from oragent.bench.execute import End as CellEnd
 from oragent.bench.plan import Cell, Plan
-from oragent.bench.result import Cost, Measure, Result, Score
+from oragent.bench.result import Measure, Result, Score
+from oragent.bench.studies import UNBOUNDED, Studies
 from oragent.bench.terms import Terms
-from oragent.budget import Budget, Spent
+from oragent.budget import Budget
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
 from oragent.converse.audit import COUNTS, audit
@@ -32,7 +31,7 @@ from oragent.converse.problems.schools import Schools
 from oragent.converse.scoring import Scored
 from oragent.converse.scripted import standing_in
 from oragent.converse.solving import Solver
-from oragent.converse.utilities import Direction, maximum
+from oragent.converse.utilities import maximum
 from oragent.converse.utility_files import read
 from oragent.direction import Direction as Better
 from oragent.errors import ConfigError
@@ -52,11 +51,10 @@ TERMS = Terms(
 UTILITIES, SCRIPTED = "utilities.json", "scripted"
 DECIDERS = ("llm", "rational", "myopic")
 RULE = {"rational": rational.requests, "myopic": myopic.requests}
-UNBOUNDED = Budget(evaluations=None)
 
 
 @dataclass
-class Benchmark:
+class Benchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -109,23 +107,6 @@ class Benchmark:
         name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in cell.contestant).strip("-.")
         return folder / "contestants" / name / str(cell.seed)
 
-    def finished(self, cell: Cell, folder: Path) -> list[Finished]:
-        """What is done of a cell, in the order of its cases."""
-        place = self.place(cell, folder)
-        if not (place / "run.db").is_file():
-            return []
-        with Study(place, {}, UNBOUNDED) as study:
-            done = {one.name: one for one in study.finished()}
-        return [done[name] for name in self.names(cell) if name in done]
-
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
-        """Whether every conversation of the cell was held."""
-        return len(self.finished(cell, folder)) == len(self.names(cell))
-
-    def run(self, cell: Cell, folder: Path) -> CellEnd:
-        """Hold the conversations of a cell that are missing."""
-        return CellEnd(asyncio.run(self._run(cell, self.place(cell, folder))))
-
     def finish(self, cell: Cell, folder: Path) -> str:
         """Say what came of the cell."""
         done = self.finished(cell, folder)
@@ -137,14 +118,9 @@ class Benchmark:
     def read(self, cell: Cell, folder: Path) -> Result:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
-        spent = sum((one.spent for one in done), Spent())
         score = sum(one.result["score"] for one in done) / max(1, len(done))
-        return Result(
-            cell, Measure(self.problem.name, Better.MAXIMIZE), {"score": Score(score)}, tried=len(done),
-            failed=sum(not one.result["success"] for one in done),
-            spent=Cost(spent.model_calls, spent.tokens, spent.money),
-            seconds=sum(one.result["seconds"] for one in done), folder=self.place(cell, folder),
-        )  # fmt: skip
+        failed = sum(not one.result["success"] for one in done)
+        return self.result(cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": Score(score)}, failed)
 
     def wishes(self, number: int) -> Wishes:
         """The hidden utility of a number."""
@@ -257,13 +233,13 @@ class Benchmark:
         }
 
 
-MOST_FINDINGS = 40
+MOST_FINDINGS, TRAITS = 40, ("school", "direction")  # traits of a decision agent of a district
 
 
 def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
     """A conversation that was held, as scores are summed up."""
     return Scored(
-        own["agent"], own["paradigm"], own["model"], result["utility"], result["school"],
-        Direction(result["direction"]), result["role"], result["style"], result["feedback"], result["score"],
+        own["agent"], own["paradigm"], own["model"], result["utility"],
+        {name: result[name] for name in TRAITS}, result["role"], result["style"], result["feedback"], result["score"],
         result["success"], len(result["turns"]), result["calls"],
     )  # fmt: skip

@@ -19,7 +19,7 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.generating import diversity, function_centric, solution_centric
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.markdown import tables, unescaped
 from oragent.converse.problems.sfusd import SFUSD
 from oragent.converse.session import Request, Session, begin
 from oragent.converse.session_page import write_page
@@ -27,7 +27,7 @@ from oragent.converse.utility_files import write
 from oragent.errors import ConfigError
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
-from oragent.pages.text import plain
+from oragent.pages.text import one_line, plain
 
 __all__ = ["converse", "go_on", "page", "utilities"]
 
@@ -71,8 +71,11 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
 
 def one_objective(problem: DecisionProblem) -> str:
     """What can be traded off where there is one objective only: rows, by bounds on them."""
-    rows = [goal.word for goal in problem.expressions[1:MOST_NAMED]]
-    told = f"; bound a row to trade it off: {', '.join(f'{row} <= ...' for row in rows)}" if rows else ""
+    rows = [
+        f"{goal.word} <= ...{f' ({one_line(goal.meaning, 60)})' if goal.meaning else ''}"
+        for goal in problem.expressions[1:MOST_NAMED]
+    ]
+    told = f"; bound a row to trade it off: {', '.join(rows)}" if rows else ""
     return f"one objective only, {problem.expressions[0].word}{told}"
 
 
@@ -117,7 +120,7 @@ def show_text(text: str, console: Console) -> None:
                 console.print(_rich(table.header, table.rows))
             block = []
         if line.strip():
-            console.print(Text(plain(line)), soft_wrap=True)
+            console.print(Text(plain(unescaped(line))), soft_wrap=True)
 
 
 def _rich(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Table:

@@ -15,6 +15,7 @@ from oragent.converse.state import State
 __all__ = ["LIMIT", "Conversation", "End", "Outcome", "Stopping", "Turn", "opening", "plain_state"]
 
 LIMIT = 20  # messages of the decision agent
+SHOWN = 1e-3  # percent: a gap that is worth a word
 MOST_RESULT = 6000  # characters of a result that a transcript keeps
 MOST_TEXT = 40_000
 
@@ -190,8 +191,10 @@ class Conversation:
 
 
 def opening(problem: DecisionProblem) -> str:
-    """What the optimisation agent opens with: the default decision."""
-    return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}"
+    """What the optimisation agent opens with: the default decision, and how good that is where it is no optimum."""
+    gap = 100 * problem.first.gap
+    told = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
+    return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{told}"
 
 
 def plain_state(state: State | None) -> dict[str, Any] | None:

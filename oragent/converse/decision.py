@@ -3,9 +3,10 @@
 A decision is a short text that identifies it, such as one letter a school: two equal texts are the same decision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from enum import StrEnum
 from typing import Protocol
 
 from oragent.converse.problems.programs import ProgramForm
@@ -14,7 +15,19 @@ from oragent.errors import ConfigError
 from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import Status
 
-__all__ = ["DecisionProblem", "Goal", "Reading", "Solved", "Vocabulary", "figure", "goal_named", "unknown"]
+__all__ = [
+    "DecisionProblem",
+    "Goal",
+    "Reading",
+    "Remark",
+    "RemarkKind",
+    "Solved",
+    "Standing",
+    "Vocabulary",
+    "figure",
+    "goal_named",
+    "unknown",
+]
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,36 @@ class Solved:
     gap: float = 0.0
 
 
+class RemarkKind(StrEnum):
+    """What an answer may state that can be held against the problem."""
+
+    FIGURE = "figure"
+    IMPOSSIBLE = "impossible"  # that something cannot be had
+
+
+class Standing(StrEnum):
+    """What a statement is worth."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"  # a supposition, or not understood
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something that an answer states.
+
+    Attributes:
+        kind: Kind of statement.
+        standing: Whether it is so.
+        text: Words of it, a stranger's, with what shows that it is false where there is something to show.
+    """
+
+    kind: RemarkKind
+    standing: Standing
+    text: str
+
+
 class DecisionProblem(Protocol):
     """A problem that people can talk about."""
 
@@ -119,6 +162,10 @@ class DecisionProblem(Protocol):
     @property
     def vocabulary(self) -> Vocabulary:
         """What its parts are called."""
+
+    @property
+    def first(self) -> Solved:
+        """What a conversation opens with, and how far that is from what is proven."""
 
     @property
     def default(self) -> str:
@@ -169,6 +216,20 @@ class DecisionProblem(Protocol):
     @property
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
+
+    def remarks(
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
+        solve: Callable[[State], Solved] | None,
+    ) -> Iterable[Remark]:  # fmt: skip
+        """What an answer states that can be recomputed, as far as its sentences are understood.
+
+        Args:
+            text: Text of the answer, which is not trusted.
+            presented: Decisions that it presents.
+            earlier: Decisions shown before it, the default first.
+            state: Model in force; None where nobody knows.
+            solve: Solver of states, for claims of impossibility; None to leave these out.
+        """
 
     def solve(self, state: State) -> Solved:
         """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""

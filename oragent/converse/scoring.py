@@ -1,11 +1,10 @@
 """What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
 
 from oragent.bench.statistics import Alternative, Interval, bootstrap, holm, mcnemar, sign_flip
-from oragent.converse.utilities import Direction
 from oragent.errors import ConfigError
 
 __all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
@@ -20,8 +19,7 @@ class Scored:
         paradigm: Paradigm in which the model was used, such as ``conversation``.
         model: Name of the optimisation agent's language model; empty for rules.
         utility: Position of the decision agent's utility in its set.
-        school: Name of the decision agent's school.
-        direction: Direction in which the decision agent wants its school's start time.
+        traits: What else is known of the decision agent's wishes, by name, such as its school.
         role: Role that the decision agent plays; empty where that makes no difference, as with the default schedule.
         style: Style of the decision agent, vague or precise; empty likewise.
         feedback: Feedback to the decision agent, binary or rich; empty likewise.
@@ -35,8 +33,7 @@ class Scored:
     paradigm: str
     model: str
     utility: int
-    school: str
-    direction: Direction
+    traits: Mapping[str, str]
     role: str
     style: str
     feedback: str
@@ -47,8 +44,8 @@ class Scored:
 
 
 MEASURED = ("score", "success", "turns", "calls")
-GROUPS = tuple(field.name for field in fields(Scored) if field.name not in MEASURED)
-DECIDER = ("utility", "school", "direction", "role", "style", "feedback")  # what a pair has in common
+GROUPS = tuple(field.name for field in fields(Scored) if field.name not in (*MEASURED, "traits"))
+DECIDER = ("utility", "role", "style", "feedback")  # what a pair has in common
 VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
@@ -109,17 +106,20 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
 
     Args:
         cases: Cases to sum up.
-        by: Attributes of ``Scored`` whose values make a group; none for one group of all.
+        by: Attributes of ``Scored``, or traits, whose values make a group; none for one group of all.
 
     Raises:
         ConfigError: ``by`` names no attribute that groups.
     """
-    unknown = [name for name in by if name not in GROUPS]
+    cases = tuple(cases)
+    known = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
+    unknown = [name for name in by if name not in known]
     if unknown:
-        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(GROUPS)}")
+        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(known)}")
     groups: dict[tuple[str, ...], list[Scored]] = {}
     for case in cases:
-        groups.setdefault(tuple(str(getattr(case, name)) for name in by), []).append(case)
+        key = tuple(str(getattr(case, name) if name in GROUPS else case.traits.get(name, "")) for name in by)
+        groups.setdefault(key, []).append(case)
     return {
         key: Summary(
             len(group),

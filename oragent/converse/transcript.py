@@ -12,13 +12,13 @@ from matplotlib.figure import Figure
 from oragent.converse.conversation import Outcome, Turn
 from oragent.converse.decision import DecisionProblem, Goal, figure
 from oragent.converse.frontiers import frontier
-from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.markdown import tables, unescaped
 from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
 from oragent.pages.figures import Drawing, render
 from oragent.pages.html import environment
 from oragent.pages.text import clip
 
-__all__ = ["Block", "blocks", "pareto_picture", "session_page", "transcript_page"]
+__all__ = ["Block", "Curve", "blocks", "curve", "pareto_picture", "session_page", "transcript_page"]
 
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
@@ -62,7 +62,7 @@ def _template() -> Template:
 def _block(lines: Sequence[str], table: bool) -> list[Block]:
     text = "\n".join(lines).strip()
     if not table:
-        return [Block(text)] if text else []
+        return [Block(unescaped(text))] if text else []
     return [Block("", one.header, one.rows) for one in tables(text)] or [Block(text)]
 
 
@@ -70,7 +70,7 @@ def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) ->
     """The page of a person's conversation."""
     return _template().render(
         title=problem.name, agent=agent, turns=[_turn(one) for one in turns], outcome=None, facts={}, knew="",
-        figures=_figures(problem, turns, None), findings=(), back="",
+        figures=_figures(problem, turns, None), findings=(), back="", curve=None,
     )  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def transcript_page(
     """
     return _template().render(
         title=title, agent=agent, turns=[_turn(one) for one in outcome.turns], outcome=outcome, facts=facts, knew=knew,
-        figures=(), findings=findings, back="../report.html",
+        figures=(), findings=findings, back="../report.html", curve=curve(outcome),
     )  # fmt: skip
 
 
@@ -99,6 +99,50 @@ def _turn(turn: Turn) -> dict[str, Any]:
     in_force = [] if turn.state is None else [_restriction(one) for one in turn.state["restrictions"]]
     best = max(turn.values, default=None)
     return {"turn": turn, "blocks": blocks(turn.answer), "in_force": in_force, "value": best}
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Utility over the turns, in the units of a drawing of ``width`` by ``height``.
+
+    Attributes:
+        width, height: Size of the drawing.
+        best: Points of the line of the best so far, as SVG has them.
+        shown: Place, turn and value of the best decision that each turn showed.
+        top, foot: Heights of the greatest utility, and of 0.
+        maximum: Greatest utility.
+        left: Where turn 0, the default, would stand.
+    """
+
+    width: int
+    height: int
+    best: str
+    shown: tuple[tuple[float, float, int, float], ...]
+    top: float
+    foot: float
+    maximum: float
+    left: float
+
+
+def curve(outcome: Outcome) -> Curve | None:
+    """Utility over the turns; None where no turn showed a decision."""
+    values = [(number, max(turn.values)) for number, turn in enumerate(outcome.turns, 1) if turn.values]
+    if not values or not outcome.maximum:
+        return None
+    width, height, left, top, foot = 640, 150, 40.0, 14.0, 126.0
+    step = (width - left - 20.0) / max(len(outcome.turns), 1)
+    best, points = 0.0, []
+    shown = tuple(
+        (round(left + number * step, 1), round(foot - (foot - top) * value / outcome.maximum, 1), number, value)
+        for number, value in values
+    )
+    for x, _, _, value in shown:
+        points.append(f"{x:g},{round(foot - (foot - top) * best / outcome.maximum, 1):g}")
+        best = max(best, value)
+        points.append(f"{x:g},{round(foot - (foot - top) * best / outcome.maximum, 1):g}")
+    last = round(foot - (foot - top) * best / outcome.maximum, 1)
+    line = " ".join([f"{left:g},{foot:g}", *points, f"{width - 20},{last:g}"])
+    return Curve(width, height, line, shown, top, foot, outcome.maximum, left)
 
 
 def _restriction(one: Mapping[str, Any]) -> str:

@@ -1,6 +1,5 @@
 """Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -9,13 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from oragent.bench.execute import End
 from oragent.bench.plan import Cell, Plan
-from oragent.bench.result import Cost, Measure, Result, Score
+from oragent.bench.result import Measure, Result, Score
+from oragent.bench.studies import Studies, budget_of
 from oragent.bench.terms import Terms
-from oragent.budget import Budget, Spent
 from oragent.direction import Direction
-from oragent.errors import ConfigError
 from oragent.formulate.contestants import options_of
 from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.grading import FAILED_RUNS, grade
@@ -39,11 +36,10 @@ TERMS = Terms(
     modes={"SR": "share of problems whose objective matches the reference"}, answer="model", work="calls",
     noise="problems",
 )  # fmt: skip
-UNBOUNDED = Budget(evaluations=None)
 
 
 @dataclass
-class Benchmark:
+class Benchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -76,23 +72,6 @@ class Benchmark:
             cases, _ = expanded(cases)
         return [case.problem.name for case in cases.supported]
 
-    def finished(self, cell: Cell, folder: Path) -> list[Finished]:
-        """What is done of a cell, by name in the order of the set."""
-        place = self.place(cell, folder)
-        if not (place / "run.db").is_file():
-            return []
-        with Study(place, {}, UNBOUNDED) as study:
-            done = {one.name: one for one in study.finished()}
-        return [done[name] for name in self.names(cell) if name in done]
-
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
-        """Whether every problem of the cell is done."""
-        return len(self.finished(cell, folder)) == len(self.names(cell))
-
-    def run(self, cell: Cell, folder: Path) -> End:
-        """Do the problems of a cell that are missing."""
-        return End(asyncio.run(self._run(cell, self.place(cell, folder))))
-
     def finish(self, cell: Cell, folder: Path) -> str:
         """Say what came of the cell."""
         done = self.finished(cell, folder)
@@ -101,13 +80,9 @@ class Benchmark:
     def read(self, cell: Cell, folder: Path) -> Result:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
-        spent = sum((one.spent for one in done), Spent())
-        cost = Cost(spent.model_calls, spent.tokens, spent.money)
-        return Result(
-            cell, Measure(self.problems(cell.subject).title, Direction.MAXIMIZE), {"SR": Score(rates(done)["SR"])},
-            tried=len(done), failed=sum(one.result["verdict"] != Verdict.ACCEPT for one in done), spent=cost,
-            seconds=sum(one.result["seconds"] for one in done), folder=self.place(cell, folder),
-        )  # fmt: skip
+        wrong = sum(one.result["verdict"] != Verdict.ACCEPT for one in done)
+        measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
+        return self.result(cell, folder, measure, {"SR": Score(rates(done)["SR"])}, wrong)
 
     @cached_property
     def _tolerance(self) -> Any:
@@ -126,7 +101,7 @@ class Benchmark:
             else:
                 model = await stack.enter_async_context(models(_asking(own["model"], settings)))
             known = {case.problem.name: case for case in cases.supported}
-            study = stack.enter_context(Study(place, {"": model}, _budget(settings), cell.seed, self.workers))
+            study = stack.enter_context(Study(place, {"": model}, budget_of(settings), cell.seed, self.workers))
             box = stack.enter_context(Sandbox(self.workers))
             runner = Runner(box, Bounds(**settings.get("bounds", {})))
 
@@ -179,11 +154,3 @@ def _record(found: Formulated, verdict: Verdict) -> dict[str, Any]:
 def _asking(name: str, settings: Mapping[str, Any]) -> ModelSettings:
     """How a model is asked."""
     return ModelSettings(name, **{key: settings[key] for key in ("max_tokens", "timeout_s") if key in settings})
-
-
-def _budget(settings: Mapping[str, Any]) -> Budget:
-    own = settings.get("budget", {})
-    try:
-        return Budget(**{"evaluations": None, **own})
-    except TypeError as problem:
-        raise ConfigError(f"the budget of the benchmark: {problem}") from None

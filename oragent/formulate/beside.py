@@ -10,6 +10,7 @@ from typing import Any
 import pulp
 
 from oragent.formulate.symbols import Affine, symbolic
+from oragent.milp import capturing
 
 __all__ = ["bring_solver", "check_numbers", "check_symbols", "solve"]
 
@@ -24,36 +25,9 @@ BELOW = (
 )
 
 
-class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
-    """HiGHS on one thread, whatever was asked for: other solvers cannot start here, more threads fail silently."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        limit = kwargs.get("timeLimit")
-        super().__init__(msg=False, threads=1, timeLimit=limit if isinstance(limit, int | float) else None)
-
-    def available(self) -> bool:
-        """HiGHS is always there."""
-        return True
-
-    def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
-        """Solve, and keep the model as it is now."""
-        CAPTURED.append(_snapshot(lp))
-        del CAPTURED[:-MOST_MODELS]
-        status = super().actualSolve(lp)
-        SOLVED.clear()
-        SOLVED.update((one.name, one.varValue) for one in lp.variables())
-        return status
-
-
 def bring_solver() -> None:
-    """Put this solver in the place of every other one, and a clear word for divisions; once, before the fork."""
-    classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
-    pulp.apis._all_solvers[:] = list(classes.values())
-    for module in (pulp, pulp.apis, pulp.pulp):
-        for name, value in list(vars(module).items()):
-            if isinstance(value, type) and value in classes:
-                setattr(module, name, classes[value])
-        module.LpSolverDefault = Captured()
+    """Put our solver in the place of every other one, and a clear word for divisions; once, before the fork."""
+    capturing.bring_solver(_keep, solved=_remember)
     divide = pulp.LpAffineExpression.__truediv__
 
     def divided(self: Any, other: Any) -> Any:
@@ -96,10 +70,14 @@ def check_symbols(function: Callable[..., Any], values: Any, columns: Any, data:
     return json.dumps([_entry(item, number=False) for item in _bounded(function(symbolic(values, columns), data))])
 
 
-def _snapshot(lp: Any) -> dict[str, Any]:
-    data = lp.toDict() if hasattr(lp, "toDict") else lp.to_dict()
-    constant = getattr(lp.objective, "constant", 0.0) if lp.objective is not None else 0.0
-    return {"data": json.loads(json.dumps(data, default=_number)), "constant": float(constant)}
+def _keep(model: dict[str, Any]) -> None:
+    CAPTURED.append(model)
+    del CAPTURED[:-MOST_MODELS]
+
+
+def _remember(problem: Any) -> None:
+    SOLVED.clear()
+    SOLVED.update((one.name, one.varValue) for one in problem.variables())
 
 
 def _taken(value: Any, depth: int, loose: dict[str, list[Any]]) -> tuple[Any, Any]:

@@ -1,11 +1,13 @@
 """Run a generated program, or a checker, in a guest, and solve what it modelled again: a script, one run a request.
 
-It reads ``request.json`` and ``program.py`` from its folder and leaves ``result.json``. The stranger's text lives in
-the guest alone; what that says is a claim. The model that was captured is solved here, and its values are reported.
+It reads ``request.json`` and ``program.py`` from its folder and prints its answer, one line of JSON. The text of the
+stranger lives in the guest alone, whose output goes elsewhere; what that says is a claim. The model that was captured
+is solved here, and its values are reported.
 """
 
 from oragent.harness import CandidateError, Guest  # isort: skip  # pins numerical libraries to one thread
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ __all__ = ["main"]
 
 LOG_CHARACTERS = 2000
 MOST_RETURNED = 4 << 20  # characters of JSON
-REQUEST, PROGRAM, RESULT = Path("request.json"), Path("program.py"), Path("result.json")
+REQUEST, PROGRAM = Path("request.json"), Path("program.py")
 
 
 def main() -> None:
@@ -39,7 +41,7 @@ def main() -> None:
         found = {"status": str(problem.status), "message": str(problem), "traceback": problem.traceback}
     except (MilpError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         found = {"status": "invalid", "message": f"what the program gave back is not usable: {type(problem).__name__}"}
-    RESULT.write_text(json.dumps(found), encoding="utf-8")
+    sys.stdout.write(json.dumps(found))
 
 
 def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,14 @@ from oragent.formulate.pool import Pool
 from oragent.formulate.problem import Problem
 from oragent.milp import as_json
 from oragent.milp.files import write
+from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
 
 __all__ = ["CASE", "Request", "begin", "is_formulation", "leave", "read_request"]
 
 CASE = "formulation"  # the one case of the study in such a folder
 REQUEST = "formulate.json"
+ABOUT_CHARACTERS = 2000  # of a problem, in its model
 
 
 @dataclass(frozen=True)
@@ -118,12 +120,21 @@ def leave(folder: Path, found: Formulated, solution: Solution | None) -> None:
         plain = as_json.solution_dict(solution) if solution else {"status": found.status, "note": found.message}
         files.replace(folder / "solution.json", _json(plain))
         if found.milp is not None:
+            milp = _explained(found.milp, folder, found.checks or {})
             for form in ("json", "mps", "lp"):
-                write(found.milp, folder / f"milp.{form}")
+                write(milp, folder / f"milp.{form}")
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}; its run.db has all of it") from None
     except MilpError as problem:
         raise StoreError(f"{folder}: the model cannot be written: {problem}") from None
+
+
+def _explained(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
+    """The model with what it is about, and the sentence behind each row, so that others can talk about it."""
+    sentences = checks.get("sentences") or {}
+    rows = tuple(replace(row, meaning=row.meaning or sentences.get(row.name, "")) for row in milp.rows)
+    about = " ".join((folder / "problem.md").read_text(encoding="utf-8").split())
+    return replace(milp, rows=rows, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
 
 
 def _plain(request: Request) -> dict[str, Any]:

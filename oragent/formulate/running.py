@@ -22,6 +22,7 @@ __all__ = ["Bounds", "Ran", "Report", "Runner", "limits"]
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 FAILURES = {
     Ended.TIMEOUT: Verdict.TIMEOUT, Ended.MEMORY: Verdict.MEMORY, Ended.REJECTED: Verdict.COMPILE_ERROR,
@@ -43,7 +44,7 @@ class Bounds:
 
 def limits(bounds: Bounds) -> Limits:
     """The border's limits for a request: the program's, and room to solve again and to look for a witness."""
-    return Limits(cpu_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=64)
+    return Limits(cpu_s=3 * bounds.program_s + 10.0, memory_mb=bounds.memory_mb, file_mb=64, output_kb=ANSWER_KB)
 
 
 @dataclass(frozen=True)
@@ -163,12 +164,13 @@ class Runner:
             "program.py": source,
             "request.json": json.dumps({**request, "limit_s": self.bounds.program_s}),
         }
-        command = Command(
-            (PYTHON, "evaluator.py"), files, limits=limits(self.bounds), bring=("result.json",)
-        )  # fmt: skip
-        ended = self.sandbox(command, warm_up=EVALUATOR)
-        if "result.json" in ended.files and ended.code == 0:
-            found: dict[str, Any] = json.loads(ended.files["result.json"])
+        # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
+        ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits(self.bounds)), warm_up=EVALUATOR)
+        if ended.code == 0 and ended.end == "exited":
+            try:
+                found: dict[str, Any] = json.loads(ended.stdout)
+            except (ValueError, RecursionError):  # its middle was dropped
+                found = {"status": "invalid", "message": f"its model and values take more than {ANSWER_KB >> 10} MiB"}
             return found
         if ended.end == "deadline":
             return {"status": "timeout", "message": "the program and its solution took too long"}

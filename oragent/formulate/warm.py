@@ -1,12 +1,13 @@
 """Done once where interpreters are kept warm: the first solve of a process is ten times as slow as the next ones.
 
-Importing this module solves a model of two variables, by itself and through PuLP, on one thread, and puts our solver in
-the place of PuLP's: what is forked after that finds the solver's memory in place.
+Importing this module solves a model of two variables, by itself and through PuLP, on one thread, puts our solver in the
+place of PuLP's, and makes some ahead: what is forked after that finds the solver's memory in place.
 """
 
 import pulp
 
 from oragent.formulate import beside
+from oragent.milp.engines import make_ahead
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solving import solve
 
@@ -31,3 +32,4 @@ def _solve() -> None:
 
 _solve()
 beside.bring_solver()
+make_ahead(3)  # of one run: the program's, ours, and where a relaxation is wanted one more

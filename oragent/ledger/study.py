@@ -80,6 +80,7 @@ class Study:
         self._begun = time.monotonic() - float(self._database.meta("elapsed_s") or 0)
         self._active: dict[str, Case] = {}
         self._finished = {one.name: one for one in self.finished()}
+        self._paid = sum((one.spent for one in self._finished.values()), Spent())
         self._reason = ""
 
     def __enter__(self) -> Self:
@@ -100,8 +101,7 @@ class Study:
     @property
     def spent(self) -> Spent:
         """Spending of all cases so far."""
-        used = [one.spent for one in self._finished.values()] + [case.used for case in self._active.values()]
-        total = sum(used, Spent())
+        total = sum((case.used for case in self._active.values()), self._paid)
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
 
     @property
@@ -219,6 +219,7 @@ class Study:
             self.stop(f"{name}: {problem}")
             raise
         finished = self._finished[name] = Finished(name, result, case.used)
+        self._paid += case.used
         del self._active[name]
         row = {"name": name, "result": json.dumps(result), "spent": json.dumps(asdict(case.used))}
         self._database.write("INSERT OR REPLACE INTO", "cases", {**row, "elapsed_s": self._elapsed_s()})

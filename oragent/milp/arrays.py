@@ -1,13 +1,13 @@
 """A model as arrays, the form in which it is solved and in which its points are checked."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from oragent.milp.model import Milp, Sense
+from oragent.milp.sparse import Sparse
 
 __all__ = ["FEASIBLE", "Arrays", "Vector"]
 
@@ -37,7 +37,7 @@ class Arrays:
     low: Vector
     high: Vector
     integer: NDArray[np.bool_]
-    matrix: Any
+    matrix: Sparse
     row_low: Vector
     row_high: Vector
 
@@ -48,8 +48,8 @@ class Arrays:
         cost = np.zeros(len(place))
         for name, value in milp.objective.terms.items():
             cost[place[name]] = value
-        starts = np.cumsum([0, *(len(row.terms) for row in milp.rows)])
-        columns = np.array([place[name] for row in milp.rows for name in row.terms], dtype=np.int64)
+        starts = np.cumsum([0, *(len(row.terms) for row in milp.rows)], dtype=np.int32)
+        columns = np.array([place[name] for row in milp.rows for name in row.terms], dtype=np.int32)
         values = np.array([value for row in milp.rows for value in row.terms.values()], dtype=float)
         limits = np.array([row.limits for row in milp.rows], dtype=float).reshape(-1, 2)
         return cls(
@@ -59,7 +59,7 @@ class Arrays:
             low=np.array([variable.low for variable in milp.variables]),
             high=np.array([variable.high for variable in milp.variables]),
             integer=np.array([variable.is_integer for variable in milp.variables]),
-            matrix=csr_array((values, columns, starts), shape=(len(milp.rows), len(place))),
+            matrix=Sparse(starts, columns, values, len(place)),
             row_low=limits[:, 0],
             row_high=limits[:, 1],
         )
@@ -87,7 +87,7 @@ class Arrays:
 
     def activities(self, values: Vector) -> Vector:
         """``(m,)`` values of the rows' left sides at a point."""
-        return np.asarray(self.matrix @ values, dtype=float)
+        return self.matrix @ values
 
     def violation(self, values: Vector) -> float:
         """The worst breach of a bound, a row or integrality at a point, relative to the size of what is added up."""
@@ -95,7 +95,7 @@ class Arrays:
             return np.inf
         activities = self.activities(values)
         bounds = _breach(values, self.low, self.high, np.abs(values))
-        rows = _breach(activities, self.row_low, self.row_high, np.asarray(abs(self.matrix) @ np.abs(values)))
+        rows = _breach(activities, self.row_low, self.row_high, abs(self.matrix) @ np.abs(values))
         fractions = np.abs(values - np.round(values))[self.integer]
         return max(bounds, rows, float(fractions.max(initial=0.0)))
 

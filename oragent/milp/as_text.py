@@ -14,13 +14,13 @@ from typing import Any
 
 import highspy
 import numpy as np
-from scipy.sparse import csc_array, csr_array, vstack
 
 from oragent.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.highs import as_highs, quiet
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.naming import Naming, renamed
+from oragent.milp.sparse import Sparse
 
 __all__ = ["FORMS", "from_text", "to_text"]
 
@@ -96,13 +96,13 @@ def from_text(text: str, form: str) -> Milp:
 
 def _without_idle_columns(arrays: Arrays) -> Arrays:
     """A model with a row more, without limits, for variables that are in no row: HiGHS writes them wrongly, or not."""
-    idle = np.flatnonzero(abs(arrays.matrix).sum(axis=0) == 0)
+    idle = np.flatnonzero(np.ones(len(arrays.row_low)) @ abs(arrays.matrix) == 0)
     if not len(idle):
         return arrays
-    row = csr_array((np.ones(len(idle)), (np.zeros_like(idle), idle)), shape=(1, len(arrays.cost)))
+    row = Sparse.of(np.zeros_like(idle), idle, np.ones(len(idle)), (1, len(arrays.cost)))
     return replace(
         arrays,
-        matrix=csr_array(vstack([arrays.matrix, row])),
+        matrix=arrays.matrix.above(row),
         row_low=np.append(arrays.row_low, -np.inf),
         row_high=np.append(arrays.row_high, np.inf),
     )
@@ -171,14 +171,14 @@ def _milp(lp: Any, noted: Iterable[str]) -> Milp:
 
 def _rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
     matrix = lp.a_matrix_
-    parts = (np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_))
-    shape = (lp.num_row_, lp.num_col_)
     rowwise = matrix.format_ == highspy.MatrixFormat.kRowwise
-    lines = csr_array(parts, shape=shape) if rowwise else csr_array(csc_array(parts, shape=shape))
+    width = lp.num_col_ if rowwise else lp.num_row_
+    lines = Sparse(np.array(matrix.start_), np.array(matrix.index_), np.array(matrix.value_), width)
+    lines = lines if rowwise else lines.transposed()
     taken = set(names)
     for place, (name, low, high) in enumerate(zip(names, lp.row_lower_, lp.row_upper_, strict=True)):
-        ends = slice(lines.indptr[place], lines.indptr[place + 1])
-        terms = {columns[i]: float(v) for i, v in zip(lines.indices[ends], lines.data[ends], strict=True)}
+        ends = slice(lines.starts[place], lines.starts[place + 1])
+        terms = {columns[i]: float(v) for i, v in zip(lines.columns[ends], lines.values[ends], strict=True)}
         if low == high:
             yield Row(name, terms, Relation.EQUAL, low)
             continue

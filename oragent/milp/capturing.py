@@ -9,18 +9,23 @@ from typing import Any
 
 import pulp
 
+from oragent.milp.engines import JUMP, engine, jumps
+
 __all__ = ["GAP", "Keep", "bring_solver", "snapshot"]
 
 Keep = Callable[[dict[str, Any]], None]
 GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
 
 
-def bring_solver(keep: Keep, limit_s: float | None = None) -> None:
+def bring_solver(
+    keep: Keep, limit_s: float | None = None, solved: Callable[[Any], None] = lambda problem: None
+) -> None:
     """Put this solver in the place of every other one, whatever a program names.
 
     Args:
         keep: Called with each model, as ``snapshot`` gives it, before it is solved.
         limit_s: Seconds of one solve; a program may ask for less, not for more.
+        solved: Called with each ``pulp.LpProblem`` after it was solved.
     """
 
     class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
@@ -28,16 +33,23 @@ def bring_solver(keep: Keep, limit_s: float | None = None) -> None:
             given = kwargs.get("timeLimit")
             limits = [one for one in (given, limit_s) if isinstance(one, int | float) and not isinstance(one, bool)]
             whole = kwargs.get("mip", True) is not False
-            super().__init__(
-                mip=whole, msg=False, threads=1, gapRel=GAP, timeLimit=min(limits) if limits else None
-            )  # fmt: skip
+            super().__init__(mip=whole, msg=False, timeLimit=min(limits) if limits else None)
 
         def available(self) -> bool:
             return True
 
+        def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
+            lp.solverModel = solver = engine()
+            solver.setOptionValue("mip_rel_gap", GAP)
+            solver.setOptionValue(JUMP, jumps(len(lp.variables())))
+            if self.timeLimit is not None:
+                solver.setOptionValue("time_limit", float(self.timeLimit))
+
         def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
             keep(snapshot(lp, self.mip))
-            return super().actualSolve(lp)
+            status = super().actualSolve(lp)
+            solved(lp)
+            return status
 
     classes = {solver: type(solver.__name__, (Captured,), {"name": solver.name}) for solver in pulp.apis._all_solvers}
     pulp.apis._all_solvers[:] = list(classes.values())

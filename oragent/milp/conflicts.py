@@ -147,6 +147,6 @@ class _Finder:
             elif part.side is Side.HIGH:
                 high[place] = self._arrays.high[place]
         return replace(
-            self._arrays, low=low, high=high, matrix=self._arrays.matrix[rows, :],
+            self._arrays, low=low, high=high, matrix=self._arrays.matrix.of_rows(rows),
             row_low=self._arrays.row_low[rows], row_high=self._arrays.row_high[rows],
         )  # fmt: skip

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
 
 from oragent.milp.arrays import FEASIBLE, Arrays
 from oragent.milp.highs import Claim, run
 from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import Status
+from oragent.milp.sparse import Sparse
 
 __all__ = ["Nearest", "nearest"]
 
@@ -74,7 +74,7 @@ def _elastic(arrays: Arrays, rows: Sequence[int]) -> Arrays:
     over = [row for row in rows if np.isfinite(arrays.row_high[row])]
     count = len(under) + len(over)
     signs = np.array([1.0] * len(under) + [-1.0] * len(over))
-    gives = csr_array((signs, (under + over, range(count))), shape=(arrays.matrix.shape[0], count))
+    gives = Sparse.of(under + over, range(count), signs, (arrays.matrix.shape[0], count))
     return replace(
         arrays,
         sense=Sense.MINIMIZE,
@@ -83,5 +83,5 @@ def _elastic(arrays: Arrays, rows: Sequence[int]) -> Arrays:
         low=np.concatenate([arrays.low, np.zeros(count)]),
         high=np.concatenate([arrays.high, np.full(count, np.inf)]),
         integer=np.concatenate([arrays.integer, np.zeros(count, dtype=bool)]),
-        matrix=csr_array(hstack([arrays.matrix, gives])),
+        matrix=arrays.matrix.beside(gives),
     )

@@ -6,10 +6,11 @@ from typing import Any
 
 import highspy
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from oragent.milp.arrays import Arrays, Vector
+from oragent.milp.engines import JUMP, engine, jumps
 from oragent.milp.model import Sense
+from oragent.milp.sparse import Sparse
 
 __all__ = ["SOLVER", "Claim", "Run", "as_highs", "quiet", "run"]
 
@@ -64,42 +65,41 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
         gap: Relative gap between objective and bound at which an integer model counts as solved.
         nodes: Largest number of branch-and-bound nodes; None for no limit.
     """
-    engine = quiet()
+    solver = quiet()
+    solver.setOptionValue(JUMP, jumps(len(arrays.cost)))
     if limit_s is not None:
-        engine.setOptionValue("time_limit", max(limit_s, 0.0))
+        solver.setOptionValue("time_limit", max(limit_s, 0.0))
     if nodes is not None:
-        engine.setOptionValue("mip_max_nodes", nodes)
-    engine.setOptionValue("mip_rel_gap", gap)
-    engine.setOptionValue("mip_abs_gap", 0.0)
-    if engine.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
-        return Run(Claim.STOPPED, None, -arrays.sense.sign * np.inf, None, engine)
-    engine.run()
-    if engine.getModelStatus() == _STATUS.kOptimal and engine.getInfo().primal_solution_status != _POINT:
-        engine.setOptionValue("presolve", "off")  # "optimal", and the point breaks the model: presolve did it
-        engine.run()
-    claim = CLAIMS.get(engine.getModelStatus(), Claim.STOPPED)
-    info, solution = engine.getInfo(), engine.getSolution()
+        solver.setOptionValue("mip_max_nodes", nodes)
+    solver.setOptionValue("mip_rel_gap", gap)
+    solver.setOptionValue("mip_abs_gap", 0.0)
+    if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
+        return Run(Claim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
+    solver.run()
+    if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
+        solver.setOptionValue("presolve", "off")  # "optimal", and the point breaks the model: presolve did it
+        solver.run()
+    claim = CLAIMS.get(solver.getModelStatus(), Claim.STOPPED)
+    info, solution = solver.getInfo(), solver.getSolution()
     has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not Claim.NO_OPTIMUM
     values = np.array(solution.col_value) if has_point else None
     duals = (
         np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and not arrays.integer.any() else None
     )
     bound = info.mip_dual_bound if arrays.integer.any() else -arrays.sense.sign * np.inf
-    return Run(claim, values, bound, duals, engine)
+    return Run(claim, values, bound, duals, solver)
 
 
 def quiet() -> Any:
-    """A solver that prints nothing and starts no thread."""
-    engine = highspy.Highs()
-    engine.setOptionValue("output_flag", False)
-    engine.setOptionValue("threads", 1)  # where no thread can be started, more than one fails without a word
-    engine.setOptionValue("small_matrix_value", 1e-12)  # by default what is below 1e-9 counts as 0
-    return engine
+    """A solver that prints nothing, starts no thread, and keeps small coefficients."""
+    made = engine()
+    made.setOptionValue("small_matrix_value", 1e-12)  # by default what is below 1e-9 counts as 0
+    return made
 
 
 def as_highs(arrays: Arrays) -> Any:
     """A model in the solver's own form."""
-    arrays = arrays if arrays.matrix.count_nonzero() else _with_a_row(arrays)
+    arrays = _with_a_row(arrays) if arrays.matrix.is_zero else arrays
     lp = highspy.HighsLp()
     lp.num_row_, lp.num_col_ = arrays.matrix.shape
     lp.sense_ = highspy.ObjSense.kMinimize if arrays.sense is Sense.MINIMIZE else highspy.ObjSense.kMaximize
@@ -107,9 +107,9 @@ def as_highs(arrays: Arrays) -> Any:
     lp.col_cost_, lp.col_lower_, lp.col_upper_ = arrays.cost, arrays.low, arrays.high
     lp.row_lower_, lp.row_upper_ = arrays.row_low, arrays.row_high
     lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = arrays.matrix.indptr
-    lp.a_matrix_.index_ = arrays.matrix.indices
-    lp.a_matrix_.value_ = arrays.matrix.data
+    lp.a_matrix_.start_ = arrays.matrix.starts
+    lp.a_matrix_.index_ = arrays.matrix.columns
+    lp.a_matrix_.value_ = arrays.matrix.values
     if arrays.integer.any():
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(whole)] for whole in arrays.integer]
@@ -125,10 +125,10 @@ def _with_whole_bounds(arrays: Arrays) -> Arrays:
 
 def _with_a_row(arrays: Arrays) -> Arrays:
     """A model without any coefficient and an idle row more, after its own: without one HiGHS gives no ranges."""
-    idle = csr_array(([1.0], ([0], [0])), shape=(1, len(arrays.cost)))
+    idle = Sparse.of([0], [0], [1.0], (1, len(arrays.cost)))
     return replace(
         arrays,
-        matrix=csr_array(vstack([arrays.matrix, idle])),
+        matrix=arrays.matrix.above(idle),
         row_low=np.append(arrays.row_low, -np.inf),
         row_high=np.append(arrays.row_high, np.inf),
     )

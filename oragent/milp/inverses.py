@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, identity
 
 from oragent.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
@@ -14,6 +13,7 @@ from oragent.milp.model import Milp, Sense
 from oragent.milp.points import breaches, vector
 from oragent.milp.rays import ray_of
 from oragent.milp.solution import Status
+from oragent.milp.sparse import Sparse
 
 __all__ = ["Inverse", "inverse"]
 
@@ -73,7 +73,7 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
     activities = arrays.activities(point)
     low, high = _price_signs(activities, arrays.row_low, arrays.row_high)
     bound_low, bound_high = _price_signs(point, arrays.low, arrays.high)
-    eye = identity(count, format="csr")
+    eye = Sparse.of(range(count), range(count), np.ones(count), (count, count))
     found = run(
         Arrays(
             sense=Sense.MINIMIZE,
@@ -82,7 +82,7 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
             low=np.concatenate([low, bound_low, np.zeros(2 * count)]),
             high=np.concatenate([high, bound_high, np.full(2 * count, np.inf)]),
             integer=np.zeros(len(low) + 3 * count, dtype=bool),
-            matrix=csr_array(hstack([arrays.matrix.T, eye, -eye, eye])),
+            matrix=arrays.matrix.transposed().beside(eye, -eye, eye),
             row_low=arrays.sense.sign * arrays.cost,
             row_high=arrays.sense.sign * arrays.cost,
         )
@@ -137,7 +137,7 @@ def _cheapest(arrays: Arrays, directions: Vector) -> Vector | None:
             low=np.zeros(2 * count),
             high=np.full(2 * count, np.inf),
             integer=np.zeros(2 * count, dtype=bool),
-            matrix=csr_array(np.hstack([sign * directions, -sign * directions])),
+            matrix=Sparse.from_dense(np.hstack([sign * directions, -sign * directions])),
             row_low=-sign * (directions @ arrays.cost),
             row_high=np.full(len(directions), np.inf),
         )

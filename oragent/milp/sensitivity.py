@@ -77,8 +77,8 @@ def dual_bound(arrays: Arrays, row_duals: Vector) -> float:
 
 def _duals(arrays: Arrays, row_duals: Vector) -> tuple[Vector, Vector]:
     """Duals and reduced costs, recomputed from the duals, without the noise."""
-    size = np.abs(arrays.cost) + np.asarray(abs(arrays.matrix).T @ np.abs(row_duals))
-    reduced = arrays.cost - np.asarray(arrays.matrix.T @ row_duals)
+    size = np.abs(arrays.cost) + np.abs(row_duals) @ abs(arrays.matrix)
+    reduced = arrays.cost - row_duals @ arrays.matrix
     reduced[np.abs(reduced) <= NOISE * np.maximum(size, 1e-3)] = 0.0
     scale = float(np.abs(arrays.cost).max(initial=0.0))
     return np.where(np.abs(row_duals) <= NOISE * min(scale, 1.0), 0.0, row_duals) + 0.0, reduced + 0.0

@@ -17,6 +17,7 @@ from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.files import replace
 from oragent.llm.model import Model
 from oragent.pages.html import environment
+from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table
 from oragent.workspace.bench_tables import (
     Measured,
     difference_table,
@@ -34,7 +35,7 @@ from oragent.workspace.published import PROTOCOL
 from oragent.workspace.roles import Interface, Track
 from oragent.workspace.views import Variant
 
-__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench"]
+__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench", "show_bench"]
 
 MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers",))
 IN_A_TERMINAL = ("agent", "instances", "Pass@1", "points", "95 %", "at 1e-6", "preserved", "coverage", "named",
@@ -105,17 +106,40 @@ def _run(request: BenchRequest, plan: Plan, bench: Benchmark, console: Console) 
         for done in execute(plan, bench, request.outputs):
             board.done(done)
             stopped = done.end.stopped
-    found = measured(plan, bench, request.outputs)
+    complete = _told(plan, bench, request.outputs, readable, console)
+    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def show_bench(folder: Path, console: Console) -> int:
+    """Print the tables of a benchmark as far as it is done, and write its page; nobody is asked.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not.
+
+    Raises:
+        OragentError: if the folder was changed by hand, or its set cannot be read any more.
+    """
+    plan = MANIFEST.read(folder)
+    bench = Benchmark(plan)
+    try:
+        readable = bool(plan.settings.get("labels_readable")) and labels_readable(bench.root, bench.sandbox)
+        return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
+    finally:
+        bench.close()
+
+
+def _told(plan: Plan, bench: Benchmark, folder: Path, readable: bool, console: Console) -> bool:
+    """Print the tables and write the page; whether all is done."""
+    found = measured(plan, bench, folder)
     for subject, rows in found.items():
         console.print(Text(f"\n{subject}: {bench.labels.title}", style="bold"), soft_wrap=True)
         table = score_table(subject, rows)
         console.print(rich_table(table.without(*(head for head in table.heads if head not in IN_A_TERMINAL))))
         for line in floor_lines(subject, _floor(bench, subject)):
             console.print(Text(line), soft_wrap=True)
-    path = _write_page(request.outputs, plan, bench, found, readable)
+    path = _write_page(folder, plan, bench, found, readable)
     console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
-    complete = all(bench.is_complete(cell, request.outputs) for cell in plan.cells)
-    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+    return all(bench.is_complete(cell, folder) for cell in plan.cells)
 
 
 def measured(plan: Plan, bench: Benchmark, folder: Path) -> dict[str, list[Measured]]:
@@ -177,7 +201,11 @@ def _write_page(
     folders = Path(__file__).parent, Path(__file__).parents[1] / "bench"
     text = environment(*folders).get_template("bench_page.html").render(
         plan=plan, parts=parts, settings=dict(plan.settings), title=bench.labels.title, readable=readable,
-        protocol=PROTOCOL,
+        protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
+        together=[(title, table) for title, table in (
+            ("Programs that ran, and whose model has a point", rate_table(found)),
+            ("Gains and correlations", gain_table(found)), ("What prompt tokens buy", token_table(found)),
+        ) if table is not None],
     )  # fmt: skip
     try:
         replace(folder / "report.html", text)

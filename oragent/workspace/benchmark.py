@@ -8,16 +8,16 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from oragent import files
-from oragent.bench.execute import End
 from oragent.bench.plan import Cell, Plan
-from oragent.bench.result import Cost, Measure, Result, Score
+from oragent.bench.result import Measure, Result, Score
+from oragent.bench.studies import Studies, budget_of
 from oragent.bench.terms import Terms
-from oragent.budget import Budget, Spent
 from oragent.direction import Direction
-from oragent.errors import ConfigError, OragentError, StoreError, WorkspaceError
+from oragent.errors import StoreError, WorkspaceError
 from oragent.ledger import Study
 from oragent.ledger.case import Case
 from oragent.ledger.study import Finished
@@ -45,7 +45,6 @@ TERMS = Terms(
     modes={"score": "Pass@1 in percent for build and revise, mean points for explain"}, answer="program or answer",
     work="calls", noise="instances",
 )  # fmt: skip
-UNBOUNDED = Budget(evaluations=None)
 
 
 def subjects(modes: list[Mode], variants: list[Variant]) -> dict[str, Any]:
@@ -58,7 +57,7 @@ def subjects(modes: list[Mode], variants: list[Variant]) -> dict[str, Any]:
 
 
 @dataclass
-class Benchmark:
+class Benchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -97,6 +96,15 @@ class Benchmark:
     def _known(self) -> Mapping[int, Any]:
         return read_known(self.root)
 
+    @property
+    def sizes(self) -> str:
+        """Variables and constraints of the set's exact models, where they are known; else empty."""
+        models = [one.milp for one in self._known.values()]
+        if not models:
+            return ""
+        parts = {"variables": [len(one.variables) for one in models], "constraints": [len(one.rows) for one in models]}
+        return ", ".join(f"{min(all_)} to {max(all_)} {what} (median {median(all_):g})" for what, all_ in parts.items())
+
     def tasks(self, subject: str) -> tuple[Task, ...]:
         """The tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
@@ -108,22 +116,9 @@ class Benchmark:
         safe = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in cell.contestant)
         return folder / cell.subject / safe / str(cell.seed)
 
-    def finished(self, cell: Cell, folder: Path) -> list[Finished]:
-        """What is done of a cell, in the order of the set."""
-        place = self.place(cell, folder)
-        if not (place / "run.db").is_file():
-            return []
-        with Study(place, {}, UNBOUNDED) as study:
-            done = {one.name: one for one in study.finished()}
-        return [done[task.name] for task in self.tasks(cell.subject) if task.name in done]
-
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
-        """Whether every instance of the cell is done."""
-        return len(self.finished(cell, folder)) == len(self.tasks(cell.subject))
-
-    def run(self, cell: Cell, folder: Path) -> End:
-        """Do the instances of a cell that are missing."""
-        return End(asyncio.run(self._run(cell, self.place(cell, folder))))
+    def names(self, cell: Cell) -> list[str]:
+        """Names of the instances of a cell."""
+        return [task.name for task in self.tasks(cell.subject)]
 
     def finish(self, cell: Cell, folder: Path) -> str:
         """Say what came of the cell."""
@@ -133,13 +128,9 @@ class Benchmark:
     def read(self, cell: Cell, folder: Path) -> Result:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
-        spent = sum((one.spent for one in done), Spent())
-        return Result(
-            cell, Measure(self.labels.title, Direction.MAXIMIZE), {"score": Score(score(cell.subject, done))},
-            tried=len(done), failed=sum(not one.result["passed"] for one in done),
-            spent=Cost(spent.model_calls, spent.tokens, spent.money),
-            seconds=sum(one.result.get("seconds", 0.0) for one in done), folder=self.place(cell, folder),
-        )  # fmt: skip
+        failed = sum(not one.result["passed"] for one in done)
+        scores = {"score": Score(score(cell.subject, done))}
+        return self.result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
 
     def labels_of(self, task: Task) -> Labels:
         """What is known of an instance, and by no agent.
@@ -170,7 +161,7 @@ class Benchmark:
                     by_role[role] = self.asked[name]
                 elif name not in AGENTS:
                     by_role[role] = await stack.enter_async_context(models(ModelSettings(name)))
-            budget = _budget(settings)
+            budget = budget_of(settings)
             study = stack.enter_context(Study(place, by_role, budget, cell.seed, self.workers))
             runner = Runner(self.sandbox, LIMITS)
             manner = Manner(Interface(own["interface"]), Track(own["track"]))
@@ -283,10 +274,3 @@ def _keep_output(path: Path, folder: Path, done: Work) -> None:
         files.replace(path.with_suffix(".py" if done.path else ".md"), text)
     except OSError as problem:
         raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
-
-
-def _budget(settings: Mapping[str, Any]) -> Budget:
-    try:
-        return Budget(**{"evaluations": None, **settings.get("budget", {})})
-    except (TypeError, OragentError) as problem:
-        raise ConfigError(f"the budget of the benchmark: {problem}") from None

@@ -2,9 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from rich.text import Text
 
 from oragent.budget import Budget
 from oragent.errors import ConfigError, WorkspaceError
-from oragent.ledger import Study
+from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings
@@ -27,10 +26,25 @@ from oragent.workspace.reading import named, read_text
 from oragent.workspace.recording import records_of
 from oragent.workspace.runner import Runner
 from oragent.workspace.tools import described
+from oragent.workspace.unfinished import Begun, begun, forget, keep
 from oragent.workspace.verbs import Verbs, failure_request
 from oragent.workspace.versions import Versions
 
-__all__ = ["Wanted", "ask", "build", "check", "diff", "history", "new", "report", "revise", "run", "undo"]
+__all__ = [
+    "Wanted",
+    "ask",
+    "build",
+    "check",
+    "diff",
+    "history",
+    "new",
+    "report",
+    "resume",
+    "revise",
+    "run",
+    "show",
+    "undo",
+]
 
 FAILED = 3  # exit code where nothing came of it
 
@@ -45,6 +59,7 @@ class Wanted:
         budget: What may be spent.
         asked: Model in place of a server's.
         sandbox: Border that others share; None for one of its own.
+        replay: Workspace whose replies are given again, and nobody is asked; None for none.
     """
 
     folder: Path
@@ -52,6 +67,7 @@ class Wanted:
     budget: Budget = Budget(evaluations=None)  # noqa: RUF009  # a frozen value
     asked: Model | None = None
     sandbox: Sandbox | None = None
+    replay: Path | None = None
 
 
 def new(folder: Path, source: Path | None, console: Console) -> int:
@@ -84,7 +100,7 @@ def check(folder: Path, console: Console) -> int:
 
 def build(wanted: Wanted, console: Console) -> int:
     """Have a model build a program; goes on where it was cut off."""
-    return _verb(wanted, "build", lambda verbs, case: verbs.build(case), console)
+    return _verb(wanted, Begun("build", model=wanted.model), console)
 
 
 def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
@@ -96,24 +112,24 @@ def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, c
     if (request is None) == (not feedback):
         raise ConfigError("--request names a file with what is to change, --feedback takes the last run: give one")
     text = read_text(request) if request is not None else ""
-
-    async def work(verbs: Verbs, case: Case) -> dict[str, Any]:
-        async def failed() -> str:
-            program = verbs.home.program()
-            ran = await asyncio.to_thread(verbs.runner.run, verbs.home.folder, program)
-            return failure_request(ran)
-
-        told = text if not feedback else str(await verbs.study.once(case, "request", failed))
-        return await verbs.revise(case, told)
-
-    return _verb(wanted, "revise", work, console, accept)
+    return _verb(wanted, Begun("revise", text, feedback, accept, wanted.model), console)
 
 
 def ask(wanted: Wanted, question: str, console: Console) -> int:
     """Answer a question, by a model or from records alone."""
     if not question.strip():
         raise ConfigError("the question is empty: say what you want to know")
-    return _verb(wanted, "ask", lambda verbs, case: verbs.ask(case, question, bool(wanted.model)), console)
+    return _verb(wanted, Begun("ask", question, model=wanted.model), console)
+
+
+def resume(wanted: Wanted, console: Console) -> int:
+    """Go on with the verb that was cut off, with the model that it had; where none was, say so."""
+    _there(wanted.folder)
+    known = begun(wanted.folder)
+    if known is None:
+        console.print(Text("nothing was cut off: give build, revise or ask with 'oragent workspace'"), soft_wrap=True)
+        return 0
+    return _verb(replace(wanted, model=wanted.model or known.model), known, console)
 
 
 def run(folder: Path, program: str, console: Console, sandbox: Sandbox | None = None) -> int:
@@ -180,6 +196,20 @@ def undo(folder: Path, console: Console) -> int:
     return 0
 
 
+def show(folder: Path, console: Console) -> int:
+    """Say what became of a workspace: its program, what each verb came to, its versions, what was cut off."""
+    _there(folder)
+    console.print(Text(f"program: {Home(folder).program() or 'none yet'}"), soft_wrap=True)
+    for one in finished(folder):
+        told = one.result.get("answer") or one.result.get("run") or one.result.get("end", "")
+        state = "" if one.result["verb"] == "ask" else "written, " if one.result["written"] else "not written, "
+        console.print(Text(f"{one.name}: {state}{one_line(told, 200)}"), soft_wrap=True)
+    known = begun(folder)
+    if known is not None:
+        console.print(Text(f"cut off: {known.verb} {one_line(known.text, 100)}".rstrip(), style="bold yellow"))
+    return history(folder, console)
+
+
 def report(folder: Path, console: Console) -> int:
     """Write the page of a workspace anew."""
     _there(folder)
@@ -192,37 +222,54 @@ def _there(folder: Path) -> None:
         raise WorkspaceError(f"no workspace with versions at {named(folder)}: expected run.db in it")
 
 
-Work = Callable[[Verbs, Case], Awaitable[dict[str, Any]]]
-
-
-def _verb(wanted: Wanted, verb: str, work: Work, console: Console, accept: bool = False) -> int:
+def _verb(wanted: Wanted, asked: Begun, console: Console) -> int:
     home = Home(wanted.folder)
     home.workspace()
-    found, reason = asyncio.run(_done(wanted, home, verb, work, accept))
+    found, reason = asyncio.run(_done(wanted, home, asked))
     if found is None:
         console.print(Text(f"not finished: {one_line(reason, 400)}; the same command goes on", style="bold yellow"),
                       soft_wrap=True)  # fmt: skip
         return FAILED
+    forget(wanted.folder)
     _show(found, console)
     console.print(Text(f"report: {write_page(wanted.folder)}"), soft_wrap=True)
     return 0 if found["written"] else FAILED
 
 
-async def _done(wanted: Wanted, home: Home, verb: str, work: Work, accept: bool) -> tuple[dict[str, Any] | None, str]:
+async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any] | None, str]:
     async with AsyncExitStack() as stack:
         asked = wanted.asked
         if asked is None and wanted.model:
             asked = await stack.enter_async_context(models(ModelSettings(wanted.model)))
-        if asked is None and verb != "ask":
-            raise ConfigError(f"nobody is asked to {verb}: name a model with --model")
-        count = sum(one.name.startswith(f"{verb}-") for one in finished(wanted.folder))
-        name = f"{verb}-{count + 1}"
+        if asked is None and given.verb != "ask" and wanted.replay is None:
+            raise ConfigError(f"nobody is asked to {given.verb}: name a model with --model, or a workspace to --replay")
+        count = sum(one.name.startswith(f"{given.verb}-") for one in finished(wanted.folder))
+        name = f"{given.verb}-{count + 1}"
         versions = stack.enter_context(Versions(wanted.folder))
         study = stack.enter_context(Study(wanted.folder, {} if asked is None else {"": asked}, wanted.budget))
+        if wanted.replay is not None:
+            _there(wanted.replay)
+            study.replies.take_over(wanted.replay / "run.db")
+            study.models = study.models or {"": Replaying(study.replies)}
         box = wanted.sandbox or stack.enter_context(Sandbox(1))
-        verbs = Verbs(home, study, versions, Runner(box), accept)
-        (done,) = await study.run([name], lambda case: work(verbs, case))
+        verbs = Verbs(home, study, versions, Runner(box), given.accept)
+        keep(wanted.folder, given)
+        (done,) = await study.run([name], lambda case: _work(verbs, case, given, bool(study.models)))
         return (None if done is None else done.result), study.reason
+
+
+async def _work(verbs: Verbs, case: Case, given: Begun, asks: bool) -> dict[str, Any]:
+    if given.verb == "build":
+        return await verbs.build(case)
+    if given.verb == "ask":
+        return await verbs.ask(case, given.text, asks)
+
+    async def failed() -> str:
+        ran = await asyncio.to_thread(verbs.runner.run, verbs.home.folder, verbs.home.program())
+        return failure_request(ran)
+
+    told = str(await verbs.study.once(case, "request", failed)) if given.feedback else given.text
+    return await verbs.revise(case, told)
 
 
 def _show(found: dict[str, Any], console: Console) -> None:

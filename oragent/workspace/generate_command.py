@@ -7,19 +7,27 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent.milp.families import FAMILIES
+from oragent.pages.text import plain
 from oragent.workspace.generating.sets import Request, generate
+from oragent.workspace.generating.wording import Writing
 
 __all__ = ["generate_command"]
 
 
-def generate_command(families: list[str], count: int, seed: int, out: Path, console: Console) -> int:
+def generate_command(
+    families: list[str], count: int, seed: int, out: Path, console: Console, writing: Writing | None = None
+) -> int:
     """Make a set and say what is in it.
 
     Raises:
-        WorkspaceError: if it cannot be made.
+        OragentError: if it cannot be made, or the rewriting of its texts was cut off.
     """
     names = tuple(FAMILIES) if families in ([], ["all"]) else tuple(families)
-    made = generate(Request(names, count, seed), out)
+
+    def note(text: str) -> None:
+        console.print(Text(plain(text)), soft_wrap=True)
+
+    made = generate(Request(names, count, seed), out, (lambda text: None) if writing is None else note, writing)
     told = {
         "instances": f"{3 * len(made)}: {len(made)} build, {len(made)} revise, {len(made)} explain",
         "families": _counted(one.family for one in made),

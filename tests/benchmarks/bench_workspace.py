@@ -14,11 +14,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from oragent.bench.studies import UNBOUNDED  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.border import Sandbox  # noqa: E402
 from oragent.terminal import Terminal  # noqa: E402
 from oragent.workspace.bench_command import BenchRequest, run_bench  # noqa: E402
-from oragent.workspace.benchmark import UNBOUNDED  # noqa: E402
 from oragent.workspace.runner import Runner  # noqa: E402
 
 MADE = ROOT / "tests" / "workspace" / "made12"

@@ -8,7 +8,11 @@ import pytest
 from oragent.converse.generating import Target, solution_centric
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import SFUSD
+from oragent.converse.utilities import Direction, Utility
+from oragent.converse.utility_files import write
+from tests.converse.worked import UTILITY
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 SEED = 0
@@ -30,3 +34,13 @@ def published() -> Path:
     if not path.is_file():
         pytest.skip("the shared set of utilities is not here")
     return path
+
+
+@pytest.fixture
+def few(tmp_path: Path) -> str:
+    """A file with two utilities, the worked one among them."""
+    second = Utility(4, Direction.LATE, 2600, 11.5, (0.3, 0.3, 0.4))
+    schedules = sfusd().exact.schedules
+    found = [Target(one, schedules.letters(int(one.maximisers(schedules)[0]))) for one in (UTILITY, second)]
+    write(tmp_path / "few.json", schedules, found, "by hand")
+    return str(tmp_path / "few.json")

@@ -12,14 +12,10 @@ from oragent.converse.bench_command import MANIFEST, measured
 from oragent.converse.bench_tables import contestant_table, contrast_table, paradigm_table
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.contestants import contestants
-from oragent.converse.generating import Target
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.scripted import standing_in
-from oragent.converse.utilities import Direction, Utility
-from oragent.converse.utility_files import write
 from oragent.errors import ConfigError, ModelError
 from oragent.llm.model import Reply, Request
-from tests.converse.worked import UTILITY
 
 PROBLEM = sfusd()
 
@@ -54,16 +50,6 @@ def test_rules_by_the_command_come_to_the_exact_figures(tmp_path: Path, publishe
     page = (out / "report.html").read_text()
     assert "transcripts/04-0000.html" in page
     assert "left at 0" in (out / "transcripts").joinpath("04-0000.html").read_text() or page.count("<svg") >= 3
-
-
-@pytest.fixture
-def few(tmp_path: Path) -> str:
-    """A file with two utilities, the worked one among them."""
-    second = Utility(4, Direction.LATE, 2600, 11.5, (0.3, 0.3, 0.4))
-    schedules = PROBLEM.exact.schedules
-    found = [Target(one, schedules.letters(int(one.maximisers(schedules)[0]))) for one in (UTILITY, second)]
-    write(tmp_path / "few.json", schedules, found, "by hand")
-    return str(tmp_path / "few.json")
 
 
 def test_rules_of_all_paradigms_with_page_and_transcripts(tmp_path: Path, few: str) -> None:
@@ -126,7 +112,7 @@ def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few:
     whole = reopened(tmp_path / "a")
     plan_of(tmp_path / "b", "--agents", "T-P-P", "--utilities", few, "--feedback", "rich")
     other = reopened(tmp_path / "b")
-    other.workers, other.stand_in = 4, Dying(10_000)
+    other.workers, other.stand_in = 8, Dying(10_000)
     other.run(cell, other.folder)
     results = [[dict(done.result, seconds=0) for done in each.finished(cell, each.folder)] for each in (whole, other)]
     assert json.dumps(results[0]) == json.dumps(results[1])  # whatever the workers

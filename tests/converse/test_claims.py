@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.claims import ClaimKind, Verdict, claims, resolve
+from oragent.converse.problems.claims import ClaimKind, Verdict, claims, resolve
 from oragent.converse.problems.constraints import FREE, Constraints, Objective
 from oragent.converse.problems.district import Features, clock
 from oragent.converse.problems.enumeration import enumerated

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from oragent.converse.faithfulness import Truth, figures
 from oragent.converse.problems.district import District, School, clock
+from oragent.converse.problems.faithfulness import Truth, figures
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
 from oragent.converse.problems.tables import render
 

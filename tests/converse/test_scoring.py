@@ -8,12 +8,10 @@ import pytest
 from oragent.converse.generating import Target
 from oragent.converse.paradigms import Paradigm, baseline
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.sfusd import SFUSD
 from oragent.converse.scoring import Scored, contrasts, summarise
-from oragent.converse.utilities import Direction
 from oragent.errors import ConfigError
 
-ONE = Scored("T-P-P", "conversation", "m", 0, "Ortega", Direction.EARLY, "parent", "vague", "rich", 0.5, False, 8, 6)
+ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
 
 
 def several(agent: str, scores: Sequence[float]) -> list[Scored]:
@@ -74,10 +72,9 @@ def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Targe
     for paradigm in Paradigm:
         for place, target in enumerate(generated):
             found = baseline(paradigm, target.utility, exact)
-            school = SFUSD.schools[target.utility.school].name
             cases.append(
                 Scored(
-                    "rules", paradigm, "", place, school, target.utility.direction, "", "", "",
+                    "rules", paradigm, "", place, {"direction": str(target.utility.direction)}, "", "", "",
                     found.standing.score, found.standing.success, found.requests, found.requests,
                 )
             )  # fmt: skip

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.converse.problems.schools import constraints, sfusd
+from oragent.converse.problems.oracle import constraints
+from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver, begin, by_milp, clash, in_force, model
 from oragent.converse.state import Kind, Restriction, State

@@ -73,7 +73,7 @@ def test_another_build_of_the_solver_agrees(family: str) -> None:
         sign = 1 if instance.milp.sense is Sense.MINIMIZE else -1
         found = milp(
             sign * arrays.cost,
-            constraints=LinearConstraint(arrays.matrix, arrays.row_low, arrays.row_high),
+            constraints=LinearConstraint(arrays.matrix.dense(), arrays.row_low, arrays.row_high),
             bounds=(arrays.low, arrays.high),
             integrality=arrays.integer.astype(np.int64),
         )

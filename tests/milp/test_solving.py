@@ -105,7 +105,7 @@ def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
 def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
     arrays = Arrays.of(milp)
     rows = {"A_ub": [], "b_ub": [], "A_eq": [], "b_eq": []}
-    for row, line in zip(milp.rows, arrays.matrix.toarray(), strict=True):
+    for row, line in zip(milp.rows, arrays.matrix.dense(), strict=True):
         kind, sign = (
             ("eq", 1) if row.relation is Relation.EQUAL else ("ub", -1 if row.relation is Relation.AT_LEAST else 1)
         )

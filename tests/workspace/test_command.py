@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from oragent.cli.app import app
 from oragent.errors import ConfigError, OragentError, WorkspaceError
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
@@ -180,6 +182,26 @@ def test_a_kill_at_any_call_loses_nothing_and_asks_nothing_twice(home, moment):
             "reviser",
             "explainer",
         ]
+
+
+def test_what_was_cut_off_is_shown_gone_on_with_and_replayed_by_the_commands_of_all_systems(home, tmp_path):
+    runner, seen = CliRunner(), []
+    with pytest.raises(Killed):
+        command.build(wanting(home, baker(seen, kill_at=2)), console()[0])
+    assert "cut off: build" in runner.invoke(app, ["show", str(home)]).output
+    screen, out = console()
+    assert command.resume(wanting(home, baker(seen)), screen) == 0
+    assert len(seen) == len(set(seen)) == 5
+    assert "printed objective: 400" in out.getvalue()
+    shown = runner.invoke(app, ["show", str(home)])
+    assert shown.exit_code == 0
+    assert "build-1: written" in shown.output
+    assert "nothing was cut off" in runner.invoke(app, ["resume", str(home)]).output
+    assert "report:" in runner.invoke(app, ["report", str(home)]).output
+    put(tmp_path / "other", {"docs/a.md": STORY, "data/general_parameters.csv": DATA})
+    again = runner.invoke(app, ["workspace", "build", str(tmp_path / "other"), "--replay", str(home)])
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "other/src/bakery.py").read_text() == (home / "src/bakery.py").read_text()
 
 
 def test_an_answer_without_a_model_has_citations_that_hold(home):

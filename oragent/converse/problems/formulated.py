@@ -4,11 +4,11 @@ It is also the base of a problem of one's own: give it a model and its objective
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
-from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
+from oragent.converse.decision import Goal, Reading, Remark, Solved, Vocabulary, figure, unknown
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.programs import ProgramForm, model_form
@@ -24,9 +24,9 @@ from oragent.pages.text import one_line
 
 __all__ = ["Formulated"]
 
-LIMIT_S = 15.0
+LIMIT_S = 12.0
 NONZERO = 1e-9
-MOST_SHOWN = 60  # variables of a table
+MOST_SHOWN, MOST_ROWS = 60, 12  # variables of a table, rows below it
 DIGITS = 9
 ESCAPED = "\\|`*_~<>[]&"
 
@@ -50,7 +50,11 @@ class Formulated:
         taken = {word for goal in first for word in (goal.name, goal.word)}
         rows = tuple(Goal(row.name, row.name, "", row.terms, meaning=row.meaning, sense=_sense(row))
                      for row in milp.rows if row.terms and row.name not in taken)  # fmt: skip
-        self.goals, self.expressions = len(first), (*first, *rows)
+        taken |= {row.name for row in rows}
+        own = tuple(Goal(one.name, one.name, one.unit, {one.name: 1.0}, meaning=one.meaning)
+                    for one in milp.variables[:MOST_SHOWN] if not one.is_binary and one.name not in taken)  # fmt: skip
+        self.goals, self.expressions = len(first), (*first, *rows, *own)
+        self._limits = {row.name: row for row in milp.rows}
         self.protected = tuple(row.name for row in milp.rows)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
@@ -62,7 +66,7 @@ class Formulated:
         return same
 
     @cached_property
-    def default(self) -> str:
+    def first(self) -> Solved:
         """The optimum of the model as it is.
 
         Raises:
@@ -75,7 +79,12 @@ class Formulated:
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
-        return found.decision
+        return found
+
+    @property
+    def default(self) -> str:
+        """The solution that a conversation opens with."""
+        return self.first.decision
 
     def item(self, text: str) -> str:
         """The variable of a name."""
@@ -163,10 +172,19 @@ class Formulated:
             lines.append(f"| {_cell(name)} | {figure(value)} | {_cell(variable.unit)} | {_cell(variable.meaning)} |")
         left = len(values) - MOST_SHOWN
         lines += [f"({left} more variables are not 0.)"] if left > 0 else []
-        lines += ["", f"Every other variable is 0 ({len(self.base.variables) - len(values)} of them)."]
+        rest = len(self.base.variables) - len(values)
+        lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
         told = [f"{_cell(goal.word)} {figure(value)} {_cell(goal.unit)}".strip()
                 for goal, value in zip(self.expressions[: self.goals], features, strict=False)]  # fmt: skip
-        return "\n".join([*lines, f"Objectives: {'; '.join(told)}."])
+        return "\n".join([*lines, f"Objectives: {'; '.join(told)}.", *self._rows(features)])
+
+    def _rows(self, features: Sequence[float]) -> list[str]:
+        """What the first rows come to, and what limits them."""
+        named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
+        told = [f"{_cell(goal.word)} {figure(value)} (must be {row.relation} {figure(row.rhs)})"
+                for goal, value in named if (row := self._limits.get(goal.name))]  # fmt: skip
+        left = len(told) - MOST_ROWS
+        return [f"Rows: {'; '.join(told[:MOST_ROWS])}{f'; and {left} more' if left > 0 else ''}."] if told else []
 
     def raw(self, decision: str) -> str:
         """Values by variable."""
@@ -217,6 +235,13 @@ class Formulated:
     def program(self) -> ProgramForm:
         """The formulation that C-P agents edit."""
         return model_form(self.base, to_latex(self.base))
+
+    def remarks(
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
+        solve: Callable[[State], Solved] | None,
+    ) -> tuple[Remark, ...]:  # fmt: skip
+        """None: what people call the parts of any model nobody knows."""
+        return ()
 
     def solve(self, state: State) -> Solved:
         """With the solver, within ``limit_s``."""

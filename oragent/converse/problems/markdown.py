@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Table", "tables"]
+__all__ = ["Table", "tables", "unescaped"]
 
 MOST_ROWS, MOST_COLUMNS = 1000, 16
 LONGEST_LINE, LONGEST_CELL = 5000, 300  # characters; the patterns below may take the square of that
@@ -42,6 +42,11 @@ def tables(text: str) -> Iterator[Table]:
         place += 1
 
 
+def unescaped(text: str) -> str:
+    """A text without the strokes before signs that would else begin something of Markdown's."""
+    return ESCAPE.sub(r"\1", text)
+
+
 def _is_rule(line: str) -> bool:
     return "-" in line and len(line) <= LONGEST_CELL and bool(RULE.fullmatch(line.strip()))
 
@@ -59,4 +64,4 @@ def _plain(cell: str) -> str:
     cell = cell.strip()
     while found := EMPHASIS.fullmatch(cell):
         cell = found[2].strip()
-    return ESCAPE.sub(r"\1", cell).strip()
+    return unescaped(cell).strip()

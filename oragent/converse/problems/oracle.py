@@ -1,20 +1,34 @@
 """Districts of any size as oracles: exact where they are enumerated, by the solver beyond."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite
+from typing import Protocol
 
+from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
 from oragent.converse.problems.district import District
-from oragent.converse.problems.schools import Schools
-from oragent.converse.solving import Solver, model
+from oragent.converse.solving import model
 from oragent.converse.state import Kind, Restriction, State
 from oragent.converse.utilities import Utility, classes, maximum
+from oragent.errors import ConfigError
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["Solving", "is_unique", "restrictions"]
+__all__ = ["Solving", "constraints", "is_unique", "restrictions"]
+
+
+class OfDistrict(DecisionProblem, Protocol):
+    """The start times of a district."""
+
+    @property
+    def district(self) -> District:
+        """District whose start times are decided."""
+
+    def place(self, item: str, option: str) -> tuple[int, int]:
+        """Positions of a school and of a start time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +40,8 @@ class Solving:
         solver: Solver of their states.
     """
 
-    problem: Schools
-    solver: Solver
+    problem: OfDistrict
+    solver: Callable[[State], Solved]
 
     @property
     def district(self) -> District:
@@ -40,7 +54,7 @@ class Solving:
         return Solution(found.decision, self.district.features(found.decision)) if found.decision else None
 
 
-def restrictions(problem: Schools, constraints: Constraints) -> tuple[Restriction, ...]:
+def restrictions(problem: OfDistrict, constraints: Constraints) -> tuple[Restriction, ...]:
     """Constraints of a district as restrictions of a state."""
     schools, options = problem.district.schools, problem.vocabulary.options
     chosen = [(Kind.FIX, pair) for pair in sorted(constraints.fixed)]
@@ -52,7 +66,25 @@ def restrictions(problem: Schools, constraints: Constraints) -> tuple[Restrictio
     return tuple(found)
 
 
-def is_unique(problem: Schools, utility: Utility, schedule: str, solver: Solver, limit_s: float = 60.0) -> bool | None:
+def constraints(problem: OfDistrict, state: State) -> Constraints:
+    """A state as constraints of the district."""
+    load, deviation = inf, inf
+    chosen: dict[Kind, set[tuple[int, int]]] = {Kind.FIX: set(), Kind.FORBID: set()}
+    for one in state.restrictions:
+        if one.kind is not Kind.BOUND:
+            chosen[one.kind].add(problem.place(one.subject, one.option))
+        elif not one.upper:
+            raise ConfigError(f"{one.subject} is minimised: bound it from above")
+        elif one.subject == Objective.LOAD:
+            load = one.limit
+        else:
+            deviation = one.limit
+    return Constraints(frozenset(chosen[Kind.FIX]), frozenset(chosen[Kind.FORBID]), load, deviation)
+
+
+def is_unique(
+    problem: OfDistrict, utility: Utility, schedule: str, solver: Callable[[State], Solved], limit_s: float = 60.0
+) -> bool | None:
     """Whether a schedule is the only one of greatest utility: no other is, by a no-good cut in each best outcome.
 
     Returns:

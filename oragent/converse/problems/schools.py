@@ -5,32 +5,33 @@ from 1; c[q] is the change of a school in minutes, L the load in hundreds of stu
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 
-from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
+from oragent.converse.decision import Goal, Reading, Remark, Solved, Vocabulary
 from oragent.converse.problems import reading, tables
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Constraints, Objective, Weights
+from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective, Weights
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.enumeration import MOST, enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.names import find_school, find_time, unknown_school, unknown_time
+from oragent.converse.problems.oracle import Solving, constraints
 from oragent.converse.problems.programs import ProgramForm, school_form
+from oragent.converse.problems.remarks import figures, impossible
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
 from oragent.converse.prompting import fill
 from oragent.converse.solving import begin, by_milp
-from oragent.converse.state import Kind, State
+from oragent.converse.state import State
 from oragent.errors import ConfigError
 from oragent.milp import Kind as Integrality
 from oragent.milp import Milp, Relation, Row, Status, Variable
 from oragent.milp import Objective as Cost
 from oragent.milp.model import Sense
 
-__all__ = ["LIMIT_S", "Schools", "constraints", "sfusd"]
+__all__ = ["LIMIT_S", "Schools", "sfusd"]
 
-LIMIT_S = 15.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
+LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
 LONGEST_HEADLINE = 30
 WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -95,9 +96,14 @@ class Schools:
         return Milp((*binary, *changes, load), tuple(self._base_rows()), Cost(), Sense.MINIMIZE, self.name)
 
     @cached_property
-    def default(self) -> str:
+    def first(self) -> Solved:
         """The opening, or the schedule of least cost."""
-        return self.opening or self.solve(begin(self)).decision
+        return Solved(Status.OPTIMAL, self.opening) if self.opening else self.solve(begin(self))
+
+    @property
+    def default(self) -> str:
+        """The schedule that a conversation opens with."""
+        return self.first.decision
 
     @cached_property
     def exact(self) -> Exact | None:
@@ -185,6 +191,16 @@ class Schools:
         chosen = zip(self.district.schools, self.district.chosen(decision), strict=True)
         return {school.name: self.vocabulary.options[time] for school, time in chosen}
 
+    def remarks(
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
+        solve: Callable[[State], Solved] | None,
+    ) -> Iterator[Remark]:  # fmt: skip
+        """Figures of an answer, and with a solver its claims of impossibility; English alone is understood."""
+        yield from figures(self.district, text, presented, earlier)
+        if solve is not None:
+            in_force = None if state is None else constraints(self, state)
+            yield from impossible(Solving(self, solve), text, in_force, earlier[-1])
+
     def solve(self, state: State) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""
         if self.exact is None:
@@ -243,22 +259,6 @@ class Schools:
             }
             rows.append(Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0))
         return rows
-
-
-def constraints(problem: Schools, state: State) -> Constraints:
-    """A state as constraints of the district."""
-    load, deviation = inf, inf
-    chosen: dict[Kind, set[tuple[int, int]]] = {Kind.FIX: set(), Kind.FORBID: set()}
-    for one in state.restrictions:
-        if one.kind is not Kind.BOUND:
-            chosen[one.kind].add(problem.place(one.subject, one.option))
-        elif not one.upper:
-            raise ConfigError(f"{one.subject} is minimised: bound it from above")
-        elif one.subject == Objective.LOAD:
-            load = one.limit
-        else:
-            deviation = one.limit
-    return Constraints(frozenset(chosen[Kind.FIX]), frozenset(chosen[Kind.FORBID]), load, deviation)
 
 
 def sfusd() -> Schools:

@@ -28,7 +28,7 @@ from oragent.workspace.noise.planting import plant, resolve
 from oragent.workspace.revisions import Depth, Type
 from oragent.workspace.tables import Table
 
-__all__ = ["MOVED", "Made", "Revised", "describe", "make", "moved", "proven"]
+__all__ = ["MOVED", "Made", "Revised", "describe", "make", "moved", "proven", "revised_artifacts"]
 
 MOVED = 0.01  # relative, that a revision moves the optimum by, at least
 SAME = 1e-6
@@ -140,7 +140,7 @@ def make(number: int, family: str, size: int, seed: int, noise: int = 3, operato
     revised = _revised(base, rng, order, f"{family} {seed}")
     return Made(
         number, family, size, seed, milp, labels, optimum, clean, planted.artifacts, planted.steps, revised,
-        _revised_artifacts(planted.artifacts, revised),
+        revised_artifacts(planted.artifacts, revised),
     )  # fmt: skip
 
 
@@ -221,7 +221,7 @@ def _too_far(value: float, before: float) -> bool:
     return value * before < 0 or abs(value - before) > 2.0 * max(1.0, abs(before))
 
 
-def _revised_artifacts(noisy: Artifacts, revised: Revised) -> Artifacts:
+def revised_artifacts(noisy: Artifacts, revised: Revised) -> Artifacts:
     """What the revised version tells: all of the original, the brief, and the new figures, which no noise hides."""
     table = noisy.tables.get(parameters.FILE, Table(parameters.HEADER, ()))
     new = [

@@ -1,5 +1,6 @@
 """Write a set: views for agents, labels and exact models in a vault; and read what a vault knows."""
 
+import asyncio
 import csv
 import io
 import json
@@ -18,16 +19,16 @@ from oragent.errors import MilpError, WorkspaceError
 from oragent.milp.as_latex import to_latex
 from oragent.milp.families import FAMILIES
 from oragent.sandbox.border import Sandbox
-from oragent.workspace import tables
 from oragent.workspace.generating.making import Made, make
 from oragent.workspace.generating.operators import OPERATORS
 from oragent.workspace.generating.plain_forms import Known, from_plain, to_plain
 from oragent.workspace.generating.programs import program
 from oragent.workspace.generating.questions import question
+from oragent.workspace.generating.rewriting import lay_out, put
+from oragent.workspace.generating.wording import CONSTRUCTION, Writing, beside, reworded
 from oragent.workspace.label_sets import VAULT, vault_file
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.leaks import Labels, labels_of
-from oragent.workspace.noise.artifacts import Artifacts
 from oragent.workspace.reading import named, read_json
 from oragent.workspace.recording import records_of
 from oragent.workspace.references import HEADER, TOLERANCE, Reference
@@ -60,32 +61,43 @@ class Request:
     noise: int = 3
 
 
-def generate(request: Request, out: Path, note: Callable[[str], None] = lambda text: None) -> tuple[Made, ...]:
+def generate(
+    request: Request, out: Path, note: Callable[[str], None] = lambda text: None, writing: Writing | None = None
+) -> tuple[Made, ...]:
     """Make a set in a new folder.
 
     Args:
         request: What is wanted.
         out: Folder to make; it must not exist yet.
         note: Told of each instance.
+        writing: Who rewrites the texts; None: they stay as they are made.
 
     Raises:
-        WorkspaceError: if the folder exists, a family is unknown, or an instance cannot be made.
+        WorkspaceError: if the folder exists, a family is unknown, an instance cannot be made, or the rewriting was cut
+            off: what was paid for lies beside the folder then, and the same command goes on.
     """
     unknown = [name for name in request.families if name not in FAMILIES]
     if unknown or not request.families or request.count < 1 or request.seed < 0:
         what = f"family {unknown[0]!r}" if unknown else f"{request.count} instances with seed {request.seed}"
         raise WorkspaceError(f"{what}: expected a count from 1 on, a seed from 0 on, and some of {', '.join(FAMILIES)}")
-    try:
-        out.mkdir(parents=True)
-    except OSError as error:
-        raise WorkspaceError(f"cannot make {named(out)}: {error.strerror}; expected a new folder") from None
-    try:
-        made = tuple(_instances(request, note))
-        with Sandbox(1) as box:
-            _write(made, request, out, Runner(box), note)
-    except BaseException:
-        shutil.rmtree(out, ignore_errors=True)
-        raise
+    if out.exists():
+        raise WorkspaceError(f"{named(out)} is there already; expected a new folder")
+    made = tuple(_instances(request, note))
+    with Sandbox(1) as box:
+        runner = Runner(box)
+        if writing is not None:
+            made = asyncio.run(reworded(made, out, runner, note, writing))
+        try:
+            out.mkdir(parents=True)
+        except OSError as error:
+            raise WorkspaceError(f"cannot make {named(out)}: {error.strerror}; expected a new folder") from None
+        try:
+            _write(made, request, out, runner, note)
+        except BaseException:
+            shutil.rmtree(out, ignore_errors=True)
+            raise
+    if writing is not None:
+        shutil.move(beside(out), out / VAULT / CONSTRUCTION)
     return made
 
 
@@ -156,14 +168,14 @@ def _views(one: Made, draft: Path, out: Path, runner: Runner) -> dict[str, Any]:
         runs[version] = runner.run(draft / "explain" / version, "src/optimization_model.py",
                                    {"src/optimization_model.py": source})  # fmt: skip
         for path, text in records_of(runs[version], timed=False).items():
-            _put(draft / "explain" / version / path, text)
-        _put(draft / "explain" / version / "src/optimization_model.py", source)
+            put(draft / "explain" / version / path, text)
+        put(draft / "explain" / version / "src/optimization_model.py", source)
     rubric = question(one, runs["original"], runs["revised"])
     task = {"dimension": rubric["dimension"], "domain": one.family, "question": rubric["question"]}
     told = {"instance_id": rubric["instance_id"], "instance_number": one.number, "explain_task": task}
-    _put(draft / "explain" / "metadata.json", json.dumps(told, indent=1) + "\n")
-    _put(draft / "revise" / "original/src/current_heuristic.py", original)
-    _put(draft / "rubrics.jsonl", json.dumps(rubric) + "\n")
+    put(draft / "explain" / "metadata.json", json.dumps(told, indent=1) + "\n")
+    put(draft / "revise" / "original/src/current_heuristic.py", original)
+    put(draft / "rubrics.jsonl", json.dumps(rubric) + "\n")
     read = next(iter(read_rubrics(draft / "rubrics.jsonl").values()))
     for mode in Mode:
         name = f"made_{one.number:03d}_{mode}"
@@ -186,27 +198,15 @@ def _drafted(one: Made) -> Iterator[Path]:
     """All files of an instance but for programs and records, in a folder of its own."""
     folder = Path(tempfile.mkdtemp(prefix="oragent-making-"))
     try:
-        _artifacts(folder / "build", one.noisy)
+        lay_out(folder / "build", one.noisy)
         for mode in ("revise", "explain"):
-            _artifacts(folder / mode / "original", one.noisy)
-            _artifacts(folder / mode / "revised", one.revised_noisy)
-            _put(folder / mode / "original/src/formulation.tex", to_latex(one.milp))
-        _put(folder / "explain/revised/src/formulation.tex", to_latex(one.revised.milp))
+            lay_out(folder / mode / "original", one.noisy)
+            lay_out(folder / mode / "revised", one.revised_noisy)
+            put(folder / mode / "original/src/formulation.tex", to_latex(one.milp))
+        put(folder / "explain/revised/src/formulation.tex", to_latex(one.revised.milp))
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _artifacts(folder: Path, artifacts: Artifacts) -> None:
-    for name, table in artifacts.tables.items():
-        _put(folder / "data" / name, tables.write(table))
-    for name, text in artifacts.documents.items():
-        _put(folder / "docs" / name, text)
-
-
-def _put(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _reference(one: Made, mode: Mode) -> Reference:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.converse.mentions import Amount, Named, Relation, Said, Unit, placements, said, sentences
 from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.mentions import Amount, Named, Relation, Said, Unit, placements, said, sentences
 
 __all__ = ["Figure", "Truth", "figures"]
 

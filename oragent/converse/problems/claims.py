@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from oragent.converse.mentions import Amount, Relation, Said, Unit, placements, said, sentences
 from oragent.converse.problems.constraints import FREE, Constraints, Objective, Oracle, Solution, Weights
 from oragent.converse.problems.district import District, Features
+from oragent.converse.problems.mentions import Amount, Relation, Said, Unit, placements, said, sentences
 
 __all__ = ["Claim", "ClaimKind", "Resolved", "Verdict", "claims", "resolve"]
 

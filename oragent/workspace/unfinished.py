@@ -1,0 +1,73 @@
+"""What was last asked of a workspace, kept until it is done: so that it can be gone on with without saying it again."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from oragent import files
+from oragent.errors import WorkspaceError
+from oragent.workspace.reading import named, read_json
+
+__all__ = ["Begun", "begun", "forget", "keep"]
+
+FILE = Path(".oragent") / "begun.json"
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A verb with what it was given.
+
+    Attributes:
+        verb: ``build``, ``revise`` or ``ask``.
+        text: Request of a revision, or question; empty for none.
+        feedback: Whether a revision takes the last run for its request.
+        accept: Whether a revision that does not preserve is written all the same.
+        model: Name of the model that is asked; empty for none.
+    """
+
+    verb: str
+    text: str = ""
+    feedback: bool = False
+    accept: bool = False
+    model: str = ""
+
+
+def keep(folder: Path, one: Begun) -> None:
+    """Remember what is being done.
+
+    Raises:
+        WorkspaceError: if it cannot be written.
+    """
+    try:
+        (folder / FILE).parent.mkdir(exist_ok=True)
+        files.replace(folder / FILE, json.dumps(asdict(one), ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise WorkspaceError(f"cannot write {named(folder / FILE)}: {error.strerror}; make room for it") from None
+
+
+def forget(folder: Path) -> None:
+    """It is done."""
+    with suppress(OSError):
+        (folder / FILE).unlink(missing_ok=True)
+
+
+def begun(folder: Path) -> Begun | None:
+    """What was cut off; None for nothing.
+
+    Raises:
+        WorkspaceError: if what was kept of it is broken.
+    """
+    path = folder / FILE
+    if not path.is_file() or path.is_symlink():
+        return None
+    plain = read_json(path)
+    try:
+        found = Begun(**plain)
+    except TypeError:
+        raise WorkspaceError(f"{named(path)} is not what a verb leaves: delete it, and give the verb again") from None
+    if found.verb not in ("build", "revise", "ask") or not all(
+        isinstance(one, str) for one in (found.text, found.model)
+    ):
+        raise WorkspaceError(f"{named(path)} names no verb: delete it, and give the verb again")
+    return found

@@ -1,0 +1,57 @@
+"""What ``formulate`` leaves is discussed by ``converse``, in the words of the problem that it came from."""
+
+import json
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from oragent.cli.app import app
+from oragent.converse.conversation import End, Outcome, Turn
+from oragent.converse.transcript import curve
+
+RECORDED = Path(__file__).parents[1] / "formulate" / "recorded" / "pharmacy"
+SAID = """sleeping_pills >= 120
+why
+morphine <= 1200
+undo
+fix painkillers 60
+quit
+"""
+
+
+def test_the_model_just_formulated_is_discussed_by_its_rows_and_sentences(tmp_path: Path) -> None:
+    runner = CliRunner(env={"COLUMNS": "200"})
+    made = runner.invoke(app, ["formulate", "--replay", str(RECORDED), "--outputs", str(tmp_path / "formulate")])
+    assert made.exit_code == 0, made.output
+    (folder,) = (tmp_path / "formulate" / "pharmacy").iterdir()
+    milp = json.loads((folder / "milp.json").read_text())
+    assert milp["meaning"].startswith("A pharmacy has 3000 mg of morphine")
+    assert [row["meaning"] for row in milp["rows"]] == [
+        "3000 mg of morphine", "at least 50 painkiller pills", "at least 70% of the pills should be sleeping pills",
+    ]  # fmt: skip
+    words = ["converse", str(folder), "--agent", "rules", "--outputs", str(tmp_path / "converse")]
+    talked = runner.invoke(app, words, input=SAID)
+    assert talked.exit_code == 0, talked.output
+    said = " ".join(talked.output.split())
+    for part in (
+        "bound a row to trade it off: morphine <= ... (3000 mg of morphine)",
+        "Rows: morphine 1,202 (must be <= 3,000); painkillers_least 50 (must be >= 50)",
+        "objective 750; changed: sleeping_pills 117 → 120",
+        "without sleeping_pills >= 120: objective 735",
+        "infeasible: morphine <= 1,200 is impossible; the least possible is 1,220",
+        "changed: painkillers 50 → 60",
+    ):
+        assert part in said, part
+    assert "(0 of them)" not in said
+    assert "\\" not in said
+
+
+def test_a_curve_climbs_with_the_best_decision_shown() -> None:
+    turns = [Turn(said="x", answer="y", values=values) for values in ((), (0.2,), (0.1, 0.5), (0.3,))]
+    found = curve(Outcome(End.OWN, tuple(turns), "", False, 0.5, 0.8))
+    assert found is not None
+    assert [(turn, value) for _, _, turn, value in found.shown] == [(2, 0.2), (3, 0.5), (4, 0.3)]
+    heights = [float(point.split(",")[1]) for point in found.best.split()]
+    assert heights == sorted(heights, reverse=True)
+    assert heights[-1] == found.foot - (found.foot - found.top) * 0.5 / 0.8
+    assert curve(Outcome(End.OWN, tuple(turns[:1]), "", False, 0.0, 0.8)) is None
