@@ -53,6 +53,7 @@ SITES = {
     "authoring/importing.py": ({"yaml.safe_load": 1}, f"{USER}, of bounded length"),
     "bench/manifest.py": ({"yaml.safe_load": 1}, OURS),
     "compare/runner.py": ({"yaml.safe_load": 1}, OURS),
+    "evaluation/devices.py": ({"json.loads": 1}, OURS),
     "evaluation/job.py": ({"ast.parse": 1}, USER),
     "harness/arguments.py": ({"yaml.safe_load": 1}, USER),
     "harness/beginning.py": ({"yaml.safe_load": 1}, USER),

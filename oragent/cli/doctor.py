@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent.distribution import intruder
+from oragent.evaluation.devices import Found, look
 from oragent.evaluation.problem import Problem
 from oragent.isolation import Guarantee, Offer, not_held, probe
 
@@ -29,6 +30,8 @@ def examine(console: Console) -> bool:
     console.print(table)
     if mixed := intruder():
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
+    for line in _devices(look()):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
     missing = _missing(offers)
     console.print("\n[bold]A candidate cannot[/]")
     for guarantee in Guarantee:
@@ -41,6 +44,18 @@ def examine(console: Console) -> bool:
             soft_wrap=True,
         )
     return not missing
+
+
+def _devices(found: Found) -> list[str]:
+    """What networks can compute on, a line each."""
+    lines = [f"driver: {found.driver}"] if found.driver else []
+    if found.cards:
+        lines += [f"PyTorch {found.torch}, built for {found.build}" if found.build else f"PyTorch {found.torch}"]
+    for card in found.cards:
+        memory = f"{card.memory_mb:,} MiB, " if card.memory_mb else ""
+        low = "bfloat16" if card.bfloat16 else "no bfloat16"
+        lines.append(f"--device {card.device}: {card.name}, {memory}{low}")
+    return [*lines, f"networks compute on {found.cards[0].device if found.cards else f'the CPU: {found.why_not}'}"]
 
 
 def warning() -> str:

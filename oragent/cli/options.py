@@ -9,7 +9,7 @@ from oragent import shipped
 from oragent.evaluation.problem import project
 from oragent.terminal import Terminal
 
-__all__ = ["ProblemName", "Root", "RunPath", "Settings", "SettingsFile", "console", "problem_names"]
+__all__ = ["DEVICE_HELP", "ProblemName", "Root", "RunPath", "Settings", "SettingsFile", "console", "problem_names"]
 
 console = Terminal()
 
@@ -19,6 +19,9 @@ SettingsFile = Annotated[
     Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
+
+
+DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps; no other problem has a use for it."
 
 
 def problem_names(incomplete: str) -> list[str]:

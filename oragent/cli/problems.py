@@ -13,9 +13,10 @@ from rich.table import Table
 from oragent import shipped
 from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
-from oragent.cli.options import ProblemName, Root, console, problem_names
+from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
 from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
+from oragent.evaluation.devices import AUTO, Pinned, computes, pin
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
 from oragent.evaluation.requirements import demand
@@ -62,6 +63,7 @@ def evaluate_candidate(
     fresh_seed: Annotated[
         int | None, typer.Option("--fresh_seed", help="In mode fresh: draw the set of this seed again.")
     ] = None,
+    device: Annotated[str, typer.Option(help=DEVICE_HELP)] = AUTO,
     audit: Annotated[
         str | None,
         typer.Option(metavar="N|all", help="Put so many decisions to processes that know one call's arguments each."),
@@ -73,6 +75,10 @@ def evaluate_candidate(
     base = root_of(found, root)
     demand(found)
     source = read(candidate, found.signature) if candidate else found.seed
+    chosen = pin(device, found)
+    if chosen.remark:
+        careful = "[bold yellow]careful:[/] " if chosen.careful else ""
+        console.print(f"{careful}{escape(chosen.remark)}", highlight=False, soft_wrap=True)
     if context.args:
         given: dict[str, Path | str | int | None] = {
             "root_dir": base,
@@ -81,11 +87,12 @@ def evaluate_candidate(
             "problem_size": problem_size,
         }
         given |= {"fresh_seed": fresh_seed, "audit": audit}
+        given |= {"device": chosen.device} if computes(found) else {}
         raise typer.Exit(_by_hand(found, given, context.args))
     if told := unguarded(found):
         console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
     with Runner() as run:
-        result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), run))
+        result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), chosen, run))
     if result.status is not Status.OK:
         if result.detail:
             console.print(escape(result.detail), highlight=False, soft_wrap=True)
@@ -161,6 +168,7 @@ def _job(
     root: Path,
     asked: tuple[str | None, int | None, int | None],
     audit: str | None,
+    chosen: Pinned,
     run: Runner,
 ) -> Job:
     """The evaluation that was asked for, by mode, size and seed of a fresh set.
@@ -170,11 +178,11 @@ def _job(
     """
     mode, size, fresh_seed = asked
     settings, offers = LimitSettings(), frozenset[str]()
-    if audit or problem.about.heuristic_s is not None:
+    if audit or problem.about.heuristic_s is not None or computes(problem):
         offers = ask(problem, root, run)
     if audit and AUDIT not in offers:
         raise ProblemError(missing(AUDIT))
-    arguments = list(options(problem, settings, offers))
+    arguments = list(options(problem, settings, offers, device=chosen.device))
     arguments += [f"{FRESH_SEED}={fresh_seed}"] if fresh_seed is not None else []
     arguments += [f"{AUDIT}={audit}"] if audit else []
     patience = 1.0 if audit is None else AUDIT_PATIENCE

@@ -1,6 +1,7 @@
 """Runs that were done: ``show``, ``report``."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from rich.table import Table
 from oragent import report as reports
 from oragent.cli import converse, formulate, workspace
 from oragent.cli.options import RunPath, console
+from oragent.evaluation.devices import pin
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
 from oragent.pages.format import score
 from oragent.pages.text import one_line
@@ -23,6 +25,8 @@ from oragent.report.pictured import pictured
 from oragent.report.rescoring import FILE
 from oragent.report.rescoring import rescore as rescored
 from oragent.search.folder import reopen
+
+OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
 
 __all__ = ["report", "rescore", "show_run"]
 
@@ -44,13 +48,14 @@ def report(
     pictures: Annotated[
         bool, typer.Option("--pictures", help="Have drawn what the best program does, and the seed beside it.")
     ] = False,
+    device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
     audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
     if formulate.page(run) or converse.page(run) or workspace.page(run):
         return
     if test or final or pictures:
-        scorer = Scorer(reopen(run))
+        scorer = _scorer(run, device)
     if final and final_round(run, scorer, load(run).elites) is None:
         console.print(escape(missing(FINAL)), soft_wrap=True)
     if pictures and not pictured(run, scorer):
@@ -88,6 +93,15 @@ def rescore(
         table.add_row("seed" if one.id == "0.0" else one.id, f"{one.before:.6g}", escape(one_line(now, 200)))
     console.print(table)
     console.print(f"kept in {run / FILE}", soft_wrap=True)
+
+
+def _scorer(run: Path, device: str | None) -> Scorer:
+    """Who scores for a report: seed and best program on one device, that of the run where none is named."""
+    folder = reopen(run)
+    chosen = pin(device or folder.config.device, folder.problem)
+    if chosen.remark:
+        console.print(escape(chosen.remark), highlight=False, soft_wrap=True)
+    return Scorer(folder, device=chosen.device)
 
 
 def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:

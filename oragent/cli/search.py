@@ -12,7 +12,7 @@ from oragent import report as reports
 from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
-from oragent.cli.options import Root, RunPath, Settings, SettingsFile, console, problem_names
+from oragent.cli.options import DEVICE_HELP, Root, RunPath, Settings, SettingsFile, console, problem_names
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project, root_of
 from oragent.pages.format import count
@@ -43,6 +43,7 @@ def run(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
+    device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
     start: Annotated[
         list[str] | None,
@@ -57,7 +58,7 @@ def run(
     """Search for a better heuristic."""
     named = {
         "strategy.name": strategy, "model.name": model, "budget.evaluations": evaluations,
-        "budget.seconds": seconds, "workers": workers, "seed": seed, "zygote": zygote,
+        "budget.seconds": seconds, "workers": workers, "seed": seed, "device": device, "zygote": zygote,
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 
 __all__ = [
     "AUDIT",
     "BESIDE",
+    "DEVICE",
     "FINAL",
     "FLOOR",
     "FRESH_SEED",
@@ -27,6 +29,7 @@ HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
+DEVICE = "--device"  # =NAME: what its networks compute on
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
@@ -34,6 +37,7 @@ LACKS = {
     FLOOR: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
     BESIDE: "there is nothing that draws",
+    DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
 }
 
@@ -70,21 +74,28 @@ def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> froze
 
 
 def options(
-    problem: Problem, settings: LimitSettings, offers: frozenset[str], *, patience: float = 1.0
+    problem: Problem,
+    settings: LimitSettings,
+    offers: frozenset[str],
+    *,
+    patience: float = 1.0,
+    device: str = CPU,
 ) -> tuple[str, ...]:
-    """The arguments by which an evaluator that offers it learns how long its heuristic may take, or that it is free.
+    """The arguments by which an evaluator learns how long its heuristic may take and where networks compute.
 
-    Without them it would look into the ``problem.yaml`` beside it, as by hand.
+    Without them it would look into the ``problem.yaml`` beside it, as by hand, and take what device there is.
 
     Args:
         problem: Problem of the evaluator.
         settings: Bounds of one evaluation.
         offers: Options that the evaluator has.
         patience: Factor on the bound, for a set that takes longer.
+        device: Device that its networks compute on.
     """
     bound = problem.heuristic_s(settings)
     told = "none" if bound is None else f"{patience * bound:g}"
-    return (f"{HEURISTIC_S}={told}",) if HEURISTIC_S in offers else ()
+    own = (f"{HEURISTIC_S}={told}",) if HEURISTIC_S in offers else ()
+    return (*own, f"{DEVICE}={device}") if DEVICE in offers else own
 
 
 def missing(option: str) -> str:

@@ -29,7 +29,7 @@ FLAGS = {
 LEHD_FLAGS = FLAGS | {
     "bfloat16": "compute in bfloat16, close decisions again in single precision: the same tours sooner"
 }
-CHOICES = {"device": ("auto", "cpu", "cuda")}
+CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps")}
 LIMIT = 1e30  # of a bias: sums stay finite in single precision
 
 
@@ -52,14 +52,22 @@ def device(arguments: Arguments) -> "torch.device":
     """Where the network computes; the candidate always gets tensors in main memory.
 
     Raises:
-        ConfigError: if CUDA was asked for and is not there.
+        ConfigError: if one was asked for that is not there.
     """
     import torch  # heavy, and optional
 
     asked = arguments.choices["device"]
-    if asked == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("--device cuda: this PyTorch sees no CUDA device; use --device cpu")
-    return torch.device("cuda" if asked != "cpu" and torch.cuda.is_available() else "cpu")
+    cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
+    there = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
+    if asked == "auto":
+        if not there:
+            print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)
+        return torch.device(there[0] if there else "cpu")
+    wanted = "cuda:0" if asked == "cuda" else asked
+    if wanted not in ("cpu", *there):
+        seen = f"sees {', '.join(there)}" if there else "sees no GPU"
+        raise ConfigError(f"--device {asked}: this PyTorch {seen}; use --device {there[0] if there else 'cpu'}")
+    return torch.device(wanted)
 
 
 def bias(value: ArrayLike, size: int) -> "Tensor":

@@ -13,6 +13,7 @@ import yaml
 from oragent import files
 from oragent.errors import ProblemError, StoreError
 from oragent.evaluation import Evaluation, Job, evaluate
+from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.offers import ask, options
 from oragent.protocol import Status
 from oragent.report.paired import kept
@@ -32,10 +33,17 @@ class Scorer:
     Attributes:
         folder: Folder of the run.
         run: Function that runs a job.
+        device: Device that networks compute on; None: the one that the run is pinned to.
     """
 
     folder: RunFolder
     run: Callable[[Job], Evaluation] = evaluate
+    device: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Device that networks compute on."""
+        return self.device or self.folder.config.device
 
     @cached_property
     def offers(self) -> frozenset[str]:
@@ -51,7 +59,7 @@ class Scorer:
     def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
-        own = options(problem, config.limits, self.offers, patience=patience)
+        own = options(problem, config.limits, self.offers, patience=patience, device=self.where)
         limits, size = problem.limits(config.limits, patience), config.problem_size
         return self.run(problem.job(source, self.folder.root, limits, mode, size, (*own, *arguments)))
 
@@ -115,10 +123,11 @@ def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
 
 
 def identity(scorer: Scorer) -> str:
-    """Hash of all but the best program that figures depend on: evaluator, seed heuristic, size."""
+    """Hash of all but the best program that figures depend on: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    return digest("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size)]))
+    device = [] if scorer.where in (AUTO, CPU) else [scorer.where]  # figures of before there was a choice stay known
+    return digest("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 
 def paired_figures(scorer: Scorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:

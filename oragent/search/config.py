@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, Lt, MinLen
+from pydantic import StringConstraints
 from pydantic.dataclasses import dataclass
 
 from oragent import settings
 from oragent.budget import Budget
 from oragent.direction import Direction
+from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model import ModelSettings
 from oragent.sandbox.limits import processors
@@ -106,6 +108,8 @@ class Config:
             alone.
         audit: Number of random decisions by which a program that would lead is audited first, each put to a process
             that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
+        device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
+            begins on. Evaluators without PyTorch ignore it.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
@@ -123,6 +127,7 @@ class Config:
     cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
     audit: Annotated[int, Ge(1)] | None = 300
+    device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)

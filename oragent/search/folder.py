@@ -17,6 +17,7 @@ import yaml
 
 from oragent import __version__, files, shipped
 from oragent.errors import ConfigError, ProblemError, StoreError
+from oragent.evaluation.devices import CPU, pin, same
 from oragent.evaluation.problem import Problem, load
 from oragent.evaluation.requirements import demand
 from oragent.plain import plain
@@ -185,6 +186,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
     """
     config = settled(config, strategy)
     demand(problem)
+    config = replace(config, device=pin(config.device, problem).device)
     stem = f"{datetime.now():%Y%m%d-%H%M%S}-{config.strategy_name.removesuffix(FUNCTION)}"
     try:
         path = _fresh(outputs / problem.name, stem)
@@ -218,14 +220,18 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
     """
     try:
         tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
-        config = build(_of_today(tree["config"]), overrides, str(path / "config.yaml"))
+        kept = [override for override in overrides if override.partition("=")[0] != "device"]  # it cannot change
+        config = build(_of_today(tree["config"]), kept, str(path / "config.yaml"))
         folder, root, fingerprint = Path(tree["problem"]["folder"]), Path(tree["root"]), tree["problem"]["fingerprint"]
     except FileNotFoundError:
         raise StoreError(f"no run at {path}: expected config.yaml and run.db in it") from None
     except (OSError, yaml.YAMLError, KeyError, TypeError) as error:
         raise StoreError(f"{path / 'config.yaml'} is not what a run leaves: {type(error).__name__} {error}") from None
     for override in overrides:
-        if override.partition("=")[0].partition(".")[0] not in CHANGEABLE:
+        key, _, value = override.partition("=")
+        if key == "device":
+            _expect_device(value.strip(), str(tree["config"].get("device", CPU)), path)
+        elif key.partition(".")[0] not in CHANGEABLE:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
     if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
@@ -246,8 +252,22 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
     return run
 
 
+def _expect_device(given: str, pinned: str, path: Path) -> None:
+    """See that nobody moves a run to another device.
+
+    Raises:
+        ConfigError: if it is another.
+    """
+    if not same(given, pinned):
+        raise ConfigError(
+            f"{path} is pinned to device {pinned}, not {given}: scores of two devices differ in their last digits, and "
+            f"an archive has one; begin a new run on {given}"
+        )
+
+
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
+    tree = {"device": CPU} | tree  # where there was no choice, evaluations had no room for a GPU
     agent, strategy = dict(tree["or_agent"]), dict(tree["strategy"])
     if "reflection_calls" in agent:
         return tree

@@ -17,6 +17,7 @@ from tqdm import tqdm
 from oragent import shipped
 from oragent.errors import ConfigError
 from oragent.evaluation import Runner
+from oragent.evaluation.devices import expect, pin
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem, project
@@ -143,6 +144,7 @@ async def search(
             try:
                 with folder.locked(), folder.opened() as store:
                     _begin_with(store, start)
+                    _pinned(config, folder, store, tell)
                     store.book(checks)
                     for line in _priced(config, prices) if checks else ():
                         if store.remark(line):
@@ -167,6 +169,22 @@ async def search(
             except BaseException:
                 folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it
                 raise
+
+
+def _pinned(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None:
+    """Say what networks compute on, and hold a run that goes on to what it began on.
+
+    Raises:
+        ConfigError: if the run's device is gone, or another product.
+    """
+    device, known = folder.config.device, store.meta("device")
+    if known is not None:
+        expect(device, known, folder.problem)
+        return
+    chosen = pin(config.device, folder.problem)
+    store.note("device", chosen.name)
+    if chosen.remark and store.remark(chosen.remark):
+        tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
 
 
 def _begin_with(store: Store, start: Start | None) -> None:

@@ -79,7 +79,7 @@ class Scoring:
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
-        self._options = options(problem, config.limits, offers)
+        self._options = options(problem, config.limits, offers, device=config.device)
         self._floors = FLOOR in offers and config.cascade is not None
         self._audits = AUDIT in offers and config.audit is not None
         if config.audit is not None and AUDIT not in offers:

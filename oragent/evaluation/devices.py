@@ -1,0 +1,202 @@
+"""Where networks compute: what this machine has, what was asked for, and what a run is pinned to.
+
+Scores of two devices differ in their last digits, so a run has one. PyTorch is asked in a process of its own: its
+import takes seconds, and a device that was opened here would be inherited by whatever is forked.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import ConfigError
+from oragent.evaluation.problem import Problem
+from oragent.isolation.environment import kept
+
+__all__ = ["AUTO", "CPU", "PATTERN", "Card", "Found", "Pinned", "computes", "expect", "look", "pin", "same"]
+
+AUTO, CPU = "auto", "cpu"
+PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
+ASK_S = 120.0  # a cold import of the CUDA build takes half a minute on a slow disk
+SIGNS = "/dev/nvidiactl", "/dev/kfd", "/dev/dxg"  # of NVIDIA, of AMD, of either under Windows
+DRIVER = Path("/proc/driver/nvidia/version")
+NAME_CHARACTERS = 80
+QUESTION = """
+import json, torch
+cards = []
+for k in range(torch.cuda.device_count() if torch.cuda.is_available() else 0):
+    about = torch.cuda.get_device_properties(k)
+    with torch.cuda.device(k):
+        cards.append(["cuda:%d" % k, about.name, about.total_memory >> 20, torch.cuda.is_bf16_supported()])
+if torch.backends.mps.is_available():
+    cards.append(["mps", "Apple GPU", 0, False])
+print(json.dumps({"build": str(torch.version.cuda or torch.version.hip or ""), "cards": cards}))
+"""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A GPU that PyTorch can use.
+
+    Attributes:
+        device: Device as ``--device`` names it, such as ``cuda:0``.
+        name: Name of the product.
+        memory_mb: Memory in MiB; 0 where it is the machine's own.
+        bfloat16: Whether it computes in bfloat16.
+    """
+
+    device: str
+    name: str
+    memory_mb: int
+    bfloat16: bool
+
+
+@dataclass(frozen=True)
+class Found:
+    """What there is to compute on, beside processors.
+
+    Attributes:
+        torch: Version of PyTorch; empty where it is not installed.
+        build: Version of CUDA or ROCm that it was built for; empty for a build for CPUs, or where nobody asked.
+        signs: Files of the system that show a GPU's driver.
+        driver: First line of what the driver says of itself.
+        cards: GPUs that PyTorch can use.
+        trouble: Reason why PyTorch could not be asked; empty where it answered, or had no reason to be asked.
+    """
+
+    torch: str = ""
+    build: str = ""
+    signs: tuple[str, ...] = ()
+    driver: str = ""
+    cards: tuple[Card, ...] = ()
+    trouble: str = ""
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no GPU to compute on, in words; empty where there is one."""
+        if self.cards:
+            return ""
+        if not self.torch:
+            return "PyTorch is not installed"
+        if self.trouble:
+            return f"PyTorch {self.torch} could not be asked: {self.trouble}"
+        if self.signs:
+            return f"there is a GPU's driver ({self.signs[0]}), and PyTorch {self.torch} sees no GPU"
+        return f"this machine shows no GPU (PyTorch {self.torch})"
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """The device that a run, or an evaluation, computes on.
+
+    Attributes:
+        device: Device: ``cpu``, ``cuda:0``, ``mps``.
+        name: Name of the product; empty for processors.
+        remark: Line for a person; empty where all is as it was asked for.
+        careful: Whether that line tells of something that was to be had and is not.
+    """
+
+    device: str
+    name: str = ""
+    remark: str = ""
+    careful: bool = False
+
+
+def computes(problem: Problem) -> bool:
+    """Whether a problem's evaluator computes with PyTorch, so that a device means something to it."""
+    return "torch" in problem.about.requires
+
+
+@lru_cache(1)
+def look() -> Found:
+    """Look what there is; PyTorch is asked, once a process, only where the system shows signs of a GPU."""
+    try:
+        torch = version("torch")
+    except PackageNotFoundError:
+        torch = ""
+    signs = tuple(sign for sign in SIGNS if os.path.exists(sign))
+    driver = DRIVER.read_text(encoding="utf-8", errors="replace").split("\n")[0] if DRIVER.is_file() else ""
+    if not torch or not (signs or sys.platform == "darwin"):
+        return Found(torch, "", signs, driver)
+    try:
+        told = _asked()
+        cards = tuple(_card(*one) for one in told["cards"])
+        return Found(torch, str(told["build"])[:NAME_CHARACTERS], signs, driver, cards)
+    except (OSError, subprocess.SubprocessError, ValueError, TypeError, KeyError) as problem:
+        return Found(torch, "", signs, driver, trouble=type(problem).__name__)
+
+
+def pin(asked: str, problem: Problem) -> Pinned:
+    """Choose the device of a run or an evaluation; nobody who named one gets another.
+
+    Args:
+        asked: One of ``auto``, ``cpu``, ``cuda``, ``cuda:k``, ``mps``.
+        problem: Problem whose evaluator computes.
+
+    Raises:
+        ConfigError: if it is none of these, or the device is not there.
+    """
+    if not re.fullmatch(PATTERN, asked):
+        raise ConfigError(f"unknown device {asked!r}: choose auto, cpu, cuda, cuda:0 (and so on) or mps")
+    if not computes(problem):
+        told = f"{problem.name} computes without PyTorch: --device {asked} has no effect, it runs on the processors"
+        return Pinned(CPU, remark="" if asked in (AUTO, CPU) else told)
+    if asked == CPU:
+        return Pinned(CPU)
+    found = look()
+    if asked == AUTO:
+        if not found.cards:
+            return Pinned(CPU, remark=f"networks compute on the CPU: {found.why_not}", careful=bool(found.signs))
+        best = found.cards[0]
+        return Pinned(best.device, best.name, f"networks compute on {best.device}, {best.name}")
+    wanted = "cuda:0" if asked == "cuda" else asked
+    for card in found.cards:
+        if card.device == wanted:
+            return Pinned(wanted, card.name)
+    there = ", ".join(card.device for card in found.cards)
+    why = f"there is {there}" if there else found.why_not
+    raise ConfigError(f"--device {asked}: no such device, {why}; use --device {there.partition(',')[0] or CPU}")
+
+
+def expect(device: str, name: str, problem: Problem) -> None:
+    """See that the device of a run that goes on is there, and the same product.
+
+    Args:
+        device: Device that the run is pinned to.
+        name: Name of the product that it began on; empty where nobody wrote that down.
+        problem: Problem of the run.
+
+    Raises:
+        ConfigError: if it is not.
+    """
+    if device in (AUTO, CPU):
+        return
+    now = pin(device, problem)
+    if name and now.name != name:
+        raise ConfigError(
+            f"this run is pinned to {device}, which was {name} and is {now.name} here: scores of two devices differ in "
+            "their last digits, and an archive has one; begin a new run"
+        )
+
+
+def same(given: str, pinned: str) -> bool:
+    """Whether a device that is named for a run that exists is the one it is pinned to."""
+    return given == pinned or (given == "cuda" and pinned == "cuda:0")
+
+
+def _asked() -> dict[str, Any]:
+    """What PyTorch itself says; a driver that crashes takes only that process with it."""
+    command = [sys.executable, "-c", QUESTION]
+    ended = subprocess.run(command, env=kept(), capture_output=True, text=True, timeout=ASK_S, check=True)
+    told: dict[str, Any] = json.loads(ended.stdout.strip().splitlines()[-1] if ended.stdout.strip() else "")
+    return told
+
+
+def _card(device: str, name: str, memory_mb: int, bfloat16: bool) -> Card:
+    return Card(str(device), str(name)[:NAME_CHARACTERS], int(memory_mb), bool(bfloat16))

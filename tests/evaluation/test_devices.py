@@ -1,0 +1,122 @@
+"""What a run computes on is chosen once, said aloud, and kept to."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from oragent.cli.doctor import _devices
+from oragent.errors import ConfigError, OragentError
+from oragent.evaluation import devices
+from oragent.evaluation.devices import Card, Found, Pinned, expect, look, pin
+from oragent.evaluation.offers import DEVICE, options
+from oragent.evaluation.problem import LimitSettings, load
+from oragent.search.config import build
+from oragent.search.folder import begin, reopen
+
+PROBLEMS = Path(__file__).parents[2] / "problems"
+NEURAL, PLAIN = load(PROBLEMS / "tsp_pomo"), load(PROBLEMS / "bpp_online")
+TWO = Found(
+    "2.9", "12.8", ("/dev/nvidiactl",), "NVRM 570", (Card("cuda:0", "A", 81920, True), Card("cuda:1", "B", 8, False))
+)
+NONE = Found("2.9+cpu")
+BLIND = Found("2.9", "12.8", ("/dev/nvidiactl",))
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> list[Found]:
+    """What the machine has; tests replace the one entry."""
+    now = [NONE]
+    monkeypatch.setattr(devices, "look", lambda: now[0])
+    return now
+
+
+def test_auto_takes_the_first_gpu_and_says_so_and_nothing_is_silent_without_one(machine: list[Found]) -> None:
+    machine[0] = TWO
+    assert pin("auto", NEURAL) == Pinned("cuda:0", "A", "networks compute on cuda:0, A")
+    machine[0] = NONE
+    assert pin("auto", NEURAL).remark == "networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"
+    assert not pin("auto", NEURAL).careful
+    machine[0] = BLIND
+    assert pin("auto", NEURAL).careful
+    assert "sees no GPU" in pin("auto", NEURAL).remark
+
+
+def test_who_names_a_device_gets_that_or_one_line(machine: list[Found]) -> None:
+    machine[0] = TWO
+    assert [pin(asked, NEURAL).device for asked in ("cpu", "cuda", "cuda:1")] == ["cpu", "cuda:0", "cuda:1"]
+    with pytest.raises(ConfigError, match=r"cuda:2: no such device, there is cuda:0, cuda:1; use --device cuda:0"):
+        pin("cuda:2", NEURAL)
+    with pytest.raises(ConfigError, match="unknown device 'gpu': choose auto, cpu"):
+        pin("gpu", NEURAL)
+    machine[0] = NONE
+    with pytest.raises(ConfigError, match=r"this machine shows no GPU .* use --device cpu"):
+        pin("cuda", NEURAL)
+
+
+def test_a_problem_without_networks_has_no_use_for_a_device_and_says_so(machine: list[Found]) -> None:
+    machine[0] = TWO
+    assert pin("auto", PLAIN) == Pinned("cpu")
+    told = "bpp_online computes without PyTorch: --device cuda has no effect, it runs on the processors"
+    assert pin("cuda", PLAIN) == Pinned("cpu", remark=told)
+
+
+def test_a_run_is_pinned_and_no_resume_moves_it(machine: list[Found], tmp_path: Path) -> None:
+    machine[0] = TWO
+    run = begin(PROBLEMS.parent, tmp_path, NEURAL, build({}, ["device=cuda"], "test"))
+    assert yaml.safe_load((run.path / "config.yaml").read_text())["config"]["device"] == "cuda:0"
+    assert reopen(run.path, ["device=cuda"]).config.device == "cuda:0"  # the same one
+    with pytest.raises(ConfigError, match="pinned to device cuda:0, not cpu: scores of two devices differ"):
+        reopen(run.path, ["device=cpu"])
+    expect("cuda:0", "A", NEURAL)
+    with pytest.raises(ConfigError, match="which was B and is A here"):
+        expect("cuda:0", "B", NEURAL)
+    machine[0] = NONE
+    with pytest.raises(ConfigError, match="--device cuda:0: no such device"):
+        expect("cuda:0", "A", NEURAL)
+    expect("cpu", "", NEURAL)
+
+
+def test_a_run_of_an_earlier_version_is_one_of_the_cpu(machine: list[Found], tmp_path: Path) -> None:
+    run = begin(PROBLEMS.parent, tmp_path, NEURAL, build({}, [], "test"))
+    file = run.path / "config.yaml"
+    tree = yaml.safe_load(file.read_text())
+    del tree["config"]["device"]
+    file.write_text(yaml.safe_dump(tree))
+    assert reopen(run.path).config.device == "cpu"
+
+
+@pytest.mark.parametrize("wrong", ["gpu", "cuda:", "cuda:x", "cpu\n", "CUDA"])
+def test_settings_name_no_other_devices(wrong: str) -> None:
+    with pytest.raises(OragentError, match="device"):
+        build({"device": wrong}, [], "test")
+
+
+def test_only_an_evaluator_that_offers_it_is_told(machine: list[Found]) -> None:
+    assert options(NEURAL, LimitSettings(), frozenset([DEVICE]), device="cuda:1") == ("--device=cuda:1",)
+    assert options(NEURAL, LimitSettings(), frozenset(), device="cuda:1") == ()
+
+
+def test_doctor_tells_what_it_found() -> None:
+    assert _devices(TWO) == [
+        "driver: NVRM 570",
+        "PyTorch 2.9, built for 12.8",
+        "--device cuda:0: A, 81,920 MiB, bfloat16",
+        "--device cuda:1: B, 8 MiB, no bfloat16",
+        "networks compute on cuda:0",
+    ]
+    assert _devices(NONE) == ["networks compute on the CPU: this machine shows no GPU (PyTorch 2.9+cpu)"]
+
+
+def test_pytorch_is_asked_in_a_process_of_its_own_and_may_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    sign = tmp_path / "card"
+    sign.touch()
+    monkeypatch.setattr(devices, "SIGNS", (str(sign),))
+    monkeypatch.setattr(devices, "version", lambda name: "2.9")
+    monkeypatch.setattr(devices, "QUESTION", 'print(\'{"build": "", "cards": [["cuda:0", "A", 9, true]]}\')')
+    look.cache_clear()
+    assert look().cards == (Card("cuda:0", "A", 9, True),)
+    monkeypatch.setattr(devices, "QUESTION", "raise SystemExit(3)")
+    look.cache_clear()
+    assert look().why_not == "PyTorch 2.9 could not be asked: CalledProcessError"
+    look.cache_clear()
