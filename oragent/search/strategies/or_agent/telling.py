@@ -99,7 +99,7 @@ def printed(candidate: Candidate, most: int) -> str:
     """The head and tail of what the last evaluation printed, beside its figures and its times, which prompts have."""
     found = candidate.evaluation
     lines = found.output.partition(RESULT)[0].partition(ERROR)[0].split("\n")
-    named = [(line.partition(":")[0], line) for line in lines]
+    named = [(line.partition(":")[0], line) for line in lines if line.strip()]
     new = [line for name, line in named if name not in found.metrics and not name.endswith("seconds")]
     said = "\n".join([*new, found.log if found.score is not None else ""]).strip()
     return f"What its last evaluation printed:\n{fence(ends(said, most))}" if said else ""
