@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from oragent.errors import StoreError
 from oragent.pages import format as in_words
 from oragent.search.store import Note
-from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
+from oragent.search.strategies.or_agent.notes import (
+    MEASURING,
+    MEMORY,
+    TREE,
+    UNTRIED,
+    MemoryNote,
+    NodeNote,
+    Step,
+    TreeNote,
+)
 
 __all__ = ["Branch", "Research", "Tree", "research"]
 
@@ -121,5 +130,5 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
 
 
 def _step(step: Step) -> str:
-    verdict = "" if step.kind == "probe" else ", kept" if step.better else ", taken back"
+    verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

@@ -41,7 +41,7 @@ class AgentSettings:
             study; otherwise the archive alone keeps the idea, and whoever writes copies no text.
         parents: Number of programs at the root of a round that does not start from the elitist.
         parents_from: Whether each of them is drawn from any of the ``islands``, or all from one ``island``, as in the
-            study.
+            study, where what starts from the elitist belongs to the island of that.
         children: Number of ideas for each leaf that is opened.
         crossover_ideas: Number of ideas at the root of a round that does not start from the elitist; None: as many as
             for any leaf. 1 in the study.

@@ -11,10 +11,19 @@ from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.accounts import remember
-from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action, read_lesson
+from oragent.search.strategies.or_agent.actions import (
+    Action,
+    Edit,
+    Instrument,
+    Probe,
+    Stop,
+    Tune,
+    read_action,
+    read_lesson,
+)
 from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.notes import Step
+from oragent.search.strategies.or_agent.notes import MEASURING, Step
 from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune
@@ -22,7 +31,7 @@ from oragent.search.strategies.or_agent.tuning import tune
 __all__ = ["Session", "experiment"]
 
 MEASURED = 1500  # characters of what a probe printed that the model is shown
-MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
+TOLD = "What the observer printed:\n"  # how an evaluator begins what an observer printed, at the end of its log
 
 
 @dataclass
@@ -80,8 +89,8 @@ async def experiment(run: Run, session: Session, most: int) -> None:
         action = await _chosen(run, session, most - number)
         if isinstance(action, Stop):
             break
-        if isinstance(action, Probe):
-            await _probe(run, session, action)
+        if isinstance(action, Probe | Instrument):
+            await _measure(run, session, action)
         else:
             await _step(run, session, action)
     if session.steps:
@@ -126,7 +135,8 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         printed=_after(telling.printed(session.latest, MEASURED)),
         features=meanings(run),
         steps=telling.steps(session.steps),
-        measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
+        measured=_after(session.measured),
+        instrument=_instrument(run),
         line=session.base.source.rstrip().split("\n")[-1],
         tuning=_tuning(run, offered),
         standing=standing(run, best),
@@ -162,15 +172,29 @@ def _tuning(run: Run, offered: Sequence[Constant]) -> str:
     return fill("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, left), **shown) + "\n"
 
 
-async def _probe(run: Run, session: Session, probe: Probe) -> None:
-    """Run a program for what it prints; a probe is never the solution, even if it scores."""
-    candidate = await run.probe(probe.source, [session.base.id])
+def _instrument(run: Run) -> str:
+    """The action of watching; where the evaluator has no hooks there is none."""
+    if not run.hooks or not run.own.instrument:
+        return ""
+    hooks = "\n".join(f"  `{name}`: {meaning}" for name, meaning in run.hooks.items())
+    return fill("or_agent_experiment_instrument", hooks=hooks) + "\n"
+
+
+async def _measure(run: Run, session: Session, action: Probe | Instrument) -> None:
+    """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
+    watching = isinstance(action, Instrument)
+    if isinstance(action, Instrument):
+        candidate = await run.probe(session.base.source, [session.base.id], observer=action.observer)
+    else:
+        candidate = await run.probe(action.source, [session.base.id])
     result = candidate.evaluation
-    session.measured = telling.ends(result.log.strip(), MEASURED) or "(nothing)"
+    printed = result.log.partition(TOLD)[2] if watching else result.log
+    said = telling.ends(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        session.measured = telling.ends(telling.trouble(result), MEASURED)
+        said = telling.ends("\n".join([telling.trouble(result), *([printed.strip()] if watching else [])]), MEASURED)
+    session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{said}"
     outcome = "it ran" if result.score is not None else telling.outcome(candidate)  # its score is of few instances
-    session.steps.append(Step("probe", probe.thought, outcome, better=False))
+    session.steps.append(Step("instrument" if watching else "probe", action.thought, outcome, better=False))
 
 
 async def _step(run: Run, session: Session, action: Edit | Tune) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
-__all__ = ["MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "Step", "TreeNote"]
+__all__ = ["MEASURING", "MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "Step", "TreeNote"]
 
 TREE, MEMORY = "tree", "memory"  # kinds of notes
+MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
 UNTRIED = "untried"  # state of an idea that the budget did not reach
 T = TypeVar("T")
 
@@ -20,7 +21,7 @@ class Step:
     """An experiment on a solution.
 
     Attributes:
-        kind: ``edit``, ``tune`` or ``probe``.
+        kind: ``edit``, ``tune``, ``probe`` or ``instrument``.
         change: Change that was made, in words.
         outcome: Score after it, or how it failed.
         better: Whether it became the solution; otherwise it was taken back.

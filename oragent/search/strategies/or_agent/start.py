@@ -36,7 +36,7 @@ def choose_start(run: Run) -> Start:
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
         ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
-        return Start((elitist,), run.island, True, opening, ideas, 1 if opening else agent.depth)
+        return Start((elitist,), _home(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
 
     def temperature(island: int) -> float:
         number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
@@ -47,6 +47,16 @@ def choose_start(run: Run) -> Start:
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     ideas = agent.crossover_ideas or agent.children
     return Start(tuple(ranked), island, False, False, ideas, 1 if agent.fast_crossover else agent.depth)
+
+
+def _home(run: Run, elitist: Elite) -> int:
+    """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
+    if run.own.parents_from == "islands":
+        return run.island
+    homes = (
+        island for island in range(run.archive.islands) for one in run.archive.ranked(island) if one.id == elitist.id
+    )
+    return next(homes, run.island)
 
 
 def _is_elitist(run: Run) -> bool:

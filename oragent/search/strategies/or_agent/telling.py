@@ -14,7 +14,7 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bins, show
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.accounts import account_of
-from oragent.search.strategies.or_agent.notes import UNTRIED, Step
+from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
@@ -167,7 +167,7 @@ def steps(done: Sequence[Step]) -> str:
 
 
 def _told(step: Step) -> str:
-    verdict = "" if step.kind == "probe" else ", kept" if step.better else ", taken back"
+    verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {_line(step.change)} -> {_line(step.outcome)}{verdict}. {_line(step.lesson)}".rstrip()
 
 
