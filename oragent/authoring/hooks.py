@@ -38,17 +38,14 @@ def hooks(bench: Bench, seed: Seed) -> Finding:
     if watched.score is None:
         return Finding(Level.FAILURE, TITLE, f"watched, the seed gets no score: {explained(watched)}")
     if watched.score != seed.train.score:
-        told = (
-            f"watched, the seed gets score {watched.score}, and otherwise {seed.train.score}; watching must not matter"
-        )
+        told = f"watched, the seed gets {watched.score}, and else {seed.train.score}; watching must change nothing"
         return Finding(Level.FAILURE, TITLE, told)
     counts = {name: int(count) for name, count in CALLED.findall(watched.log) if name != "end"}
     if silent := declared - counts.keys():
         return Finding(Level.FAILURE, TITLE, f"{_listed(silent)} of problem.yaml is never called on train")
     if unknown := counts.keys() - declared:
-        return Finding(
-            Level.FAILURE, TITLE, f"problem.yaml says nothing of {_listed(unknown)}, which the evaluator calls"
-        )
+        told = f"the evaluator calls {_listed(unknown)}, of which problem.yaml says nothing"
+        return Finding(Level.FAILURE, TITLE, told)
     return Finding(Level.OK, TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items()))
 
 
