@@ -45,6 +45,61 @@ A failed candidate has no score at all, never 0. Time is CPU time: `timeout_s` o
 processes of an evaluation, so that a busy machine changes no score; the clock on the wall ends only what has used none for 30
 seconds. `memory_mb` is private memory that a process takes beyond what it begins with.
 
+## Hooks: watching an evaluator at work
+
+A score says how good a heuristic is, and nothing of how it fails. So an evaluator may have hooks: places where it says what
+happens, in plain data, to whoever watches.
+
+```python
+from oragent.harness import hook, run, watching
+
+def evaluate(arguments, heuristics):
+    ...
+    for step in range(steps):
+        hook("step", step=step, queue=queue, load=load)  # numbers, texts, lists, dicts, arrays
+    found = solve(..., watch=watching("iteration", size=size))  # what a solver calls; None where nobody watches
+
+run(evaluate, function="heuristics", sizes=SIZES, hooks=("step", "iteration"))
+```
+
+and `problem.yaml` tells models what there is to see:
+
+```yaml
+hooks:
+  step: "after each step: step (from 0), queue (jobs that wait), load (array: work on each machine)"
+```
+
+`python eval.py --mode=train --observer=mine.py` watches. The file defines `observe(hook, data)`, which is called at each hook
+with a dict, and once more, with `"end"` and an empty dict, when all is over; what it prints stands at the end of the log:
+
+```python
+worst = {{}}
+
+def observe(hook, data):
+    if hook == "second":
+        for one in data["vehicles"]:
+            if one["acceleration"] is not None:
+                worst[one["veh_id"]] = min(worst.get(one["veh_id"], 0.0), one["acceleration"])
+    if hook == "end":
+        print(sorted(worst.items(), key=lambda pair: pair[1])[:5])
+```
+
+`or_agent` does that by its action INSTRUMENT. What holds:
+
+- **Off where a score counts.** `--observer` goes with `--mode=train` alone, and a search gives it to probes only: they cost no
+  evaluation and never enter the archive. Everywhere else `hook` returns at once, and `watching` gives None.
+- **One way.** Observers are strangers' code, so they run as candidates do: in a guest of their own, forked before data is read,
+  without network, writable files, environment or keys. They get copies across the wire, and what they answer is thrown away.
+  One that raises, hangs (10 s a call, 30 CPU seconds in all) or dies ends the watching and nothing else; the score stays the
+  same to the last bit, which `oragent check` tries.
+- **Plain data only.** What is no number, text, list, dict or array of numbers is refused. Tell what a candidate could find out
+  on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
+- A loop that runs beside the candidate (`guest.run`) has no hooks, as the candidate could forge what they tell: go through its
+  checked solution afterwards, as `bpp_online` does.
+- An evaluator without hooks says so: it refuses `--observer`, `oragent check` says that nobody can watch it, and `or_agent` is
+  not offered the action. The driving problems have a hook each second, the colonies each iteration, guided local search at six
+  moments, online packing each item.
+
 ## problem.yaml
 
 [Adding a problem](../adding-a-problem.md) walks through it; `oragent new NAME` writes one with comments, and `oragent check

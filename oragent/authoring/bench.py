@@ -68,6 +68,7 @@ class Bench:
         cpu_s: float | None = None,
         arguments: tuple[str, ...] = (),
         patience: float = 1.0,
+        observer: str = "",
     ) -> Evaluation:
         """Score a candidate; the seed where none is given.
 
@@ -78,12 +79,13 @@ class Bench:
             cpu_s: Limit lower than usual, CPU seconds; what sleeps so long is ended, too.
             arguments: Options of the evaluator's own.
             patience: Factor on the time that an evaluation may take.
+            observer: Text of a program that watches; empty: nobody does.
         """
         limits = Limits(patience * self.timeout_s, self.problem.about.memory_mb)
         if cpu_s is not None and cpu_s < self.timeout_s:
             limits = replace(limits, cpu_s=cpu_s, idle_s=max(cpu_s, SHORTEST_IDLE_S))
         text = self.problem.seed if source is None else source
-        return self.score(self.problem.job(text, self.root, limits, mode, size, arguments))
+        return self.score(self.problem.job(text, self.root, limits, mode, size, arguments, observer))
 
     def child(self, rng: np.random.Generator) -> Child:
         """Breed a child of the seed."""

@@ -9,6 +9,7 @@ from oragent.authoring.bench import Bench, Breed, Seed, described, explained
 from oragent.authoring.commandline import command_line
 from oragent.authoring.finding import Finding, Level, verdict
 from oragent.authoring.function import chance, is_function
+from oragent.authoring.hooks import hooks
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
@@ -70,6 +71,7 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
     bred = bench.problem.signature.language == "python"
     if bred:
         yield from primitives(bench, seed)
+    yield hooks(bench, seed)
     yield from command_line(bench, seed, quick)
     yield from misbehaviour(bench, seed)
     yield variants(bench, seed, quick) if bred else Finding(Level.OK, "variants of the seed", BY_MODELS)

@@ -16,6 +16,7 @@ __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
 LOG_CHARACTERS = 4000  # kept of what it printed
 HARNESS = "oragent.harness"
+OBSERVER_FILE = "observer.py"
 USAGE = "usage:"  # how argparse begins when it refuses arguments
 
 
@@ -36,6 +37,7 @@ class Job:
         arguments: Further arguments of the evaluator, such as options of its own.
         names: Names of the candidate's files, the main one first.
         environment: Variables that the evaluator finds, beside those on the allow-list.
+        observer: Text of a program that is told what happens at the evaluator's hooks; empty: nobody watches.
     """
 
     evaluator: Path
@@ -47,6 +49,7 @@ class Job:
     arguments: tuple[str, ...] = ()
     names: tuple[str, ...] = ("heuristic.py",)
     environment: Mapping[str, str] = field(default_factory=dict)
+    observer: str = ""
 
     def command(self) -> Command:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
@@ -57,12 +60,16 @@ class Job:
         places = f"--root_dir={self.root_dir.resolve()}", f"--file_output_prefix={FOLDER}{os.sep}"
         files = {name: self.evaluator.read_text(encoding="utf-8"), **files_of(self.source, self.names)}
         words = (*program, *places, *given, *self.arguments)
+        if self.observer:
+            files[OBSERVER_FILE] = self.observer
+            words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)
         return Command(words, files, environment=self.environment, limits=self.limits, trusted=self.is_guarded)
 
     @property
     def beside(self) -> Beside:
         """The folder of the problem, as far as it goes with the evaluator."""
-        return Beside(self.evaluator.resolve().parent, (self.evaluator.name, *self.names))
+        own = (OBSERVER_FILE,) if self.observer else ()
+        return Beside(self.evaluator.resolve().parent, (self.evaluator.name, *self.names, *own))
 
     @property
     def is_guarded(self) -> bool:

@@ -16,6 +16,7 @@ __all__ = [
     "FLOOR",
     "FRESH_SEED",
     "HEURISTIC_S",
+    "OBSERVER",
     "ask",
     "missing",
     "offered",
@@ -28,6 +29,7 @@ FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
+OBSERVER = "--observer"  # =FILE: on train, tell code of somebody else what happens at the evaluator's hooks
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 DEVICE = "--device"  # =NAME: what its networks compute on
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
@@ -36,6 +38,7 @@ LACKS = {
     FRESH_SEED: "there is no set that no candidate can have foreseen",
     FLOOR: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
+    OBSERVER: "it has no hooks, and nobody can watch it work",
     BESIDE: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",

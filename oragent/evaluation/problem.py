@@ -127,6 +127,7 @@ class Description:
         heuristic_s: CPU seconds of all calls of the heuristic in one evaluation; None: as many as ``timeout_s`` leaves.
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
+        hooks: What the evaluator tells who watches it, by the names of its hooks: when, and what; for models to read.
         primitives: Expressions over the function's arguments that breeding may insert.
         requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
             that it starts; looked for before a run.
@@ -147,6 +148,7 @@ class Description:
     heuristic_s: Annotated[float, Gt(0)] | None = None
     sizes: dict[str, list[int]] = field(default_factory=dict)
     features: tuple[Feature, ...] = ()
+    hooks: dict[str, str] = field(default_factory=dict)
     primitives: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     environment: dict[str, Value] = field(default_factory=dict)
@@ -251,10 +253,12 @@ class Problem:
         mode: str | None = None,
         size: int | None = None,
         arguments: tuple[str, ...] = (),
+        observer: str = "",
     ) -> Job:
         """The evaluation of a candidate; the arguments are those of a ``Job``."""
         own = chosen(self.about.environment)
-        return Job(self.evaluator, source, root, limits, mode, size, arguments, self.about.candidate.names, own)
+        names = self.about.candidate.names
+        return Job(self.evaluator, source, root, limits, mode, size, arguments, names, own, observer)
 
     def heuristic_s(self, settings: LimitSettings) -> float | None:
         """CPU seconds that the heuristic itself may take in one evaluation; None: they are not bounded apart."""

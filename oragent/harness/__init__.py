@@ -9,6 +9,7 @@ from oragent.errors import CandidateError
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
+from oragent.harness.hooks import hook, watching
 from oragent.harness.main import run
 from oragent.harness.references import fresh, gaps
 from oragent.protocol import Result
@@ -22,7 +23,9 @@ __all__ = [
     "figures",
     "fresh",
     "gaps",
+    "hook",
     "matrix",
     "run",
     "seconds",
+    "watching",
 ]

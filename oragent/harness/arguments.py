@@ -81,6 +81,7 @@ OPTIONS: Mapping[str, Option] = {
     "candidate": Option(Path, None, "heuristic to score (default: heuristic.py beside this script)"),
 }
 OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
+OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), told what happens; on train", "FILE")}
 OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
 
 
@@ -101,6 +102,7 @@ class Arguments:
         choices: Values of its other options, by name.
         given_seed: Seed of the fresh set, where it is to be drawn again.
         floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
+        observer: Path of the file whose code is told what happens at the evaluator's hooks; None: nobody is.
     """
 
     root_dir: Path
@@ -114,6 +116,7 @@ class Arguments:
     choices: Mapping[str, str] = field(default_factory=dict)
     given_seed: int | None = None
     floor: float | None = None
+    observer: Path | None = None
 
     @cached_property
     def fresh_seed(self) -> int | None:
@@ -137,6 +140,7 @@ def parse_arguments(
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
+    hooks: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and an evaluator's own.
 
@@ -146,15 +150,20 @@ def parse_arguments(
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
         floor: Whether it takes ``--floor``.
+        hooks: Whether it takes ``--observer``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own, picks = flags or {}, choices or {}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
+    options |= OF_HOOKS if hooks else {}
     parser = partial(_parser, options, own, picks, FINAL in sizes)
-    given = _plainly_given(sys.argv[1:] if argv is None else argv, options)
+    words = sys.argv[1:] if argv is None else argv
+    given = _plainly_given(words, options)
     if given is None:
+        if not hooks and any(word.startswith("--observer") for word in words):
+            parser().error("this evaluator has no hooks, so nobody can watch it: leave --observer out")
         given = vars(parser().parse_args(argv))
     here = os.path.dirname(os.path.realpath(sys.argv[0]))
     candidate = given["candidate"] or _beside(here)
@@ -173,6 +182,7 @@ def parse_arguments(
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
         given_seed=given.get("fresh_seed"),
         floor=given.get("floor"),
+        observer=_real(given["observer"]) if given.get("observer") else None,
     )
 
 
@@ -219,6 +229,10 @@ def _problem(given: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candi
         return "--fresh_seed is a whole number, 0 or more, and goes with --mode=fresh alone"
     if size is not None and size not in sizes[mode]:
         return f"unknown problem_size {size} in mode {mode}: choose one of {', '.join(map(str, sizes[mode]))}"
+    if (watched := given.get("observer")) and mode != "train":
+        return "--observer goes with --mode=train alone: where a score counts nobody watches"
+    if watched and not os.path.isfile(watched):
+        return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
     if not os.path.isfile(candidate):
         return f"no candidate at {candidate}: name a Python file with --candidate FILE"
     return ""

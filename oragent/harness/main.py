@@ -18,6 +18,7 @@ from oragent.harness.beginning import OWN
 from oragent.harness.claims import Calls
 from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
+from oragent.harness.hooks import observing
 from oragent.isolation import kernel
 from oragent.isolation.environment import restart_without_secrets
 from oragent.isolation.guest import prepare
@@ -40,6 +41,7 @@ def run(
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
+    hooks: Sequence[str] = (),
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
 
@@ -54,18 +56,19 @@ def run(
         choices: Options of its own that take one of several values: name and values, the default first.
         floor: Whether ``evaluate`` ends early where ``arguments.floor`` is out of reach, and says so by a metric
             ``below_floor``.
+        hooks: Names that ``evaluate`` calls ``hook`` with, so that ``--observer`` can watch it on ``train``.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
     restart_without_secrets(OWN)
-    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor)
+    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks))
     kernel.hide_memory()
     prepare()
     _ask_processor()
     try:
         make = partial(Guest, function=function, functions=functions, files=files)
-        outcome = _outcome(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)))
+        outcome = _outcome(evaluate, arguments, partial(make, spare=spare or bool(arguments.audit)), hooks)
     except KeyboardInterrupt:
         sys.exit("interrupted")
     if isinstance(outcome, Failure):
@@ -86,18 +89,22 @@ def _ask_processor() -> None:
 
 
 def _outcome(
-    evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, make: Callable[[Path], Guest]
+    evaluate: Callable[[Arguments, Guest], Result],
+    arguments: Arguments,
+    make: Callable[[Path], Guest],
+    hooks: Sequence[str],
 ) -> Result | Failure:
     where = ""
     try:
-        with make(arguments.candidate) as guest:
+        with make(arguments.candidate) as guest, observing(arguments.observer, hooks) as told:
             guest.heuristic_s = arguments.heuristic_s
             try:
                 return _scored(evaluate, arguments, guest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
                 where = guest.where
-                sys.stderr.write(plain(guest.log) if sys.stderr.isatty() else guest.log)
+                printed = guest.log + told()
+                sys.stderr.write(plain(printed) if sys.stderr.isatty() else printed)
     except _OutOfTime:
         return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}")
     except CandidateError as problem:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from oragent.errors import StoreError
 from oragent.pages import format as in_words
 from oragent.search.store import Note
-from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
+from oragent.search.strategies.or_agent.notes import (
+    MEASURING,
+    MEMORY,
+    TREE,
+    UNTRIED,
+    MemoryNote,
+    NodeNote,
+    Step,
+    TreeNote,
+)
 
 __all__ = ["Branch", "Research", "Tree", "research"]
 
@@ -88,9 +97,15 @@ def research(notes: Sequence[Note]) -> Research | None:
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
     trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], every[-LATEST:], strict=True))
-    verdicts = [MARKS.get(node.state, "") for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
+    verdicts = [_verdict(node) for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
     left_out = len(found) - len(trees)
     return Research((memories or [""])[-1], trees[::-1], left_out, len(verdicts), verdicts.count("better"))
+
+
+def _verdict(node: NodeNote) -> str:
+    """Whether an idea was better, in words: a child of the root may be kept though it is worse."""
+    verdict = MARKS.get(node.state, "")
+    return "not better" if node.better is False and verdict == "better" else verdict
 
 
 def _tree(number: int, tree: TreeNote) -> Tree:
@@ -107,7 +122,7 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
                 idea=node.idea,
                 candidate=node.candidate or "",
                 outcome=node.failure if node.score is None else in_words.score(node.score),
-                verdict=MARKS.get(node.state, ""),
+                verdict=_verdict(node),
                 report=node.report,
                 steps=tuple(map(_step, node.steps)),
             )
@@ -115,5 +130,5 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
 
 
 def _step(step: Step) -> str:
-    verdict = "" if step.kind == "probe" else ", kept" if step.better else ", taken back"
+    verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

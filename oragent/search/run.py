@@ -1,7 +1,7 @@
 """The one object that a strategy is written against."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
-from oragent.search.candidate import PROBE, Candidate, Committed
+from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
 from oragent.search.scoring import Seen
@@ -243,6 +243,12 @@ class Run:
         self.case.used += branch.used
         self._met |= branch._met
 
+    def withhold_all_but(self, kept: Collection[str]) -> None:
+        """Have no parent ever drawn from what this round evaluated, but for programs of these fingerprints."""
+        self.candidates[:] = [
+            one if one.fingerprint in kept else replace(one, island=NOWHERE) for one in self.candidates
+        ]
+
     def named_candidates(self) -> list[Candidate]:
         """The round's candidates with their parents' fingerprints turned into ids, where the round itself has them."""
         ids: dict[str, str] = {}
@@ -322,17 +328,28 @@ class Run:
         known = [parent for parent in parents if "." in parent]  # others are fingerprints, of the same round
         return f"{origin}{f' of {known[0]}' if known else ''}, round {self.number}"
 
-    async def probe(self, source: str, parents: Sequence[str], call: int | None = None) -> Candidate:
+    @property
+    def hooks(self) -> Mapping[str, str]:
+        """What the evaluator tells who watches a probe, by the names of its hooks; empty where it has none."""
+        return self.desk.scoring.hooks
+
+    async def probe(
+        self, source: str, parents: Sequence[str], call: int | None = None, *, observer: str = ""
+    ) -> Candidate:
         """Run a program for what it prints, on a few instances: it costs no evaluation, and is no solution.
 
         It never enters the archive and is never the best, an elite or a parent that is drawn; the evaluation's ``log``
         holds what it printed. An equal program that is evaluated as a solution counts as one.
 
-        The arguments, what is returned and what is raised are those of ``evaluate``.
+        The arguments, what is returned and what is raised are those of ``evaluate``; ``observer`` is the text of a
+        program whose ``observe(hook, data)`` is told what happens at the evaluator's ``hooks``, where it has any, and
+        whose prints stand in the ``log`` too.
         """
         self.case.admit(False)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(PROBE, parents))
-        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.probe(source, seen))
+        fingerprint, evaluation = await self.desk.in_time(
+            self.desk.scoring.probe(source, seen, observer if self.hooks else "")
+        )
         return self._tried(source, fingerprint, parents, PROBE, call, evaluation)
 
     def reject(self, text: str, why: str, parents: Sequence[str], origin: str, call: int) -> Candidate:

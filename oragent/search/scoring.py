@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, missing, options
+from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, OBSERVER, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.programs.examiner import promptly
@@ -81,6 +81,9 @@ class Scoring:
         self._limits = problem.limits(config.limits)
         self._options = options(problem, config.limits, offers, device=config.device)
         self._floors = FLOOR in offers and config.cascade is not None
+        sizes = problem.about.sizes.get("train", [])
+        self._least = min(sizes) if sizes else None
+        self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
         self._audits = AUDIT in offers and config.audit is not None
         if config.audit is not None and AUDIT not in offers:
             tell(missing(AUDIT))
@@ -106,8 +109,14 @@ class Scoring:
         fingerprint = hashlib.sha256(text.encode(errors="replace")).hexdigest()
         return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
 
-    async def probe(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
         """Run a program for what it prints: on one size of ``train``, where the problem has that.
+
+        Args:
+            source: Text of the program.
+            seen: What the round knows.
+            observer: Text of a program that is told what happens at the evaluator's ``hooks``; it is run where a
+                candidate is, and looked at by nobody here. Empty: nobody watches.
 
         Returns:
             A fingerprint of its own, and how it did.
@@ -115,10 +124,9 @@ class Scoring:
         found = await promptly(partial(inspect, source, self._problem.signature))
         if found.problem:
             return self.reject(source, found.problem)
-        sizes = self._problem.about.sizes.get("train", [])
-        mode, size = ("train", min(sizes)) if sizes else (None, None)
-        name = hashlib.sha256(f"probe {found.fingerprint}".encode()).hexdigest()
-        return name, await self._evaluated(name, source, seen, mode=mode, size=size)
+        mode, watched = "train" if self._least else None, f" {observer}" if observer else ""
+        name = hashlib.sha256(f"probe {found.fingerprint}{watched}".encode(errors="replace")).hexdigest()
+        return name, await self._evaluated(name, source, seen, mode=mode, size=self._least, observer=observer)
 
     async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
@@ -207,6 +215,7 @@ class Scoring:
         audit: int | None = None,
         floor: float | None = None,
         size: int | None = None,
+        observer: str = "",
     ) -> Evaluation:
         """Take what is kept under a name, wait for who is at it already, or evaluate."""
         known = self._store.evaluation(name)
@@ -214,11 +223,19 @@ class Scoring:
             return known
         if name not in self._flying:
             what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
-            job = self._job(source, mode, audit, floor, size)
+            job = self._job(source, mode, audit, floor, size, observer)
             self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
 
-    def _job(self, source: str, mode: str | None, audit: int | None, floor: float | None, size: int | None) -> Job:
+    def _job(
+        self,
+        source: str,
+        mode: str | None,
+        audit: int | None,
+        floor: float | None,
+        size: int | None,
+        observer: str,
+    ) -> Job:
         limits, size, arguments = self._limits, size or self._config.problem_size, self._options
         if audit is not None:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
@@ -226,7 +243,7 @@ class Scoring:
             arguments = (*arguments, f"{AUDIT}={audit}")
         if floor is not None:
             arguments = (*arguments, f"{FLOOR}={floor!r}")
-        return self._problem.job(source, self._root, limits, mode, size, arguments)
+        return self._problem.job(source, self._root, limits, mode, size, arguments, observer)
 
     async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:
         try:

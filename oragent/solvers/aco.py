@@ -30,9 +30,11 @@ from numpy.typing import NDArray
 
 __all__ = [
     "Solution",
+    "Watch",
     "all_left",
     "draw_uniforms",
     "effective_choices",
+    "follow",
     "inlined",
     "make_colony",
     "no_way_on",
@@ -42,6 +44,7 @@ __all__ = [
 FLOOR, CEILING = 1e-9, 1e200  # no candidate weighs nothing, and no sum of weights overflows
 
 Rule = Callable[..., Any]
+Watch = Callable[..., None]
 inlined = njit(
     forceinline=True
 )  # how to compile a rule: left to itself LLVM inlines few, and the loop takes twice as long
@@ -120,17 +123,18 @@ def make_colony(
     """Bind a problem's rules to the loop.
 
     Returns:
-        ``colony(problem, candidates, heuristics, draws, decay) -> (cost, path)``, compiled with its first caller.
+        ``colony(problem, candidates, heuristics, draws, decay, pheromone) -> (cost, path)``, compiled with its first
+        caller.
         ``candidates`` is a ``(c,)`` int64 array of the nodes that an ant may take. ``heuristics`` has the shape that
-        the rules want, as has the pheromone, which starts at 1; ``weights`` is their product. ``draws`` comes from
-        `draw_uniforms`, ``decay`` is the share of the pheromone that stays. On ties the first path found wins.
+        the rules want, as has the pheromone, which is changed in place; ``weights`` is their product. ``draws`` comes
+        from `draw_uniforms`, ``decay`` is the share of the pheromone that stays. On ties the first path found wins.
     """
     walk = _make_walk(begin, weight, take, stuck, reach)
 
     @njit
-    def colony(problem, candidates, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+    def colony(problem, candidates, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
         iterations, ants, longest = draws.shape
-        pheromone, costs = np.ones_like(heuristics), np.empty(ants)
+        costs = np.empty(ants)
         paths, lengths = np.empty((ants, longest), np.int64), np.empty(ants, np.int64)
         best_cost, best_path = np.inf, np.empty(0, np.int64)
         for iteration in range(iterations):
@@ -145,6 +149,35 @@ def make_colony(
         return best_cost, best_path
 
     return colony  # type: ignore[no-any-return]
+
+
+def follow(
+    colony: Callable[[NDArray[np.float64], NDArray[Any]], tuple[float, NDArray[np.int64]]],
+    draws: NDArray[np.float64],
+    pheromone: NDArray[Any],
+    watch: Watch | None,
+) -> tuple[float, NDArray[np.int64]]:
+    """Let a colony search, in one piece, or where somebody watches an iteration at a time, to the same end.
+
+    Args:
+        colony: ``colony(draws, pheromone)``, which changes the pheromone in place; nothing else lasts between calls.
+        draws: ``(iterations, ants, longest)`` array from `draw_uniforms`.
+        pheromone: Pheromone at the beginning.
+        watch: Called after every iteration with ``iteration`` (from 0), ``cost`` and ``path`` of the best so far, and
+            ``pheromone``; None: nobody watches.
+
+    Returns:
+        Cost and path of the best.
+    """
+    if watch is None:
+        return colony(draws, pheromone)
+    best_cost, best_path = np.inf, np.empty(0, np.int64)
+    for iteration in range(len(draws)):
+        cost, path = colony(draws[iteration : iteration + 1], pheromone)
+        if cost < best_cost:
+            best_cost, best_path = cost, path
+        watch(iteration=iteration, cost=best_cost, path=best_path, pheromone=pheromone)
+    return best_cost, best_path
 
 
 def _make_walk(begin: Rule, weight: Rule, take: Rule, stuck: Rule, reach: Rule) -> Rule:

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit, types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import draw_uniforms, inlined, make_colony
+from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colony
 from oragent.solvers.kernels import kernel
 
 __all__ = ["Packing", "bounded_promise", "solve_bpp"]
@@ -122,14 +122,15 @@ _SIZES = types.Array(types.int64, 1, "C", readonly=True)
 _MATRIX, _DRAWS = (
     types.Array(kind, dims, "C", readonly=True) for kind, dims in ((types.float32, 2), (types.float64, 3))
 )
+_PHEROMONE = types.Array(types.float32, 2, "C")  # changed in place
 
 
-@kernel([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32)])
-def _colony(sizes, fitting, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+@kernel([(_SIZES, _SIZES, _MATRIX, _DRAWS, types.float32, _PHEROMONE)])
+def _colony(sizes, fitting, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     ants = draws.shape[1]
     rows = np.empty((ants, sizes.size), np.float32)
     problem = Problem(sizes, fitting, np.zeros(ants, np.int64), np.zeros(ants, np.int64), rows)
-    cost, path = _run(problem, np.arange(sizes.size), heuristics, draws, decay)
+    cost, path = _run(problem, np.arange(sizes.size), heuristics, draws, decay, pheromone)
     bins = np.empty_like(path)
     bins[path] = _bins(problem, path)
     return cost, bins
@@ -151,6 +152,7 @@ def solve_bpp(
     ants: int = 20,
     iterations: int = 15,
     decay: float = 0.95,
+    watch: Watch | None = None,
 ) -> Packing:
     """Search a packing with few bins.
 
@@ -168,6 +170,8 @@ def solve_bpp(
         ants: Number of packings an iteration.
         iterations: Number of pheromone updates.
         decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``bins`` and ``pheromone``, items in the order
+            of ``sizes``; otherwise as `follow` has it.
 
     Returns:
         The packing with the fewest bins.
@@ -180,7 +184,15 @@ def solve_bpp(
     fitting = np.searchsorted(rising, np.arange(capacity + 1), side="right")
     promise = bounded_promise(heuristics).astype(np.float32)[np.ix_(order, order)]
     draws = draw_uniforms(rng, iterations, ants, len(sizes))
-    cost, bins = _colony(rising, fitting, np.ascontiguousarray(promise), draws, decay)
-    unsorted = np.empty_like(bins)
-    unsorted[order] = bins
-    return Packing(int(cost), unsorted)
+    promise, back = np.ascontiguousarray(promise), np.argsort(order, kind="stable")
+
+    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float32]) -> tuple[float, NDArray[np.int64]]:
+        found: tuple[float, NDArray[np.int64]] = _colony(rising, fitting, promise, draws, decay, pheromone)
+        return found
+
+    def tell(iteration: int, cost: float, path: NDArray[np.int64], pheromone: NDArray[np.float32]) -> None:
+        assert watch is not None
+        watch(iteration=iteration, cost=cost, bins=path[back], pheromone=pheromone[np.ix_(back, back)])
+
+    cost, bins = follow(colony, draws, np.ones_like(promise), tell if watch else None)
+    return Packing(int(cost), bins[back])

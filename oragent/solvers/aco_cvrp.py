@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_cvrp"]
@@ -57,12 +57,13 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
 _DEMANDS = types.Array(types.int64, 1, "C", readonly=True)
+_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
-@kernel([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64)])
-def _colony(distances, demands, capacity, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+@kernel([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
+def _colony(distances, demands, capacity, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     problem = Problem(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
-    return _run(problem, np.arange(demands.size), heuristics, draws, decay)
+    return _run(problem, np.arange(demands.size), heuristics, draws, decay, pheromone)
 
 
 def solve_cvrp(
@@ -75,6 +76,7 @@ def solve_cvrp(
     ants: int = 30,
     iterations: int = 50,
     decay: float = 0.9,
+    watch: Watch | None = None,
 ) -> Solution:
     """Search short routes.
 
@@ -92,10 +94,17 @@ def solve_cvrp(
         ants: Number of paths an iteration.
         iterations: Number of pheromone updates.
         decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
 
     Returns:
         The shortest routes and their length: one path from the depot to the depot, which it visits in between.
     """
     draws = draw_uniforms(rng, iterations, ants, 2 * len(distances) - 1)  # at most a return after every customer
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    return Solution(*_colony(np.ascontiguousarray(distances), demands, capacity, promise, draws, decay))
+    lengths = np.ascontiguousarray(distances)
+
+    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        found: tuple[float, NDArray[np.int64]] = _colony(lengths, demands, capacity, promise, draws, decay, pheromone)
+        return found
+
+    return Solution(*follow(colony, draws, np.ones_like(promise), watch))

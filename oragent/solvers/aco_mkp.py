@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_mkp"]
@@ -63,14 +63,15 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
+_PHEROMONE = types.Array(types.float64, 1, "C")  # changed in place
 
 
-@kernel([(_VECTOR, _MATRIX, _VECTOR, _DRAWS, types.float64)])
-def _colony(prizes, weights, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+@kernel([(_VECTOR, _MATRIX, _VECTOR, _DRAWS, types.float64, _PHEROMONE)])
+def _colony(prizes, weights, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
     quantum = 1.0 / total if total > 0.0 else 0.0  # all items worthless: nothing to learn
     problem = Problem(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
-    return _run(problem, np.arange(prizes.size), heuristics, draws, decay)
+    return _run(problem, np.arange(prizes.size), heuristics, draws, decay, pheromone)
 
 
 def solve_mkp(
@@ -82,6 +83,7 @@ def solve_mkp(
     ants: int = 30,
     iterations: int = 50,
     decay: float = 0.9,
+    watch: Watch | None = None,
 ) -> Solution:
     """Search items of a high total prize.
 
@@ -97,6 +99,7 @@ def solve_mkp(
         ants: Number of choices an iteration.
         iterations: Number of pheromone updates.
         decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
 
     Returns:
         The best choice, ``path``, and minus its prize, ``cost``.
@@ -106,5 +109,10 @@ def solve_mkp(
     """
     draws = draw_uniforms(rng, iterations, ants, len(prizes) + 1)
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    cost, path = _colony(np.ascontiguousarray(prizes), np.ascontiguousarray(weights), promise, draws, decay)
-    return Solution(cost, path[1:])
+    worth, taken = np.ascontiguousarray(prizes), np.ascontiguousarray(weights)
+
+    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        cost, path = _colony(worth, taken, promise, draws, decay, pheromone)
+        return cost, path[1:]
+
+    return Solution(*follow(colony, draws, np.ones_like(promise), watch))

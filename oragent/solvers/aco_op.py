@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_op"]
@@ -59,13 +59,14 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _VECTOR, _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (1, 2, 3))
+_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
-@kernel([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64)])
-def _colony(prizes, distances, maxlen, heuristics, draws, decay):  # type: ignore[no-untyped-def]
+@kernel([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
+def _colony(prizes, distances, maxlen, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     home = distances[:, 0].copy()
     problem = Problem(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))
-    return _run(problem, np.arange(1, prizes.size), heuristics, draws, decay)
+    return _run(problem, np.arange(1, prizes.size), heuristics, draws, decay, pheromone)
 
 
 def solve_op(
@@ -78,6 +79,7 @@ def solve_op(
     ants: int = 20,
     iterations: int = 50,
     decay: float = 0.9,
+    watch: Watch | None = None,
 ) -> Solution:
     """Search a path that collects much prize.
 
@@ -95,6 +97,7 @@ def solve_op(
         ants: Number of paths an iteration.
         iterations: Number of pheromone updates.
         decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
 
     Returns:
         The path with the largest prize, depot first; its cost is minus that prize.
@@ -102,4 +105,9 @@ def solve_op(
     draws = draw_uniforms(rng, iterations, ants, len(prizes))
     promise = np.ascontiguousarray(usable_promise(heuristics))
     arrays = np.ascontiguousarray(prizes), np.ascontiguousarray(distances)
-    return Solution(*_colony(*arrays, maxlen, promise, draws, decay))
+
+    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        found: tuple[float, NDArray[np.int64]] = _colony(*arrays, maxlen, promise, draws, decay, pheromone)
+        return found
+
+    return Solution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -6,7 +6,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, draw_uniforms, inlined, make_colony, usable_promise
+from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 __all__ = ["solve_tsp"]
@@ -53,12 +53,13 @@ def _deposit(problem, pheromone, path, cost):  # type: ignore[no-untyped-def]
 
 _run = make_colony(_begin, _weight, _take, _cost, _deposit)
 _MATRIX, _DRAWS = (types.Array(types.float64, dimensions, "C", readonly=True) for dimensions in (2, 3))
+_PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
-@kernel([(_MATRIX, _MATRIX, _DRAWS, types.float64)])
-def _colony(distances, heuristics, draws, decay):  # type: ignore[no-untyped-def]
-    return _run(Problem(distances), np.arange(distances.shape[0]), heuristics, draws, decay)
+@kernel([(_MATRIX, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
+def _colony(distances, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
+    return _run(Problem(distances), np.arange(distances.shape[0]), heuristics, draws, decay, pheromone)
 
 
 def solve_tsp(
@@ -69,6 +70,7 @@ def solve_tsp(
     ants: int = 30,
     iterations: int = 80,
     decay: float = 0.9,
+    watch: Watch | None = None,
 ) -> Solution:
     """Search a short tour.
 
@@ -84,10 +86,17 @@ def solve_tsp(
         ants: Number of tours an iteration.
         iterations: Number of pheromone updates.
         decay: Share of the pheromone that stays.
+        watch: Called after every iteration with ``iteration``, ``cost``, ``path`` and ``pheromone``, as `follow` says.
 
     Returns:
         The shortest tour and its length, closing edge included.
     """
     draws = draw_uniforms(rng, iterations, ants, len(distances))
     promise = np.ascontiguousarray(usable_promise(heuristics))
-    return Solution(*_colony(np.ascontiguousarray(distances), promise, draws, decay))
+    lengths = np.ascontiguousarray(distances)
+
+    def colony(draws: NDArray[np.float64], pheromone: NDArray[np.float64]) -> tuple[float, NDArray[np.int64]]:
+        found: tuple[float, NDArray[np.int64]] = _colony(lengths, promise, draws, decay, pheromone)
+        return found
+
+    return Solution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from oragent.errors import CandidateError
 
-__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online"]
+__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online", "retrace"]
 
 Heuristic = Callable[..., Any]
 
@@ -104,6 +104,24 @@ def audit_packing(
         choice = fitting[_choose_bin(witness, int(items[step]), room[fitting])]
         if choice != packing[step]:
             raise _mismatch(f"bin {choice}", f"bin {packing[step]} for item {step}")
+
+
+def retrace(items: NDArray[np.int64], capacity: int, packing: NDArray[np.int64], watch: Callable[..., None]) -> None:
+    """Go through a packing once more, item by item, for who watches: a loop beside the candidate tells nobody anything.
+
+    Args:
+        items: ``(n,)`` sizes.
+        capacity: Capacity of every bin.
+        packing: ``(n,)`` bin of each item, checked.
+        watch: Called for each item with ``step``, ``item``, ``bin``, ``room`` (what is left in that bin afterwards) and
+            ``rooms`` (``(k,)`` what was left in the bins that were begun, before).
+    """
+    room, opened = np.full(len(items), capacity), 0
+    for step, (item, number) in enumerate(zip(items.tolist(), packing.tolist(), strict=True)):
+        before = room[:opened].copy()
+        room[number] -= item
+        opened = max(opened, number + 1)
+        watch(step=step, item=item, bin=number, room=int(room[number]), rooms=before)
 
 
 def _choose_city(heuristic: Heuristic, current: int, left: set[int], distances: NDArray[np.float64]) -> int:

@@ -11,6 +11,7 @@ Source: Voudouris and Tsang 1999, DOI 10.1016/S0377-2217(98)00099-X; in the form
 precision of Ye et al. 2024, ReEvo, arXiv:2402.01145: tours are the same city for city.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ __all__ = ["Guided", "solve_tsp_gls", "usable_badness"]
 CEILING = 1e30  # of a badness: far from where single precision ends
 WEIGHT = 0.1  # of a penalty, in mean edges of the first local optimum
 PENALTIES_A_MOVE = 100  # at most: about one is usual, but where all cities are in one place no penalty makes any move
+LOOKS = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0)  # shares of the perturbations after which who watches is told
 COMPARING = {"nnan", "nsz"}  # nothing here is NaN or cares for the sign of a zero: minima become vector instructions
 
 
@@ -232,6 +234,7 @@ def solve_tsp_gls(
     *,
     moves: int = 30,
     iterations: int = 1200,
+    watch: Callable[..., None] | None = None,
 ) -> Guided:
     """Search a short tour; nothing in it is random.
 
@@ -241,10 +244,20 @@ def solve_tsp_gls(
             count as 0.
         moves: Number of moves made on penalised lengths between two descents.
         iterations: Number of perturbations, each followed by a descent.
+        watch: Called now and then with ``iteration`` (how many perturbations were made), ``length`` and ``tour`` of the
+            shortest so far, and ``penalties``; None: nobody watches. As nothing is random, the search is begun anew for
+            each look, with fewer perturbations.
 
     Returns:
         The shortest tour met after a descent, and the penalties.
     """
     lengths = np.ascontiguousarray(distances, dtype=np.float32)
     near, slack = sorted_neighbours(lengths), np.float32(SLACK * lengths.max())
-    return Guided(*_guide(lengths, usable_badness(badness), near, slack, moves, iterations))
+    bad = usable_badness(badness)
+    for share in LOOKS if watch is not None else ():
+        made = int(share * iterations)
+        found = Guided(*_guide(lengths, bad, near, slack, moves, made))
+        length = float(distances[found.tour, np.roll(found.tour, -1)].sum())
+        if watch is not None:
+            watch(iteration=made, length=length, tour=found.tour, penalties=found.penalties)
+    return Guided(*_guide(lengths, bad, near, slack, moves, iterations))

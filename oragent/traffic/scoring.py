@@ -1,6 +1,6 @@
 """Score a driver of all vehicles: SUMO simulates every demand of a course, and traffic must flow safely."""
 
-from oragent.harness import Arguments, Guest, Result, figures, fresh
+from oragent.harness import Arguments, Guest, Result, figures, fresh, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -20,9 +20,10 @@ from oragent.domains.driving.driver import Driver
 from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
 from oragent.domains.driving.network import Road
 
-__all__ = ["FLAGS", "FUNCTION", "data_folder", "score"]
+__all__ = ["FLAGS", "FUNCTION", "HOOK", "data_folder", "score"]
 
 FUNCTION = "driving_actions"
+HOOK = "second"  # of simulated time
 DRAWN = "demands of the same law, drawn anew; SUMO's own drivers were timed on them just now"
 
 
@@ -57,6 +58,7 @@ def score(
         data,
         arguments.fresh_seed,
         arguments.floor,
+        watching(HOOK),
     )
     paint = partial(_draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
     asks = partial(driver, limit_s=course.run_limit_s)

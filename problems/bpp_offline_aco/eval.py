@@ -1,6 +1,6 @@
 """Score same-bin promises for bin packing: Ant System follows them, and the packing with the fewest bins counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -33,7 +33,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            found = solve_bpp(instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS)
+            watch = watching("iteration", size=size, instance=index)
+            found = solve_bpp(
+                instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
+            )
             bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
             traits[size].append(behaviour(instance, bounded_promise(promise)))
     metrics, score = figures("bins", bins)
@@ -55,4 +58,4 @@ def behaviour(instance: bpp.Instance, promise: np.ndarray) -> tuple[float, float
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))

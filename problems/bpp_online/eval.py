@@ -1,6 +1,6 @@
 """Score a priority of bins: items come one by one, each goes into the bin of the highest priority, bins are counted."""
 
-from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds
+from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -12,7 +12,7 @@ import numpy as np
 
 from oragent.domains import bpp
 from oragent.domains.cells import cell
-from oragent.solvers.constructive import audit_packing, pack_online
+from oragent.solvers.constructive import audit_packing, pack_online, retrace
 
 PROBLEM = "bpp_online"
 SIZES = {"train": (5000,), "val": (5000,), "test": (5000, 10000), "fresh": (5000, 10000)}
@@ -36,6 +36,8 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
             replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
             priority.claim(size, replay, AUDITED)
             bins[size].append(bpp.objective(instance, packing))
+            if not index and (watch := watching("item", size=size)):  # thousands of items are enough
+                retrace(instance.items, instance.capacity, packing, watch)
             fills = bpp.fills(instance, packing) / instance.capacity
             used = fills[fills > 0]
             traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
@@ -48,4 +50,4 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, spare=True)
+    run(evaluate, function="priority", sizes=SIZES, spare=True, hooks=("item",))

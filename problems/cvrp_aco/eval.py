@@ -1,6 +1,6 @@
 """Score edge promises for capacitated routing: Ant System follows them, and the shortest routes found count."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -37,8 +37,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             told = heuristics(distances, instance.coordinates, demands, instance.capacity)
             promise = matrix(told, distances.shape)
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+            watch = watching("iteration", size=size, instance=index)
             found = solve_cvrp(
-                instance.distances, instance.demands, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS
+                instance.distances,
+                instance.demands,
+                instance.capacity,
+                promise,
+                rng,
+                ants=ANTS,
+                iterations=ITERATIONS,
+                watch=watch,
             )
             path = cvrp.check(instance, found.path)
             lengths[size].append(cvrp.objective(instance, path))
@@ -54,4 +62,4 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))

@@ -8,8 +8,8 @@ from oragent.harness import run
 from functools import partial
 
 from oragent.domains.driving.courses import WEAVING
-from oragent.traffic.scoring import FLAGS, FUNCTION, data_folder, score
+from oragent.traffic.scoring import FLAGS, FUNCTION, HOOK, data_folder, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving", data=data_folder())
-    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True)
+    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))

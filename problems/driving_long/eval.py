@@ -8,8 +8,8 @@ from oragent.harness import run
 from functools import partial
 
 from oragent.domains.driving.courses import LONG
-from oragent.traffic.scoring import FLAGS, FUNCTION, score
+from oragent.traffic.scoring import FLAGS, FUNCTION, HOOK, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")
-    run(evaluate, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True, floor=True)
+    run(evaluate, function=FUNCTION, sizes=LONG.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))

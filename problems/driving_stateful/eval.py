@@ -9,8 +9,8 @@ from functools import partial
 
 from oragent.domains.driving.courses import WEAVING
 from oragent.domains.driving.driver import RememberingDriver
-from oragent.traffic.scoring import FLAGS, FUNCTION, data_folder, score
+from oragent.traffic.scoring import FLAGS, FUNCTION, HOOK, data_folder, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving_stateful", driver=RememberingDriver, data=data_folder())
-    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True)
+    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))

@@ -1,6 +1,6 @@
 """Score item promises for the multidimensional knapsack: Ant System follows them, and the dearest choice counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -33,7 +33,10 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             heuristics.where = f"size {size}, instance {index}"
             promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            found = solve_mkp(instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS)
+            watch = watching("iteration", size=size, instance=index)
+            found = solve_mkp(
+                instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
+            )
             prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
             traits[size].append(behaviour(instance, usable_promise(promise)))
     metrics, score = figures("prize", prizes)
@@ -63,4 +66,4 @@ def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))

@@ -1,6 +1,6 @@
 """Score edge promises for orienteering: Ant System follows them, and the largest total prize found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -37,8 +37,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             distances = instance.distances + NO_LOOP * np.eye(size)
             promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+            watch = watching("iteration", size=size, instance=index)
             found = solve_op(
-                instance.prizes, instance.distances, instance.maxlen, promise, rng, ants=ANTS, iterations=ITERATIONS
+                instance.prizes,
+                instance.distances,
+                instance.maxlen,
+                promise,
+                rng,
+                ants=ANTS,
+                iterations=ITERATIONS,
+                watch=watch,
             )
             path = op.check(instance, found.path)
             prizes[size].append(op.objective(instance, path))
@@ -70,4 +78,4 @@ def lure_and_reach(instance: op.Instance, promise: np.ndarray) -> tuple[float, f
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))

@@ -1,6 +1,6 @@
 """Score edge promises for the TSP: Ant System follows them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -35,7 +35,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
             distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
             promise = matrix(heuristics(distances), (size, size))
             rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS)
+            watch = watching("iteration", size=size, instance=index)
+            found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
             lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
             usable = usable_promise(promise)
             choices[size].append(effective_choices(usable))
@@ -56,4 +57,4 @@ def behaviour(choices: dict[int, list[float]], one_way: list[float]) -> tuple[in
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))

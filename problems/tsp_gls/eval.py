@@ -1,6 +1,6 @@
 """Score what edges are bad for a TSP tour: guided local search penalises them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -33,7 +33,8 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
         for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
-            found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS)
+            watch = watching("search", size=size, instance=index)
+            found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
             lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
             reaches[size].append(reach(instance, found, lengths[size][-1]))
             one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
@@ -67,4 +68,4 @@ def behaviour(reaches: dict[int, list[float]], one_way: list[float]) -> tuple[in
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, hooks=("search",))

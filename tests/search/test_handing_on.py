@@ -20,7 +20,7 @@ WINDOWS = (1, 4, *(pytest.param(window, marks=pytest.mark.slow) for window in (2
 HANDING_ON = ("eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
 SETTINGS = (
     "model.name=m", "archive.population=6", "strategy.patience=60", "or_agent.initial_ideas=35", "or_agent.depth=1",
-    "or_agent.ideas=settings",
+    "or_agent.idea_count=settings",
     "or_agent.experiments=0", "or_agent.elitist_period=3", "or_agent.reflection_period=4",
 )  # fmt: skip
 

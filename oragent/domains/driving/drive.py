@@ -1,17 +1,19 @@
 """Drive a scenario from its first second to its last."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from oragent.domains.driving import control, counting
 from oragent.domains.driving.control import Controller
+from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import Second, Simulation
+from oragent.domains.driving.simulation import Second, Simulation, State
 
 __all__ = ["Backend", "Drive", "drive", "throughput"]
 
@@ -42,6 +44,7 @@ def drive(
     backend: Backend = Hosted,
     record: bool = False,
     announce: Callable[[int], None] = lambda second: None,
+    watch: Callable[..., None] | None = None,
 ) -> Drive:
     """Simulate a scenario, and let a controller decide for all vehicles on E0 in every second.
 
@@ -53,6 +56,10 @@ def drive(
         backend: how SUMO is spoken to.
         record: also tell the places of all vehicles, for drawing.
         announce: told each second before it is simulated.
+        watch: called after each second with ``second`` (from 0), ``vehicles`` (on E0 at its end, as `vehicles_info` has
+            them, with ``acceleration``, the change of speed within the second in m/s², None for one that was not on E0
+            before), ``departed``, ``arrived`` (names of those that entered and left the network) and ``collisions``
+            (pairs of names); None: nobody watches.
 
     Raises:
         CandidateError: if the controller answers with anything but one valid action a vehicle.
@@ -72,11 +79,23 @@ def drive(
                     actions = controller(edge, control.vehicles_info(road, states, known))
                     commands = control.check(actions, road, states, known)
                 seconds.append(simulation.step(commands))
+                if watch is not None:
+                    watch(second=second, **_told(seconds[-1], states, road, known))
                 awaited -= len(seconds[-1].arrived)
                 if published and not awaited:
                     break
             simulation.finish()
         return Drive(scenario, tuple(seconds), counting.count(seconds, Path(work), road, scenario.rules))
+
+
+def _told(now: Second, before: Sequence[State], road: Road, known: Mapping[str, Departure]) -> dict[str, Any]:
+    """What a second brought, as plain data."""
+    had = {state.vehicle: state.speed for state in before}
+    vehicles = control.vehicles_info(road, now.states, known)
+    for one in vehicles:
+        one["acceleration"] = one["speed"] - had[one["veh_id"]] if one["veh_id"] in had else None
+    pairs = [list(pair) for pair in now.collisions]
+    return {"vehicles": vehicles, "departed": now.departed, "arrived": now.arrived, "collisions": pairs}
 
 
 def throughput(scenario: Scenario, road: Road, folder: Path) -> int:

@@ -50,6 +50,8 @@ class Setup:
         fresh_seed: of a fresh set of demands; None in other modes.
         floor: score that a candidate must be able to reach on ``val`` for the rest of it to be simulated; None: what
             nobody who can win stays below.
+        watch: called each second of the planned simulations with the name of the ``demand`` and all that `drive` tells;
+            None: nobody watches.
     """
 
     course: Course
@@ -61,6 +63,7 @@ class Setup:
     data: Path | None = None
     fresh_seed: int | None = None
     floor: float | None = None
+    watch: Callable[..., None] | None = None
 
     @property
     def least(self) -> float | None:
@@ -104,7 +107,7 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
         baseline = Baseline(shipped.place(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
             planned,
-            lambda scenario: Trial(bench.drive(scenario, controller), baseline.throughput(scenario)),
+            lambda scenario: Trial(bench.drive(scenario, controller, watch=setup.watch), baseline.throughput(scenario)),
             floor=setup.least,
         )
         every = [trial for of_case in seen.values() for trial in of_case]
@@ -145,11 +148,21 @@ class Bench:
             self._roads[rules.plan.name] = network.build(self.folder, rules.plan)
         return self._roads[rules.plan.name]
 
-    def drive(self, scenario: Scenario, controller: Named, *, record: bool = False) -> Drive:
+    def drive(
+        self,
+        scenario: Scenario,
+        controller: Named,
+        *,
+        record: bool = False,
+        watch: Callable[..., None] | None = None,
+    ) -> Drive:
         """Simulate a scenario under a controller of its own."""
         driver, road = controller(scenario.name), self.road(scenario.rules)
         announce = getattr(driver, "announce", lambda second: None)
-        return drive(scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce)
+        told = None if watch is None else partial(watch, demand=scenario.name)
+        return drive(
+            scenario, road, driver, self.folder, backend=self._backend, record=record, announce=announce, watch=told
+        )
 
 
 def _backend(flags: frozenset[str]) -> Backend:

@@ -5,10 +5,11 @@ Liu et al. 2026, "OR-Agent: Bridging Evolutionary Search and Structured Research
 own model and temperature: *lead* (``round``, ``reflection.rewrite``), *idea* (``ideas``), *code* (``coding``),
 *experiment* (``experiments``), *reflect* (``reflection``).
 
-Where we differ: a cell of the archive holds one program, so that of equally good ones the shorter is the one that is
-drawn; the first round only fills the archive; each experiment starts from the best solution seen, so that the return
-to it at the end needs no step of its own; constants are tuned by optuna; and the time limit of an evaluation is the
-problem's own unless ``limits.timeout_s`` is set (the study: 300 s).
+Its settings are those of the study in ``configs/or_agent_paper.yaml``; ``docs/strategies.md`` lists every mechanism
+with its source. Where we differ by any settings: a cell of the archive holds one program, so that of equally good ones
+the shorter is the one that is drawn; scores are normalised so that better ones are preferred in both directions; each
+experiment starts from the best solution seen, so that the return to it at the end needs no step of its own; a reply
+that cannot be used ends an idea and no run; and equal programs are scored once.
 """
 
 from oragent.search.agent_settings import AgentSettings

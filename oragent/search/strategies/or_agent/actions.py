@@ -1,19 +1,22 @@
-"""What a model may do with a solution: edit it, have its constants tuned, measure something, or stop."""
+"""What a model may do with a solution: edit it, have constants tuned, measure or watch something, or stop."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.errors import ReplyError
+from oragent.errors import CandidateError, ReplyError
 from oragent.programs.blocks import drop_thoughts
+from oragent.programs.inspection import inspect
+from oragent.programs.replies import extract_code
+from oragent.programs.syntax import Signature
 from oragent.search.run import Run
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
-__all__ = ["Action", "Edit", "Probe", "Stop", "Tune", "read_action", "read_lesson"]
+__all__ = ["Action", "Edit", "Instrument", "Probe", "Stop", "Tune", "read_action", "read_lesson"]
 
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
-WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|STOP)\b", re.IGNORECASE | re.MULTILINE)
+WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 LESSON = re.compile(r"^[^\w\n]*LESSON\W+(.+)$", re.IGNORECASE | re.MULTILINE)
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -42,6 +45,14 @@ class Probe:
 
 
 @dataclass(frozen=True)
+class Instrument:
+    """Watch the program at work: a program of the model's own is told what happens, and prints what it likes."""
+
+    observer: str
+    thought: str
+
+
+@dataclass(frozen=True)
 class Tune:
     """Tune constants within their ranges."""
 
@@ -56,7 +67,8 @@ class Stop:
     thought: str
 
 
-Action = Edit | Probe | Tune | Stop
+Action = Edit | Probe | Instrument | Tune | Stop
+OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that an observer must define
 
 
 def read_action(run: Run, text: str, source: str, constants: Sequence[Constant]) -> Action:
@@ -81,6 +93,8 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
         return Stop(thought)
     if kind == "TUNE":
         return Tune(_ranges(answer[word.end() :] if word else answer, constants), thought)
+    if kind == "INSTRUMENT":
+        return Instrument(_observer(run, answer), thought)
     try:
         changed = program(run, answer, source)
     except ReplyError as problem:
@@ -90,6 +104,20 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
     if changed.strip() == source.strip():
         raise ReplyError("the edit changes nothing; change one thing, or choose ACTION: STOP")
     return Edit(changed, thought)
+
+
+def _observer(run: Run, answer: str) -> str:
+    """The program that is to watch: it is taken out of a reply and looked at as a candidate is, and runs as one."""
+    if not run.hooks or not run.own.instrument:
+        raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")
+    try:
+        source = extract_code(answer, OBSERVER.function, None, OBSERVER)
+        found = inspect(source, OBSERVER)
+    except CandidateError as problem:
+        raise ReplyError(str(problem)) from None
+    if found.problem:
+        raise ReplyError(f"the observer cannot be used: {found.problem}")
+    return source
 
 
 def read_lesson(text: str) -> str:

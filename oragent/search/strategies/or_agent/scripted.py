@@ -19,6 +19,14 @@ IDEAS = (
     ("threshold", "Give a bonus where the main term is within 10 % of the best."),
     ("decay", "Multiply by `np.exp(-x / 10)`, so that far options fade out smoothly."),
 )
+WATCHING = """```python
+counts = {}
+
+def observe(hook, data):
+    counts[hook] = counts.get(hook, 0) + 1
+    if hook == "end":
+        print(counts)
+```"""
 
 
 def repaired(messages: Sequence[Message]) -> str:
@@ -56,6 +64,8 @@ def experiment(prompt: str, parent: str, child: str, rng: random.Random) -> str:
     if kind < 0.2:
         probe = re.sub(r"^( +)return ", r'\1print("probe", 1)\n\1return ', parent, count=1, flags=re.MULTILINE)
         return f"{thought}ACTION: PROBE\n{fenced_whole(parent, probe)}"
+    if kind < 0.24 and "INSTRUMENT" in prompt:
+        return f"{thought}ACTION: INSTRUMENT\n{WATCHING}"
     if kind < 0.35:
         return f"{thought}ACTION: STOP"
     if kind < 0.42:

@@ -1,0 +1,104 @@
+"""Hooks: what happens while an evaluator works, told to somebody else's code that may print what it likes about it.
+
+An evaluator calls ``hook("step", ...)`` where something happens, with plain data. Nobody is told, and the call does
+nothing, unless it was begun with ``--observer FILE``, which goes with ``--mode=train`` alone: where a score counts
+there is no hook. The file defines ``observe(hook, data)`` and lives in a guest of its own, as a candidate does: it is
+forked before any data is read, gets copies across the wire, and its answer is thrown away. So it can tell neither the
+scorer nor the candidate anything; it may print, and what it printed stands at the end of the log.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from oragent.errors import CandidateError
+from oragent.harness.guest import Guest
+
+__all__ = ["END", "OBSERVE", "hook", "observing", "watching"]
+
+OBSERVE = "observe"  # function that an observer defines
+END = "end"  # hook that is called once more when all is over
+CALL_S, ALL_S = 10.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take
+PRINTED, TRACE = 3000, 600  # characters that are told of what it printed, and of where it failed
+
+
+class _Observer:
+    """Whoever watches this evaluation; what it does wrong ends the watching and nothing else."""
+
+    def __init__(self, guest: Guest, hooks: Sequence[str]) -> None:
+        self._guest, self._hooks = guest, hooks
+        self._guest.limit_s, self._guest.heuristic_s = CALL_S, ALL_S
+        self._problem = ""
+
+    def tell(self, name: str, data: dict[str, Any]) -> None:
+        if name not in self._hooks and name != END:
+            raise ValueError(f"hook {name!r} is none of those that harness.run was told: {', '.join(self._hooks)}")
+        if self._problem:
+            return
+        try:
+            self._guest(name, data)
+        except CandidateError as problem:
+            trace = f"\n{problem.traceback.strip()[-TRACE:]}" if problem.traceback else ""
+            self._problem = f"\nthe observer ended at hook {name!r}: {problem}{trace}"
+
+    @property
+    def told(self) -> str:
+        """What it printed, head and tail, and how it ended if that was early."""
+        text = self._guest.log.strip()
+        if len(text) > PRINTED:
+            cut = f"\n[... {len(text) - PRINTED:,} characters left out ...]\n"
+            text = text[: PRINTED // 2] + cut + text[-PRINTED // 2 :]
+        return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
+
+
+_observer: _Observer | None = None  # of this process, which is that of one evaluation
+
+
+def hook(name: str, **data: Any) -> None:
+    """Say what happens to whoever watches; where nobody does, as in all scoring, this does nothing.
+
+    Args:
+        name: One of the names that ``harness.run`` was told.
+        data: Numbers, texts, lists, dicts and arrays; copies are told, and nothing comes back.
+
+    Raises:
+        ValueError: if the name is none of these, or the data is not plain.
+    """
+    if _observer is not None:
+        _observer.tell(name, data)
+
+
+def watching(name: str, **data: Any) -> Callable[..., None] | None:
+    """``hook`` with some of its arguments, for a solver to call; None where nobody watches."""
+    return None if _observer is None else partial(hook, name, **data)
+
+
+@contextmanager
+def observing(file: Path | None, hooks: Sequence[str]) -> Iterator[Callable[[], str]]:
+    """Let the code of a file watch; begun before data is read.
+
+    Args:
+        file: File that defines ``observe``; None: nobody watches.
+        hooks: Names of the hooks that there are.
+
+    Yields:
+        What says in the end what it printed; empty where nobody watched.
+    """
+    global _observer
+    if file is None:
+        yield lambda: ""
+        return
+    with Guest(file, OBSERVE) as guest:
+        observer = _observer = _Observer(guest, hooks)
+
+        def finish() -> str:
+            observer.tell(END, {})
+            guest.end()
+            return observer.told
+
+        try:
+            yield finish
+        finally:
+            _observer = None
