@@ -19,7 +19,7 @@ import numpy as np
 
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
-from oragent.evaluation.pool import Pool, Running
+from oragent.evaluation.pool import Evaluating, Running
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
@@ -70,7 +70,7 @@ class Engine:
         self,
         folder: RunFolder,
         store: Store,
-        pool: Pool,
+        pool: Evaluating,
         strategy: Strategy | Round,
         model: Model | None = None,
         observer: Observer = lambda progress: None,

@@ -32,7 +32,7 @@ __all__ = ["RunFolder", "another", "begin", "best_file", "reopen"]
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "zygote", "cache", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,13 @@ class RunFolder:
             shutil.rmtree(self.path, ignore_errors=True)
             with suppress(OSError):
                 self.path.parent.rmdir()
+
+    def widened(self, places: int) -> "RunFolder":
+        """A new run with rounds in flight for so many evaluations at once, and half as many again that wait."""
+        strategy = replace(self.config.strategy, window=max(self.config.strategy.window or 1, places + places // 2))
+        wider = replace(self, config=replace(self.config, strategy=strategy))
+        _describe(wider)
+        return wider
 
     @property
     def best(self) -> Path:
@@ -206,8 +213,8 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
 
     Args:
         path: Folder of the run.
-        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
-            cache, model, models, ensemble.
+        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
+            zygote, cache, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:

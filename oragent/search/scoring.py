@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, missing, options
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import inspect, vouched
 from oragent.programs.randomness import unseeded
@@ -67,7 +67,7 @@ class Scoring:
         root: Path,
         config: Config,
         store: Store,
-        pool: Pool,
+        pool: Evaluating,
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda line: None,
