@@ -94,11 +94,13 @@ def evaluation_of(plain: object) -> Evaluation:
     names = {field.name for field in fields(Evaluation)}
     if not isinstance(plain, dict) or set(plain) != names:
         raise Garbled("an evaluation of other fields")
+    if not all(isinstance(plain[name], str) for name in ("status", "end", *TEXTS)):
+        raise Garbled("an evaluation whose texts are none")
     if plain["status"] not in OF_EVALUATORS or plain["end"] not in ENDS or not isinstance(plain["metrics"], dict):
         raise Garbled("an evaluation with an unknown status or end, or no metrics")
     status = Status(plain["status"])
-    if (status is Status.OK) != (plain["score"] is not None) or not all(isinstance(plain[name], str) for name in TEXTS):
-        raise Garbled("an evaluation whose score does not go with its status, or whose texts are none")
+    if (status is Status.OK) != (plain["score"] is not None):
+        raise Garbled("an evaluation whose score does not go with its status")
     features = plain["features"]
     if features is not None and not (
         isinstance(features, list) and len(features) <= MOST_FEATURES and all(map(_is_number, features))
