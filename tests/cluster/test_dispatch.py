@@ -29,7 +29,9 @@ def test_the_archive_is_that_of_one_worker_whatever_is_lost(begun, places: int) 
     outcome, dispatch, events = dispatched(afar, shaky(random.Random(places)), places, QUICK)
     assert history(afar) == history(alone)
     assert outcome.progress.spent.evaluations == dispatch.counts["evaluations"] == 40
-    assert dispatch.counts["lost"] and dispatch.counts["trouble"] and dispatch.counts["garbled"]
+    assert dispatch.counts["lost"]
+    assert dispatch.counts["trouble"]
+    assert dispatch.counts["garbled"]
     assert len(events) >= sum(dispatch.counts[kind] for kind in ("lost", "trouble", "garbled"))
 
 
@@ -81,7 +83,8 @@ def test_of_two_copies_the_first_result_counts(content, toy, tmp_path) -> None:
 
     found, dispatch, held = asyncio.run(race())
     assert found.score == 50
-    assert dispatch.counts["begun"] == 2 and dispatch.counts["late"] == dispatch.counts["evaluations"] == 1
+    assert dispatch.counts["begun"] == 2
+    assert dispatch.counts["late"] == dispatch.counts["evaluations"] == 1
     assert held >= 1  # who hangs keeps its place, so that nothing more is put to it
 
 

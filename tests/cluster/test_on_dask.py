@@ -96,7 +96,9 @@ def test_a_scheduler_that_starts_anew_is_waited_for(toy, tmp_path) -> None:
         run = ran(toy, tmp_path / "there", 16, cluster=there.address)
         thread.join()
     assert found(run) == expected
-    assert "the scheduler is gone" in events(tmp_path / "there")
+    log = events(tmp_path / "there")
+    assert "an evaluation was lost" in log
+    assert log.count("begins, with 1 place") == 3
 
 
 ENGINE = """

@@ -16,7 +16,7 @@ def test_never_are_more_taken_than_there_are_and_nobody_is_forgotten(sizes: list
 
         async def one(number: int) -> None:
             await places.take()
-            assert places.taken <= max(sizes + [1])
+            assert places.taken <= max([*sizes, 1])
             await asyncio.sleep(0)
             ended.append(number)
             places.give_back()

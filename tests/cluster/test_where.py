@@ -49,7 +49,8 @@ def test_beyond_this_machine_a_link_is_encrypted(host: str) -> None:
 def test_what_is_none_is_said_in_one_line(word: str) -> None:
     with pytest.raises(ConfigError) as found:
         where(word)
-    assert word in str(found.value) and "\n" not in str(found.value)
+    assert word in str(found.value)
+    assert "\n" not in str(found.value)
 
 
 def test_a_file_says_more(tmp_path: Path) -> None:
