@@ -74,6 +74,7 @@ class Courier:
         self._closed, self._arrived, self._fatal = False, False, ""
         self._process: subprocess.Popen[bytes] | None = None
         self._wire: Wire | None = None
+        self._reader: threading.Thread | None = None
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-courier-"))  # all that its process may write
         self.known = Known()
 
@@ -91,7 +92,8 @@ class Courier:
             )  # fmt: skip
         self._wire = Wire(ours)
         self._send(self._order)
-        threading.Thread(target=self._read, args=(self._wire, self._process, log), daemon=True).start()
+        self._reader = threading.Thread(target=self._read, args=(self._wire, self._process, log), daemon=True)
+        self._reader.start()
 
     def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
         """Have a worker call our one function with a text.
@@ -122,10 +124,12 @@ class Courier:
         """End it; nothing that was put to it comes back."""
         self._closed = True
         if self._wire:
-            self._wire.close()
+            self._wire.end()
         if self._process:
             self._process.kill()
             self._process.wait()
+        if self._reader:
+            self._reader.join()
         self._lose_all("the cluster is closed")
         shutil.rmtree(self._scratch, ignore_errors=True)
 

@@ -75,7 +75,7 @@ class LocalWorkers:
                 sys.executable, "-m", "oragent.cluster.worker", self._address, "--with-parent", "--nthreads", "1",
                 "--memory-limit", "0", "--name", f"local-{self._number}", "--host", "127.0.0.1", *words,
             ],
-            env=environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+            cwd="/", env=environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
         )  # fmt: skip
         return _Started(process, time.monotonic(), log)
 

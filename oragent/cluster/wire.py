@@ -56,8 +56,13 @@ class Wire:
         except OSError:
             return None
 
-    def close(self) -> None:
-        """Let the other side know that nothing more comes."""
+    def end(self) -> None:
+        """Let both sides know that nothing more comes; who reads here closes it."""
         with suppress(OSError):  # the other side may have been the first to go
             self._connection.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End it for good; for who reads."""
+        self.end()
+        self._lines.close()
         self._connection.close()

@@ -144,7 +144,7 @@ async def search(
             try:
                 with folder.locked(), folder.opened() as store:
                     _begin_with(store, start)
-                    for line in places.remarks:
+                    for line in filter(None, (*places.remarks, folder.remark)):
                         tell(line)
                     store.book(checks)
                     for line in _priced(config, prices) if checks else ():

@@ -58,7 +58,7 @@ class Afar:
         self.processes[name] = subprocess.Popen(
             [*prefix, sys.executable, "-m", *words, *self._files],
             env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            start_new_session=True, cwd="/",
         )  # fmt: skip
 
     def scheduler(self) -> None:
