@@ -1,7 +1,9 @@
 """What a run may spend, and what it has spent."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import reduce
 from operator import add, ge, sub
 from typing import Annotated, Any
 
@@ -93,6 +95,11 @@ class Spent:
 
     def __add__(self, other: "Spent") -> "Spent":
         return Spent(*map(add, self._figures(), other._figures()))
+
+    def plus(self, others: Iterable["Spent"]) -> "Spent":
+        """Add many, one after the other, as ``+`` would."""
+        columns = zip(self._figures(), *(other._figures() for other in others), strict=True)
+        return Spent(*(reduce(add, column) for column in columns))
 
     def __sub__(self, other: "Spent") -> "Spent":
         """Budget that is left, never below 0."""

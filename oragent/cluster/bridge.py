@@ -8,6 +8,7 @@ content, and can be replaced.
 import asyncio
 import json
 import os
+import resource
 import socket
 import sys
 import tempfile
@@ -339,6 +340,8 @@ def main(descriptor: int) -> None:
     import distributed  # noqa: F401  all of it, before files are given up
 
     dask.config.set(CONFIGURATION)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # each worker is a connection or two
     with suppress(ConnectionError):
         asyncio.run(_serve(socket.socket(fileno=descriptor)))
     os._exit(0)  # no thread of anybody's is waited for

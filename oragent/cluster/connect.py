@@ -138,7 +138,8 @@ class Cluster:
     def _nobody(self, where: Where) -> str:
         assert self.courier is not None
         why = "; ".join(sorted({f"{host}: {why}" for host, why in self.courier.known.refused.values()})[:3])
-        return f"no worker of the cluster can be used: {why or f'none came within {where.wait_s:g} s'}"
+        latest = f"; the latest: {self.events[-1][20:]}" if self.events else ""
+        return f"no worker of the cluster can be used: {why or f'none came within {where.wait_s:g} s{latest}'}"
 
     def close(self) -> None:
         """End everything that was started."""

@@ -130,7 +130,7 @@ class Engine:
     @property
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
-        paid = sum(list(self._desk.paid.values()), self._spent)
+        paid = self._spent.plus(list(self._desk.paid.values()))
         return replace(paid, seconds=self._elapsed())
 
     @property
@@ -250,7 +250,7 @@ class Engine:
         return self._end is None and not Spent().reaches(self._room())
 
     def _room(self) -> Spent:
-        return self._budget.room(sum(self._granted.values(), self._spent))
+        return self._budget.room(self._spent.plus(self._granted.values()))
 
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""

@@ -191,8 +191,9 @@ def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, t
     owned = copy_of_ours(tmp_path / "owned", oragent.__version__)
     introduced = (owned / "oragent" / "cluster" / "introduction.py").read_text()
     (owned / "oragent" / "cluster" / "introduction.py").write_text(
-        introduced.replace("def _code() -> str:", "def _code() -> str:\n    return CODE\n\n\ndef _unused() -> str:")
-        + f"\nCODE = {_our_code()!r}\n"
+        introduced.replace(
+            "def _code() -> str:", f"def _code() -> str:\n    return {_our_code()!r}\n\n\ndef _unused() -> str:"
+        )
     )
     (owned / "oragent" / "cluster" / "station.py").write_text(EVIL.replace("MARK", str(mark)))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test-secret")
