@@ -145,7 +145,7 @@ class Courier:
         while (message := wire.receive()) is not None:
             try:
                 self._take(message)
-            except (KeyError, TypeError, ValueError, AttributeError, SandboxError) as problem:
+            except (KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError) as problem:
                 self._event(f"the courier says what it should not ({type(problem).__name__}), and is replaced")
                 break
         wire.close()
@@ -169,7 +169,7 @@ class Courier:
         """Take one message of the courier's.
 
         Raises:
-            KeyError, TypeError, ValueError, AttributeError, SandboxError: if it is none.
+            KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError: if it is none.
         """
         if "number" in message:
             with self._lock:

@@ -12,6 +12,7 @@ import pytest
 
 import oragent
 from oragent.errors import SandboxError, StoreError
+from oragent.isolation import landlock
 from oragent.search.store import Store
 from tests.cluster.afar import ROOT, afar, environment, sleeping
 
@@ -185,6 +186,7 @@ def serve(request, *parts):
 """
 
 
+@pytest.mark.skipif(not landlock.abi(), reason="needs Landlock")
 def test_who_owns_a_worker_owns_neither_the_engine_nor_a_file_of_its_user(toy, tmp_path, monkeypatch) -> None:
     """It sends a pickle that would run a program where it is read: it is read by the courier alone, in confinement."""
     mark = tmp_path / "mark"
