@@ -2,11 +2,12 @@
 
     python tests/benchmarks/bench_cluster.py ceiling
     python tests/benchmarks/bench_cluster.py two
-    python tests/benchmarks/bench_cluster.py many 32 1 1280        # workers, seconds of an evaluation, evaluations
+    python tests/benchmarks/bench_cluster.py many 32 1 1280 gp     # workers, seconds of an evaluation, evaluations
 
 In the simulation the engine, its courier, the scheduler and the link (TLS) are real; workers are real ones of Dask, many
 in one process, whose evaluations sleep and score by a hash. Efficiency is the share of the workers' time in which they
-evaluate, between the first fifth of the results and the last.
+evaluate, between the first fifth of the results and the last. With ``drawn`` in place of ``gp`` nothing is bred: what
+remains is the engine's own work.
 """
 
 import asyncio
@@ -40,7 +41,10 @@ from oragent.protocol import Status  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
+from oragent.search.run import Run  # noqa: E402
+from oragent.search.selection import parents  # noqa: E402
 from oragent.search.strategies import STRATEGIES  # noqa: E402
+from oragent.search.strategy import Strategy  # noqa: E402
 
 PROBLEM = ROOT / "problems" / "tsp_constructive"
 HOSTS = 4  # processes that the simulated workers share
@@ -72,8 +76,15 @@ class Sleepers:
         return future
 
 
+async def drawn(run: Run) -> None:
+    """A round that breeds nothing: a program with a number of its own."""
+    (parent,) = parents(run.archive, run.island, 1, run.rng)
+    source = run.problem.seed.replace("argmin(scores)", f"argmin(scores * {1 + run.rng.integers(1 << 62)})")
+    await run.evaluate(source, [parent.id], "drawn")
+
+
 async def searched(
-    problem: Problem, cluster: Cluster, executor: Any, evaluations: int, places: int
+    problem: Problem, cluster: Cluster, executor: Any, evaluations: int, places: int, strategy: str = "gp"
 ) -> dict[str, float]:
     """Search with a budget; figures."""
     with tempfile.TemporaryDirectory() as outputs:
@@ -90,15 +101,15 @@ async def searched(
 
         cluster.dispatch.evaluate = counting
         cpu, since = time.process_time(), time.monotonic()
+        player = STRATEGIES.get(strategy) or Strategy(name="drawn", round=drawn, asks_model=False)
         with folder.opened() as store:
-            strategy = STRATEGIES["gp"]
             quarters: list[float] = []
 
             def observe(progress: Any) -> None:
                 if progress.spent.evaluations >= evaluations * (len(quarters) + 1) // 4:
                     quarters.append(time.process_time())
 
-            outcome = await Engine(folder, store, pool, strategy, None, observe).run()
+            outcome = await Engine(folder, store, pool, player, None, observe).run()
         took_s, used_s = time.monotonic() - since, time.process_time() - cpu
     done = outcome.progress.spent.evaluations
     low, high = ends[len(ends) // 5], ends[-len(ends) // 5]
@@ -121,17 +132,14 @@ def told_of(name: str, figures: dict[str, float], workers: int, seconds: float) 
     )
 
 
-async def ceiling(seconds: float = 0.001, evaluations: int = 1500) -> None:
+async def ceiling(seconds: float = 0.001, evaluations: int = 1000) -> None:
     """How many candidates a second the engine can do where evaluations cost nothing."""
     problem = load(PROBLEM)
-    cluster = Cluster(gather(problem, ROOT), 0, Patience())
-    cluster.places.resize(64)
-    told_of(
-        "ceiling, 1 ms, no cluster",
-        await searched(problem, cluster, Sleepers(seconds, problem), evaluations, 64),
-        64,
-        0,
-    )
+    for strategy in ("drawn", "gp"):
+        cluster = Cluster(gather(problem, ROOT), 0, Patience())
+        cluster.places.resize(64)
+        figures = await searched(problem, cluster, Sleepers(seconds, problem), evaluations, 64, strategy)
+        told_of(f"ceiling, 1 ms, {strategy}", figures, 64, seconds)
 
 
 async def two(evaluations: int = 60) -> None:
@@ -146,7 +154,7 @@ async def two(evaluations: int = 60) -> None:
             told_of("2 workers, 1 s", await searched(problem, cluster, cluster.courier, evaluations, 2), 2, 1.0)
 
 
-async def many(workers: int, seconds: float, evaluations: int) -> None:
+async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp") -> None:
     """So many workers that sleep."""
     sys.path.insert(0, str(ROOT))
     from tests.cluster.afar import Afar, environment
@@ -173,9 +181,9 @@ async def many(workers: int, seconds: float, evaluations: int) -> None:
                     await asyncio.sleep(0.5)
                 print(f"{cluster.places.count} workers are there", flush=True)
                 before = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
-                figures = await searched(problem, cluster, cluster.courier, evaluations, cluster.places.count)
+                figures = await searched(problem, cluster, cluster.courier, evaluations, cluster.places.count, strategy)
                 after = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
-                told_of(f"{workers} workers, {seconds:g} s", figures, workers, seconds)
+                told_of(f"{workers} workers, {seconds:g} s, {strategy}", figures, workers, seconds)
                 ms = [1000 * (late - early) / figures["evaluations"] for early, late in zip(before, after, strict=True)]
                 print(
                     f"  courier {ms[0]:.1f} ms, scheduler {ms[1]:.1f} ms CPU a candidate; {dict(cluster.dispatch.counts)}",
@@ -238,6 +246,6 @@ if __name__ == "__main__":
     if what == "host":
         host(int(given[0]), given[1], given[2], given[3], float(given[4]), json.loads(given[5]), given[6])
     elif what == "many":
-        asyncio.run(many(int(given[0]), float(given[1]), int(given[2])))
+        asyncio.run(many(int(given[0]), float(given[1]), int(given[2]), *given[3:]))
     else:
         asyncio.run({"ceiling": ceiling, "two": two}[what]())

@@ -38,8 +38,8 @@ def ip(*words: str) -> None:
 @contextmanager
 def namespaces(count: int) -> Iterator[list[str]]:
     """So many network namespaces, which reach this machine at ``NET.1`` over a bridge, and each other."""
-    names = [f"ordrill{number}" for number in range(count)]
-    bridge = "ordrill"
+    bridge = f"od{os.getpid()}"  # a name of a link has 15 characters at most
+    names = [f"{bridge}n{number}" for number in range(count)]
     try:
         ip("link", "add", bridge, "type", "bridge")
         ip("addr", "add", f"{NET}.1/24", "dev", bridge)

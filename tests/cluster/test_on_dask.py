@@ -210,3 +210,22 @@ def _our_code() -> str:
     from oragent.cluster.introduction import _code
 
     return _code()
+
+
+def test_doctor_looks_at_each_worker() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "oragent", "doctor", "--cluster", "local:2"],
+        env=environment(ORAGENT_ISOLATION="without:landlock"), capture_output=True, text=True, cwd="/",
+    )  # fmt: skip
+    assert ended.stdout.count("tls://127.0.0.1:") == 2
+    assert ended.returncode == (1 if "nothing: all is held" not in ended.stdout else 0)
+
+
+def test_a_run_begins_with_what_the_weakest_does_not_hold(toy, tmp_path) -> None:
+    words = [sys.executable, "-m", "oragent", "run", str(toy), "--evaluations", "3", "--cluster", "local:1"]
+    ended = subprocess.run(
+        [*words, "--outputs", str(tmp_path / "out")],
+        env=environment(ORAGENT_ISOLATION="limits"), capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    assert "on its worker nothing keeps a candidate from this: start processes" in " ".join(ended.stdout.split())

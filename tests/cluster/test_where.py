@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from oragent.cli.app import main
 from oragent.cluster.where import Certificates, Kind, where
 from oragent.errors import ConfigError
 
@@ -90,3 +91,13 @@ def test_a_file_that_is_wrong_is_named(text: str, tmp_path: Path) -> None:
     file.write_text(text)
     with pytest.raises(ConfigError, match=r"cluster\.yaml"):
         where(str(file))
+
+
+def test_the_command_line_says_it_in_one_line(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "sys.argv", ["oragent", "run", "bpp_online", "--cluster", "tcp://10.0.0.5:8786", "--evaluations", "3"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code not in (0, None)
+    assert "is not encrypted" in " ".join(capsys.readouterr().err.split())

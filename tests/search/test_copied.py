@@ -7,8 +7,10 @@ import pytest
 
 from oragent import mounts
 from oragent.errors import StoreError
+from oragent.ledger.database import Database
 from oragent.mounts import network
 from oragent.search import copied
+from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.rebuilding import rebuild
 from oragent.search.store import Store
@@ -105,3 +107,10 @@ def test_what_cannot_be_is_said_in_one_line(away, tmp_path, monkeypatch) -> None
     monkeypatch.setattr("fcntl.flock", lambda *words: (_ for _ in ()).throw(OSError(37, "No locks available")))
     with pytest.raises(StoreError, match="No locks available"), away.locked():
         pass
+
+
+def test_other_databases_do_without_shared_memory_and_nothing_is_cached_there(away) -> None:
+    with Database(away.path / "other.db", "", "1") as database:
+        assert database.row("PRAGMA journal_mode")[0] == "delete"
+    Cache(away.path / "cache.db", away.problem, away.root).close()
+    assert not (away.path / "cache.db").exists()
