@@ -32,6 +32,7 @@ __all__ = ["Cluster", "connected", "on_executor"]
 
 GRACE_S = 3.0  # for further workers, once there is one
 LOCAL_S = 60.0  # in which the workers of this machine are there
+AHEAD = 4  # one evaluation more is given out for so many that run
 EVENTS = 10_000  # that are remembered
 LOG_BYTES = 4 << 20
 
@@ -61,6 +62,7 @@ class Cluster:
         self._content, self._patience = content, patience
         self._log_path: Path | None = None
         self.places, self.events = Places(), deque[str](maxlen=EVENTS)
+        self.at_once = 0  # evaluations, with the workers that there are now
         self.introductions: list[Introduction] = []
         self.courier: Courier | None = None
         self.starter: Starter | None = None
@@ -103,7 +105,9 @@ class Cluster:
     def _update(self) -> None:
         assert self.courier is not None
         known = self.courier.known
-        self.places.resize(min(known.places, self._most or known.places))
+        self.at_once = min(known.places, self._most or known.places)
+        # Some wait at the courier, so that who has ended one gets the next without asking the engine.
+        self.places.resize(self.at_once + self.at_once // AHEAD)
         if self.courier.fatal:
             self.places.fail(SandboxError(self.courier.fatal))
         self._news.set()
@@ -204,6 +208,7 @@ async def on_executor(executor: Executor, problem: Problem, root: Path, most: in
     if not places:
         raise ConfigError(f"a {type(executor).__name__} does not say how many workers it has: give workers=N as well")
     cluster = Cluster(await asyncio.to_thread(gather, problem, root), places, Patience())
+    cluster.at_once = places
     cluster.places.resize(places)
     asked = asyncio.wrap_future(executor.submit(serve, '{"do": "introduce"}'))
     answer = unpacked(str(await asked).encode() + b"\n") or {}

@@ -44,7 +44,7 @@ class Evaluations:
             return folder
         self.cluster.log_to(folder.path / LOG)
         free = folder.is_new and config.strategy.window is None
-        return folder.widened(self.cluster.places.count) if free else folder
+        return folder.widened(self.cluster.at_once) if free else folder
 
 
 @asynccontextmanager
@@ -80,6 +80,6 @@ async def evaluating(
 
 def _remarks(cluster: Cluster) -> tuple[str, ...]:
     hosts = {found.host for found in cluster.introductions}
-    count, machines = cluster.places.count, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
+    count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
     at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
     return tuple(filter(None, (cluster.warning, at_once)))

@@ -169,7 +169,12 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
             shares = [workers // HOSTS + (at < workers % HOSTS) for at in range(HOSTS)]
             words = [there.address, str(tls.ca), str(tls.key), repr(seconds), json.dumps(bins(problem)), folder]
             hosts += [
-                subprocess.Popen([sys.executable, __file__, "host", str(share), *words], env=environment(), cwd=folder)
+                subprocess.Popen(
+                    [sys.executable, __file__, "host", str(share), *words],
+                    env=environment(),
+                    cwd=folder,
+                    stderr=subprocess.DEVNULL,
+                )
                 for share in shares
             ]
             where = Where(
@@ -177,16 +182,21 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
             )
             async with connected(where, problem, ROOT) as cluster:
                 give_up = time.monotonic() + 300
-                while cluster.places.count < workers and time.monotonic() < give_up:
+                while cluster.at_once < workers and time.monotonic() < give_up:
                     await asyncio.sleep(0.5)
-                print(f"{cluster.places.count} workers are there", flush=True)
+                print(f"{cluster.at_once} workers are there", flush=True)
+                pids = cluster.courier._process.pid, there.processes["scheduler"].pid
+                idle = [waited_s(pid) for pid in (os.getpid(), *pids)]
                 before = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
-                figures = await searched(problem, cluster, cluster.courier, evaluations, cluster.places.count, strategy)
+                figures = await searched(problem, cluster, cluster.courier, evaluations, cluster.at_once, strategy)
                 after = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
                 told_of(f"{workers} workers, {seconds:g} s, {strategy}", figures, workers, seconds)
                 ms = [1000 * (late - early) / figures["evaluations"] for early, late in zip(before, after, strict=True)]
                 print(
-                    f"  courier {ms[0]:.1f} ms, scheduler {ms[1]:.1f} ms CPU a candidate; {dict(cluster.dispatch.counts)}",
+                    f"  courier {ms[0]:.1f} ms, scheduler {ms[1]:.1f} ms CPU a candidate; {dict(cluster.dispatch.counts)}; "
+                    f"they waited for a core: engine {waited_s(os.getpid()) - idle[0]:.1f} s, courier "
+                    f"{waited_s(pids[0]) - idle[1]:.1f} s, scheduler {waited_s(pids[1]) - idle[2]:.1f} s; "
+                    f"load {os.getloadavg()[0]:.0f}",
                     flush=True,
                 )
         finally:
@@ -194,6 +204,12 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
                 host.kill()
                 host.wait()
             there.close()
+
+
+def waited_s(pid: int) -> float:
+    """Seconds for which the threads of a process could have run and had no core."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(path.read_text().split()[1]) for path in tasks) / 1e9
 
 
 def cpu_s(pid: int) -> float:
