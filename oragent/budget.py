@@ -1,8 +1,10 @@
 """What a run may spend, and what it has spent."""
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from operator import ge, sub
+from functools import reduce
+from operator import add, ge, sub
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt
@@ -100,6 +102,11 @@ class Spent:
             self.money + other.money,
             self.seconds + other.seconds,
         )
+
+    def plus(self, others: Iterable["Spent"]) -> "Spent":
+        """Add many, one after the other, as ``+`` would."""
+        columns = zip(self._figures(), *(other._figures() for other in others), strict=True)
+        return Spent(*(reduce(add, column) for column in columns))
 
     def __sub__(self, other: "Spent") -> "Spent":
         """Budget that is left, never below 0."""

@@ -6,10 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic import SecretStr
 
+from oragent.cluster.dispatch import Executor
 from oragent.errors import ConfigError
 from oragent.evaluation.problem import Problem, find
 from oragent.evaluation.problem import load as load_problem
@@ -39,11 +40,13 @@ class Choices:
         overrides: ``section.key=value`` each, as on the command line.
         strategy: one that is no name.
         makers: make the models that are no names.
+        executor: runs evaluations elsewhere.
     """
 
     overrides: tuple[str, ...] = ()
     strategy: Strategy | Round | None = None
     makers: Mapping[str, Maker] = field(default_factory=dict)
+    executor: Executor | None = None
 
     def given(self, config: Config) -> Given:
         """What no file can hold; a function as strategy asks a model where there is one.
@@ -53,7 +56,7 @@ class Choices:
         own = self.strategy
         if own is not None and not isinstance(own, Strategy):
             own = Strategy(name=_name(own, "own"), round=own, asks_model=config.model is not None, remembers=True)
-        return Given(own, self.makers, SecretStr(os.environ.get(KEY, "")))
+        return Given(own, self.makers, SecretStr(os.environ.get(KEY, "")), self.executor)
 
 
 def chosen(
@@ -70,7 +73,11 @@ def chosen(
     Raises:
         ConfigError: if one of them is of no kind that can be used.
     """
-    overrides = [*_settings(settings), *_flat("", keys)]
+    executor = _executor(keys.get("cluster"))
+    overrides = [
+        *_settings(settings),
+        *_flat("", {name: key for name, key in keys.items() if executor is None or key is not executor}),
+    ]
     makers: dict[str, Maker] = {}
     own: Strategy | Round | None = None
     if model is not None:
@@ -79,7 +86,7 @@ def chosen(
     if strategy is not None:
         made, own = _strategy(strategy)
         overrides += made
-    return Choices(tuple(overrides), own, makers)
+    return Choices(tuple(overrides), own, makers, executor)
 
 
 def found(problem: ProblemChoice, root: Path) -> Problem:
@@ -96,6 +103,19 @@ def found(problem: ProblemChoice, root: Path) -> Problem:
     if isinstance(problem, str):
         return find(problem, root)
     raise ConfigError(f"problem must be a name, a folder or a Problem, not {type(problem).__name__}")
+
+
+def _executor(cluster: object) -> Executor | None:
+    """Whatever runs functions elsewhere, where that is what was chosen, and no name."""
+    if cluster is None or isinstance(cluster, str):
+        return None
+    submit = getattr(cluster, "submit", None)
+    if not callable(submit):
+        raise ConfigError(
+            "cluster must be a name, such as local:4, or an executor, which has a method submit, not a "
+            f"{type(cluster).__name__}"
+        )
+    return cast(Executor, cluster)
 
 
 def _model(model: ModelChoice) -> tuple[list[str], dict[str, Maker]]:

@@ -57,6 +57,7 @@ def run(
         root: the project's root; None: the nearest folder with problems, from here upwards.
         outputs: where runs go; None: ``outputs`` in the root.
         keys: sections or keys of the configuration, such as ``seed=1``, ``workers=2``, ``budget={"money": 2.5}``.
+            ``cluster`` may also be anything with the ``submit`` of a ``concurrent.futures.Executor``.
 
     Returns:
         The run; its ``reason`` says why it ended, also where a model failed on the way.

@@ -1,17 +1,24 @@
 """This machine and this copy: ``doctor``, ``settings``."""
 
+from typing import Annotated
+
 import typer
 
 from oragent import shipped
+from oragent.cli.cluster import examine_cluster
 from oragent.cli.doctor import examine
 from oragent.cli.options import console
 
 __all__ = ["doctor", "settings"]
 
 
-def doctor() -> None:
+def doctor(
+    cluster: Annotated[
+        str | None, typer.Option(help="Look at each worker of a cluster, as --cluster of 'run' names it.")
+    ] = None,
+) -> None:
     """Say what this machine offers to hold a stranger's program, and what it does not; exit code 1 if anything."""
-    raise typer.Exit(0 if examine(console) else 1)
+    raise typer.Exit(0 if (examine(console) if cluster is None else examine_cluster(cluster, console)) else 1)
 
 
 def settings() -> None:

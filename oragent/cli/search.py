@@ -42,6 +42,10 @@ def run(
         float | None, typer.Option(help="Budget: seconds by the clock, and a tenth more for what is under way.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or what a file says."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the search.")] = None,
     device: Annotated[str | None, typer.Option(help=DEVICE_HELP)] = None,
     zygote: Annotated[bool | None, typer.Option(help="Fork evaluations from a warm interpreter.")] = None,
@@ -58,7 +62,8 @@ def run(
     """Search for a better heuristic."""
     named = {
         "strategy.name": strategy, "model.name": model, "budget.evaluations": evaluations,
-        "budget.seconds": seconds, "workers": workers, "seed": seed, "device": device, "zygote": zygote,
+        "budget.seconds": seconds, "workers": workers, "cluster": cluster, "seed": seed, "device": device,
+        "zygote": zygote,
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
@@ -135,7 +140,8 @@ def _search(
         opened.append(open_folder())
         told = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(told, highlight=False, soft_wrap=True)
-        for missing in filter(None, (warning(), unguarded(opened[0].problem))):
+        here = "" if config.cluster else warning()  # what workers hold is told once they have been looked at
+        for missing in filter(None, (here, unguarded(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)
         return opened[0]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oragent.errors import ProblemError
 
-__all__ = ["Companions", "companions"]
+__all__ = ["Companions", "companions", "walked"]
 
 LEFT_OUT = frozenset(("outputs", "__pycache__"))
 NO_PART = frozenset(("problem.yaml",))  # of what scores depend on; nor are texts for people and models
@@ -61,7 +61,7 @@ def companions(folder: Path, own: tuple[str, ...]) -> Companions:
                 f"{folder} holds {entries:,} files and folders, at most {MOST_ENTRIES} go with an evaluator: put data "
                 "into a folder of its own in there"
             )
-        for path in _walked(folder):
+        for path in walked(folder):
             name = path.relative_to(folder).as_posix()
             if name in own or name in NO_PART:
                 continue
@@ -80,7 +80,7 @@ def companions(folder: Path, own: tuple[str, ...]) -> Companions:
     return Companions(count, size, known.hexdigest() if scored else "")
 
 
-def _walked(folder: Path) -> Iterator[Path]:
+def walked(folder: Path) -> Iterator[Path]:
     """Plain files below a folder, in order of their names; links are not followed, as they lead out of it."""
     for base, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in LEFT_OUT)

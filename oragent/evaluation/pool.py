@@ -5,11 +5,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.runner import evaluate
 
-__all__ = ["Pool", "Running"]
+__all__ = ["Evaluating", "Pool", "Running"]
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,20 @@ class Running:
 
     what: str
     since: float
+
+
+class Evaluating(Protocol):
+    """What an engine wants of a pool, wherever its evaluations run."""
+
+    @property
+    def running(self) -> list[Running]:
+        """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
+
+    async def evaluate(self, job: Job, admit: Callable[[], None] = ..., what: str = ...) -> Evaluation:
+        """Run one job as soon as it can be."""
+
+    def close(self) -> None:
+        """Start nothing more."""
 
 
 class Pool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from oragent.errors import StoreError
+from oragent.mounts import network
 
 __all__ = ["Database", "Migration"]
 
@@ -16,7 +17,7 @@ Migration = Callable[[sqlite3.Connection], None]
 
 
 class Database:
-    """One SQLite file in WAL mode, so that a process that is killed loses nothing that was written.
+    """One SQLite file, in WAL mode on a disk of this machine; a process that is killed loses nothing that was written.
 
     Args:
         path: Path of the file, which is made if it is missing.
@@ -57,7 +58,8 @@ class Database:
         self, schema: str, version: str | None, migrations: Mapping[str, Migration], readonly: bool
     ) -> str | None:
         if not readonly:
-            self.execute("PRAGMA journal_mode=WAL")
+            # On a network's file system the memory that WAL shares is not kept; locks, where there are some, are.
+            self.execute(f"PRAGMA journal_mode={'DELETE' if network(self.path) else 'WAL'}")
             self.execute("PRAGMA synchronous=NORMAL")
             self.execute(META)
         found = self.meta("version")

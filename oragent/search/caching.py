@@ -18,6 +18,7 @@ from oragent.errors import StoreError
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
+from oragent.mounts import network
 from oragent.protocol import Status
 
 __all__ = ["Cache", "conditions"]
@@ -42,6 +43,8 @@ class Cache:
     def __init__(self, path: Path, problem: Problem, root: Path) -> None:
         self._conditions = conditions(problem, root)
         self._db: Database | None = None
+        if network(path):
+            return  # where no database belongs
         with suppress(StoreError, OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = Database(path, SCHEMA, VERSION, noun="cache")

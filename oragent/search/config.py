@@ -103,7 +103,9 @@ class Config:
     Attributes:
         seed: Seed of the run's own randomness, 0 or more; instances and solvers have seeds of their own.
         workers: Number of evaluations at once, a core each; 0: as many as there are cores. It never changes what is
-            found.
+            found. With a cluster, the number of evaluations at once, at most; 0: as many as its workers have places.
+        cluster: Where evaluations run: ``local:N``, the address of a scheduler, a batch system, or a file that says
+            more; None: on this machine.
         zygote: Whether evaluations are forked from a warm interpreter; otherwise each starts a fresh one. Nor does this
             change what is found.
         cache: Whether evaluations are taken from, and kept in, ``outputs/cache.db`` of the project, so that runs share
@@ -128,6 +130,7 @@ class Config:
 
     seed: Annotated[int, Ge(0)] = 0
     workers: Annotated[int, Ge(0)] = 0
+    cluster: str | None = None
     zygote: bool = True
     cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None

@@ -19,7 +19,7 @@ import numpy as np
 
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
-from oragent.evaluation.pool import Pool, Running
+from oragent.evaluation.pool import Evaluating, Running
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
@@ -70,7 +70,7 @@ class Engine:
         self,
         folder: RunFolder,
         store: Store,
-        pool: Pool,
+        pool: Evaluating,
         strategy: Strategy | Round,
         model: Model | None = None,
         observer: Observer = lambda progress: None,
@@ -133,7 +133,7 @@ class Engine:
     @property
     def spent(self) -> Spent:
         """Spending until now, with what rounds under way have paid; may be read in another thread."""
-        paid = sum(list(self._desk.paid.values()), self._spent)
+        paid = self._spent.plus(list(self._desk.paid.values()))
         return replace(paid, seconds=self._elapsed())
 
     @property
@@ -253,7 +253,7 @@ class Engine:
         return self._end is None and not Spent().reaches(self._room())
 
     def _room(self) -> Spent:
-        return self._budget.room(sum(self._granted.values(), self._spent))
+        return self._budget.room(self._spent.plus(self._granted.values()))
 
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""

@@ -7,7 +7,7 @@ import platform
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -20,9 +20,11 @@ from oragent.errors import ConfigError, ProblemError, StoreError
 from oragent.evaluation.devices import CPU, pin, same
 from oragent.evaluation.problem import Problem, load
 from oragent.evaluation.requirements import demand
+from oragent.mounts import network
 from oragent.plain import plain
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
+from oragent.search.copied import COPY_S, copying, fetched
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
@@ -33,7 +35,7 @@ __all__ = ["RunFolder", "another", "begin", "best_file", "reopen"]
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "zygote", "cache", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,13 @@ class RunFolder:
             with suppress(OSError):
                 self.path.parent.rmdir()
 
+    def widened(self, places: int) -> "RunFolder":
+        """A new run with rounds in flight for so many evaluations at once, and half as many again that wait."""
+        strategy = replace(self.config.strategy, window=max(self.config.strategy.window or 1, places + places // 2))
+        wider = replace(self, config=replace(self.config, strategy=strategy))
+        _describe(wider)
+        return wider
+
     @property
     def best(self) -> Path:
         """Path of the best program: ``best.py``, or ``best.cpp``."""
@@ -93,7 +102,12 @@ class RunFolder:
         with (self.path / LOCK).open("a+", encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            except OSError as problem:
+                if not isinstance(problem, BlockingIOError):
+                    raise StoreError(
+                        f"{self.path} cannot be locked, as its file system keeps no locks ({problem.strerror}): give "
+                        "--outputs on a disk of this machine"
+                    ) from None
                 file.seek(0)
                 holder = plain(file.read(HOLDER_CHARACTERS).strip()) or "another process"
                 raise StoreError(f"{holder} searches in {self.path}: wait until it ends, or end it") from None
@@ -102,22 +116,35 @@ class RunFolder:
             file.flush()
             yield
 
-    def opened(self) -> Store:
-        """Open the database, to go on with it.
+    @property
+    def remark(self) -> str:
+        """One line where the folder lies on a network's file system; empty where it does not."""
+        if not (kind := network(self.path)):
+            return ""
+        return (
+            f"{self.path} lies on a network ({kind}), where no database may be written: run.db stays on a disk of this "
+            f"machine while the run goes on, and is copied there every {COPY_S:g} s and at the end"
+        )
+
+    @contextmanager
+    def opened(self) -> Iterator[Store]:
+        """Open the database, to go on with it; on a network's file system a local one, which is copied there.
 
         Raises:
             StoreError: if it cannot be opened; or it is empty, gone or corrupted while elites of the run are there: to
                 go on would begin anew over them.
         """
+        local = fetched(self.database) if network(self.path) else self.database
         if found := self.found_elites():
-            self._expect_rounds(found)
-        return Store(self.database)
+            self._expect_rounds(found, local)
+        with Store(local) as store, nullcontext() if local == self.database else copying(local, self.database):
+            yield store
 
-    def _expect_rounds(self, found: Sequence[Path]) -> None:
+    def _expect_rounds(self, found: Sequence[Path], database: Path) -> None:
         left = f"make a new one of the {len(found)} programs that are left, which are scored again: oragent resume"
         remedy = f"{left} --rebuild {shlex.quote(str(self.path))}"
         try:
-            blank = is_blank(self.database)
+            blank = is_blank(database)
         except StoreError as problem:
             raise StoreError(f"{problem}, or {remedy}") from None
         if blank:
@@ -208,8 +235,8 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
 
     Args:
         path: Folder of the run.
-        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, zygote,
-            cache, model, models, ensemble.
+        overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
+            zygote, cache, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:

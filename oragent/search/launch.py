@@ -15,11 +15,11 @@ from pydantic import SecretStr
 from tqdm import tqdm
 
 from oragent import shipped
+from oragent.cluster.dispatch import Executor
 from oragent.errors import ConfigError
-from oragent.evaluation import Runner
 from oragent.evaluation.devices import expect, pin
 from oragent.evaluation.offers import offered, question
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem, project
 from oragent.evaluation.requirements import demand
 from oragent.ledger import Replaying
@@ -32,6 +32,7 @@ from oragent.search.config import Config
 from oragent.search.engine import Engine, Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
+from oragent.search.places import evaluating
 from oragent.search.starting import Start
 from oragent.search.store import Store
 from oragent.search.strategies import FUNCTION, chosen
@@ -56,11 +57,13 @@ class Given:
         strategy: in place of the one that the configuration names.
         makers: make the models of certain names.
         key: of the models' servers; None: it is taken out of the environment for as long as the search takes.
+        executor: runs evaluations elsewhere; None: as the configuration says.
     """
 
     strategy: Strategy | None = None
     makers: Mapping[str, Maker] = field(default_factory=dict)
     key: SecretStr | None = None
+    executor: Executor | None = None
 
 
 def launch(
@@ -135,16 +138,16 @@ async def search(
     given, since = given or Given(), time.monotonic()
     demand(problem)
     _expect_language(given.strategy or chosen(config), problem)
-    with Runner(config.cores, warm=config.zygote) as runner:
-        # It warms up while the model's client is imported and asks whether the model is there.
-        runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
+    async with evaluating(config, root, problem, given.executor) as places:
         prices = _prices(root)
         async with _models(config, root, prices, replay, given) as (model, cast, checks):
-            folder = open_folder()
+            folder = places.fitted(open_folder(), config)
             try:
                 with folder.locked(), folder.opened() as store:
                     _begin_with(store, start)
                     _pinned(config, folder, store, tell)
+                    for line in filter(None, (*places.remarks, folder.remark)):
+                        tell(line)
                     store.book(checks)
                     for line in _priced(config, prices) if checks else ():
                         if store.remark(line):
@@ -155,7 +158,7 @@ async def search(
                         store.take_times(replay)
                         store.take_start(replay)
                         model = recorded
-                    pool = Pool(config.cores, runner)
+                    pool = places.pool()
                     strategy = given.strategy or chosen(folder.config)
                     try:
                         learned = _learned(folder, store)
@@ -200,7 +203,7 @@ def _learned(folder: RunFolder, store: Store) -> RunFolder:
     return replace(folder, problem=replace(folder.problem, knowledge=known))
 
 
-async def _offers(folder: RunFolder, store: Store, pool: Pool) -> frozenset[str]:
+async def _offers(folder: RunFolder, store: Store, pool: Evaluating) -> frozenset[str]:
     """What the evaluator offers; it is asked once in the life of a run, whose evaluator stays the same."""
     known = store.meta("offers")
     if known is None:

@@ -1,6 +1,7 @@
 """A new database for a run that has lost its own: what is left of it are its elites' files."""
 
 from oragent.errors import StoreError
+from oragent.mounts import network
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store, is_blank
 
@@ -22,6 +23,8 @@ def rebuild(folder: RunFolder) -> int:
     Raises:
         StoreError: if nothing is left, the database can still be read, or another process searches there.
     """
+    if network(folder.path):
+        raise StoreError(f"{folder.path} lies on a network: copy it to a disk of this machine, and rebuild it there")
     with folder.locked():
         if _is_whole(folder):
             raise StoreError(f"{folder.database} can be read and holds rounds: 'oragent resume' goes on with it")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, OBSERVER, missing, options
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
 from oragent.programs.examiner import promptly
 from oragent.programs.inspection import inspect
@@ -69,7 +69,7 @@ class Scoring:
         root: Path,
         config: Config,
         store: Store,
-        pool: Pool,
+        pool: Evaluating,
         clock: Callable[[], float],
         offers: frozenset[str] = frozenset(),
         tell: Callable[[str], None] = lambda line: None,

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from oragent.evaluation import Evaluation, Job, Runner  # noqa: E402
 from oragent.evaluation.problem import load  # noqa: E402
-from oragent.search import launch  # noqa: E402
+from oragent.search import launch, places  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
 from tests.faults.drive import FAULTS, HERE, make_root  # noqa: E402
@@ -114,7 +114,7 @@ def main() -> int:
         problem = load(folder)
         tempfile.tempdir = str(temporary)
         sandboxes: list[Faulty] = []
-        launch.Runner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
+        places.Runner = lambda *args, **options: sandboxes.append(Faulty(*args, **options)) or sandboxes[0]
         samples: list[Sample] = []
         end, seen = threading.Event(), threading.Event()
 

@@ -1,0 +1,49 @@
+"""What each worker of a cluster offers to hold a stranger's program."""
+
+import asyncio
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from oragent.cluster.connect import connected
+from oragent.cluster.courier import Known
+from oragent.cluster.where import where
+from oragent.evaluation.problem import find, project, root_of
+
+__all__ = ["examine_cluster"]
+
+PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way
+
+
+def examine_cluster(word: str, console: Console) -> bool:
+    """Look at each worker, and print what it is and what is not held there.
+
+    Args:
+        word: What ``--cluster`` would say.
+        console: Console to print on.
+
+    Returns:
+        Whether everything is held on every worker, and none had to be refused.
+
+    Raises:
+        ConfigError, SandboxError: if there is no such cluster, or it has no worker that can be used.
+    """
+    known = asyncio.run(_look(word))
+    table = Table("worker", "places", "oragent", "Python", "room", "not held there", box=None, header_style="bold")
+    for address, (found, places) in sorted(known.workers.items()):
+        missing = "; ".join(found.not_held) or "[green]nothing: all is held[/]"
+        room = f"{found.room_mb / 1024:.1f} GiB"
+        who = escape(f"{found.host} {address}")
+        table.add_row(who, str(places), escape(found.version), escape(found.python), room, missing)
+    console.print(table)
+    for address, (host, why) in sorted(known.refused.items()):
+        console.print(f"[bold yellow]not used:[/] {escape(f'{host} {address}: {why}')}", soft_wrap=True)
+    return not known.refused and not any(found.not_held for found, _ in known.workers.values())
+
+
+async def _look(word: str) -> Known:
+    problem = find(PROBLEM, project())
+    async with connected(where(word), problem, root_of(problem)) as cluster:
+        assert cluster.courier is not None
+        return cluster.courier.known.copy()

@@ -1,0 +1,154 @@
+"""Which workers there are, which of them are used, and who has what: nothing but bookkeeping, whatever carries it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+__all__ = ["Roster", "Standing", "Worker"]
+
+
+class Standing(StrEnum):
+    """What a worker is good for."""
+
+    NEW = "new"  # nobody has looked at it yet
+    FIT = "fit"
+    RESTING = "resting"  # its machine was in trouble; it is looked at again later
+    REFUSED = "refused"
+
+
+@dataclass
+class Worker:
+    """One worker.
+
+    Attributes:
+        address: Address at which it is reached.
+        places: Number of evaluations that it runs at once.
+        standing: What it is good for.
+        running: What it runs: keys of evaluations by the numbers of their copies.
+        until: Time at which it is looked at again, where it rests.
+        troubles: How often its machine was in trouble, one after the other.
+    """
+
+    address: str
+    places: int
+    standing: Standing = Standing.NEW
+    running: dict[int, str] = field(default_factory=dict)
+    until: float = 0.0
+    troubles: int = 0
+
+    @property
+    def free(self) -> int:
+        """Number of further evaluations that it can begin."""
+        return self.places - len(self.running) if self.standing is Standing.FIT else 0
+
+
+class Roster:
+    """The workers of a cluster, as the courier knows them."""
+
+    REST_S = 15.0  # after a trouble; twice as long after each further one
+    LONGEST_REST_S = 300.0
+
+    def __init__(self) -> None:
+        self.workers: dict[str, Worker] = {}
+        self._free: dict[str, None] = {}  # who can begin something, the longest free first
+        self._at: dict[int, str] = {}
+
+    @property
+    def places(self) -> int:
+        """Evaluations that the workers in use can run at once."""
+        return sum(worker.places for worker in self.workers.values() if worker.standing is Standing.FIT)
+
+    @property
+    def has_free(self) -> bool:
+        """Whether anybody can begin something."""
+        return bool(self._free)
+
+    def seen(self, places: Mapping[str, int]) -> tuple[list[str], list[int]]:
+        """Hold what a scheduler says against what was known.
+
+        Args:
+            places: Places by addresses of all workers that there are now.
+
+        Returns:
+            Addresses of those who are new; numbers of the copies that are lost with those who are gone.
+        """
+        joined = [address for address in places if address not in self.workers]
+        for address in joined:
+            self.workers[address] = Worker(address, places[address])
+        gone = [address for address in self.workers if address not in places]
+        return joined, [number for address in gone for number in self.drop(address)]
+
+    def drop(self, address: str) -> list[int]:
+        """A worker is gone; the numbers of the copies that are lost with it."""
+        worker = self.workers.pop(address, None)
+        self._free.pop(address, None)
+        lost = list(worker.running) if worker else []
+        for number in lost:
+            del self._at[number]
+        return lost
+
+    def accept(self, address: str) -> None:
+        """Use a worker from now on."""
+        if worker := self.workers.get(address):
+            worker.standing = Standing.FIT
+            self._list(worker)
+
+    def refuse(self, address: str) -> None:
+        """Never use a worker."""
+        if worker := self.workers.get(address):
+            worker.standing = Standing.REFUSED
+            self._free.pop(address, None)
+
+    def rest(self, address: str, now: float) -> None:
+        """Leave a worker alone for a while, as its machine is in trouble."""
+        if worker := self.workers.get(address):
+            worker.standing = Standing.RESTING
+            worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.LONGEST_REST_S)
+            worker.troubles += 1
+            self._free.pop(address, None)
+
+    def rested(self, now: float) -> list[str]:
+        """Those who are to be looked at again; they count as new."""
+        found = [one for one in self.workers.values() if one.standing is Standing.RESTING and one.until <= now]
+        for worker in found:
+            worker.standing = Standing.NEW
+        return [worker.address for worker in found]
+
+    def begin(self, number: int, key: str) -> str | None:
+        """Give a copy of an evaluation to a worker that has no other copy of it.
+
+        Args:
+            number: Number of the copy.
+            key: Key of the evaluation.
+
+        Returns:
+            The worker's address; None where nobody can take it.
+        """
+        for address in self._free:
+            worker = self.workers[address]
+            if key not in worker.running.values():
+                worker.running[number] = key
+                self._at[number] = address
+                del self._free[address]
+                self._list(worker)
+                return address
+        return None
+
+    def end(self, number: int, *, well: bool = True) -> None:
+        """A copy has ended, however; ``well`` where its machine was not in trouble."""
+        address = self._at.pop(number, None)
+        worker = self.workers.get(address) if address else None
+        if worker is not None:
+            worker.running.pop(number, None)
+            worker.troubles = 0 if well else worker.troubles
+            self._list(worker)
+
+    def of(self, standing: Standing) -> Iterable[str]:
+        """Addresses of those who stand so."""
+        return [worker.address for worker in self.workers.values() if worker.standing is standing]
+
+    def _list(self, worker: Worker) -> None:
+        if worker.free > 0:
+            self._free.setdefault(worker.address)
+        else:
+            self._free.pop(worker.address, None)

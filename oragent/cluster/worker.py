@@ -1,0 +1,32 @@
+"""A worker's own program: Dask's worker, as ours are started; one that somebody starts by hand does as well."""
+
+import os
+import sys
+import threading
+from typing import Any
+
+__all__: list[str] = []
+
+WITH_PARENT = "--with-parent"  # it ends when its standard input does, as that is its parent's
+CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
+
+
+def main(words: list[str]) -> None:
+    """Work until the scheduler is gone, or the parent is."""
+    import dask.config  # heavy, and optional
+    from distributed.cli import dask_worker
+
+    if WITH_PARENT in words:
+        words.remove(WITH_PARENT)
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+    dask.config.set(CONFIGURATION)
+    dask_worker.main([*words, "--no-nanny", "--dashboard-address", "127.0.0.1:0"])
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,123 @@
+"""The database of a run whose folder lies on a network: it stays on a disk of this machine, and the folder has copies.
+
+SQLite needs locks and shared memory that network file systems do not keep, so it never opens a file there to write it.
+"""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+import stat
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from oragent import files
+from oragent.errors import StoreError
+from oragent.mounts import network
+
+__all__ = ["COPY_S", "copying", "fetched"]
+
+COPY_S = 60.0  # between two copies
+COUNTED = ("evaluations", "replies", "candidates")
+
+
+def fetched(database: Path) -> Path:
+    """Where a run's database lies while an engine works on it, with all that is known of the run.
+
+    Args:
+        database: Where its copies lie, on a network's file system.
+
+    Returns:
+        A path on a disk of this machine; what an engine left there that was killed is used if it knows more.
+
+    Raises:
+        StoreError: if this machine has no disk for it.
+    """
+    name = hashlib.sha256(str(database.resolve()).encode()).hexdigest()[:32]
+    local = _place() / f"{name}.db"
+    if database.is_file() and _known(database, copy=True) > _known(local):
+        for suffix in ("-wal", "-shm"):
+            local.with_name(local.name + suffix).unlink(missing_ok=True)
+        try:
+            with files.replacing(local) as draft:
+                shutil.copyfile(database, draft)
+        except OSError as problem:
+            raise StoreError(f"{database} cannot be copied to {local}: {problem}") from None
+    return local
+
+
+@contextmanager
+def copying(local: Path, database: Path, copy_s: float = COPY_S) -> Iterator[None]:
+    """Copy a database to where it belongs, every minute and at the end.
+
+    Args:
+        local: Where it lies.
+        database: Where copies go.
+        copy_s: Seconds between two copies.
+
+    Raises:
+        StoreError: if the last copy cannot be made; the database is still there.
+    """
+    ended = threading.Event()
+
+    def copy_again() -> None:
+        while not ended.wait(copy_s):
+            with suppress(StoreError):  # it is tried again
+                _copy(local, database)
+
+    thread = threading.Thread(target=copy_again, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        _copy(local, database)
+
+
+def _copy(local: Path, database: Path) -> None:
+    """Put a copy in the place of the one before, as one plain file that nobody writes to."""
+    whole = local.with_name(f"{local.stem}.copy.db")
+    try:
+        with closing(sqlite3.connect(local)) as source, closing(sqlite3.connect(whole)) as copy:
+            source.backup(copy)
+            copy.execute("PRAGMA journal_mode=DELETE")
+        with files.replacing(database) as draft:
+            shutil.copyfile(whole, draft)
+    except (OSError, sqlite3.Error) as problem:
+        raise StoreError(f"no copy of {local} can be made in {database.parent}: {problem}; it is still there") from None
+    finally:
+        whole.unlink(missing_ok=True)
+
+
+def _place() -> Path:
+    """A folder of this user's alone, on a disk of this machine."""
+    homes = [Path.home() / ".local" / "state" / "oragent" / "runs"]
+    homes += [Path(place) / f"oragent-runs-{os.getuid()}" for place in (tempfile.gettempdir(), "/var/tmp", "/tmp")]
+    for place in homes:
+        with suppress(OSError):
+            if network(place):
+                continue
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            found = place.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+                return place
+    raise StoreError(
+        "no disk of this machine can hold a run's database while its folder lies on a network: set TMPDIR to one, or "
+        "give --outputs there"
+    )
+
+
+def _known(path: Path, *, copy: bool = False) -> int:
+    """How much a database holds; -1 for none."""
+    if not path.is_file():
+        return -1
+    mode = "mode=ro&immutable=1" if copy else "mode=ro"
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as database:
+            return sum(database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0] for table in COUNTED)
+    except sqlite3.Error:
+        return 0 if copy else -1

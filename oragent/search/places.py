@@ -1,0 +1,85 @@
+"""Where a run's evaluations take place: on this machine, or on a cluster's."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent.cluster.connect import Cluster, connected, on_executor
+from oragent.cluster.dispatch import Executor
+from oragent.cluster.where import where
+from oragent.evaluation import Runner
+from oragent.evaluation.pool import Evaluating, Pool
+from oragent.evaluation.problem import Problem
+from oragent.search.config import Config
+from oragent.search.folder import RunFolder
+
+__all__ = ["Evaluations", "evaluating"]
+
+LOG = "cluster.log"  # in a run's folder
+
+
+@dataclass(frozen=True)
+class Evaluations:
+    """Where a run's evaluations take place.
+
+    Attributes:
+        pool: Function that makes the run's pool.
+        remarks: Lines that a run begins with.
+        cluster: Cluster that they take place on; None: this machine.
+    """
+
+    pool: Callable[[], Evaluating]
+    remarks: tuple[str, ...] = ()
+    cluster: Cluster | None = None
+
+    def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
+        """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
+
+        Args:
+            folder: Folder of the run.
+            config: Configuration as a person wrote it.
+        """
+        if self.cluster is None:
+            return folder
+        self.cluster.log_to(folder.path / LOG)
+        free = folder.is_new and config.strategy.window is None
+        return folder.widened(self.cluster.at_once) if free else folder
+
+
+@asynccontextmanager
+async def evaluating(
+    config: Config, root: Path, problem: Problem, executor: Executor | None = None
+) -> AsyncIterator[Evaluations]:
+    """Evaluations of a problem, for as long as they are wanted.
+
+    Args:
+        config: Configuration of the run.
+        root: Root of the project.
+        problem: Problem that is searched.
+        executor: Whatever runs them, where a Python program brings that.
+
+    Raises:
+        ConfigError: if the cluster that is named cannot be one.
+        SandboxError: if it has no worker that can be used.
+    """
+    if executor is not None:
+        async with on_executor(executor, problem, root, config.workers) as cluster:
+            yield Evaluations(lambda: cluster.pool(executor, whole=True), _remarks(cluster), cluster)
+    elif config.cluster is not None:
+        async with connected(where(config.cluster), problem, root, config.workers) as cluster:
+            courier = cluster.courier
+            assert courier is not None
+            yield Evaluations(lambda: cluster.pool(courier), _remarks(cluster), cluster)
+    else:
+        with Runner(config.cores, warm=config.zygote) as runner:
+            # It warms up while the model's client is imported and asks whether the model is there.
+            runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
+            yield Evaluations(lambda: Pool(config.cores, runner))
+
+
+def _remarks(cluster: Cluster) -> tuple[str, ...]:
+    hosts = {found.host for found in cluster.introductions}
+    count, machines = cluster.at_once, "1 machine" if len(hosts) == 1 else f"{len(hosts)} machines"
+    at_once = f"{count} evaluation{'s' if count > 1 else ''} at once, on {machines} of the cluster"
+    return tuple(filter(None, (cluster.warning, at_once)))
