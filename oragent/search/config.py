@@ -19,7 +19,7 @@ from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
 from oragent.settings import STRICT
 
-__all__ = ["ArchiveSettings", "Blocks", "Config", "StrategySettings", "build", "read", "tending"]
+__all__ = ["ArchiveSettings", "Blocks", "Config", "Show", "StrategySettings", "build", "read", "tending"]
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
@@ -30,6 +30,13 @@ class Blocks(StrEnum):
     NONE = "none"
     SOME = "some"  # a few, drawn anew for each prompt
     ALL = "all"
+
+
+class Show(StrEnum):
+    """What prompts of the published strategies tell of a program beside its text."""
+
+    RICH = "rich"  # score, metrics, time, and what else the settings have
+    PAPER = "paper"  # what the paper's or its code's prompts do: mostly nothing, or the thought alone
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -68,6 +75,8 @@ class StrategySettings:
         standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
             as the strategy has it.
         history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
+        show: What prompts of published strategies tell of the programs that they show: ``rich``, or what their
+            ``paper`` has; strategies without such prompts do not look at it.
         tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
             strategy; 0: none.
         patience: Rounds in a row without a new program to score, after which a run gives up.
@@ -84,6 +93,7 @@ class StrategySettings:
     features: bool | None = None
     standing: bool | None = None
     history: bool | None = None
+    show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] = 0.0
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0

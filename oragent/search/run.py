@@ -199,6 +199,12 @@ class Run:
     def _knows(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
 
+    def repeats(self, candidate: Candidate) -> bool:
+        """Whether a candidate of this round equals one that was tried before it."""
+        mine = [one for one in (*self.earlier, *self.candidates) if one is not candidate]
+        before = self.desk.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
+        return before or any(one.fingerprint == candidate.fingerprint for one in mine)
+
     def note(self, kind: str, text: str) -> None:
         """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
         self.notes.append(Note(self.number, kind, text))

@@ -22,6 +22,11 @@ from tests.search.test_engine import scored
 from tests.search.writer import Writer
 
 RICH = ("strategy.standing=true", "strategy.history=true", "strategy.features=true")  # as in a comparison
+STYLES = {
+    "small": ("model.style=small",),
+    "strong": ("model.style=strong", *RICH),
+    "paper": ("model.style=small", "strategy.show=paper", "strategy.features=true"),
+}
 PROGRAMS = (
     "x * 2.0",
     "x * 30",
@@ -104,13 +109,15 @@ def play(folder: RunFolder, number: int) -> Writer:
     return model
 
 
-@pytest.mark.parametrize("style", ["small", "strong"])
+@pytest.mark.parametrize("style", ["small", "strong", "paper"])
 @pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
 def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int], style: str) -> None:
     """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
-    settings += (f"model.style={style}", *(() if style == "small" else RICH))
+    settings += STYLES[style]
+    if strategy == "eoh":
+        settings += ("strategy.options.first=6",)
     model = play(begun(*settings, "model.name=writer"), number)
     for role, which in roles.items():
         prompt = model.prompts(role)[which]

@@ -14,9 +14,10 @@ from oragent.search.candidate import Candidate, Parent
 from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
 
-__all__ = ["Asked", "ask_and_read", "ask_for_program", "program", "sent_back"]
+__all__ = ["Asked", "ask_and_read", "ask_for_program", "bolder", "program", "sent_back"]
 
 T = TypeVar("T")
+HOTTEST = 2.0  # temperature that servers take
 LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
 
 
@@ -116,6 +117,12 @@ async def ask_for_program(
     if asked.value is None:
         return run.reject(reply.text, asked.problem, line, reply.role, reply.call)
     return await run.evaluate(asked.value, line, reply.role, reply.call)
+
+
+def bolder(run: Run, more: float) -> float | None:
+    """The model's temperature and something more, for first programs; None: the model's own."""
+    settings = run.settings.model
+    return None if settings is None or not more else min(settings.temperature + more, HOTTEST)
 
 
 def program(run: Run, text: str, base: str | None) -> str:

@@ -12,6 +12,7 @@ from oragent.llm.context import Part, fit
 from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
+    Told,
     asked,
     bins,
     blocks,
@@ -23,12 +24,13 @@ from oragent.search.prompting import (
     room,
     show,
     standing,
+    told,
     wanted,
 )
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
-__all__ = ["apply", "prose", "remember", "thought", "thoughts", "write"]
+__all__ = ["apply", "apply_anew", "prose", "remember", "thought", "thoughts", "write"]
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
@@ -36,25 +38,58 @@ SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
-async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candidate:
+async def apply(
+    run: Run,
+    operator: str,
+    parents: Sequence[Committed],
+    *,
+    paper: Told = Told.NONE,
+    descent: Sequence[Committed] | None = None,
+    temperature: float | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Candidate:
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
     Args:
         run: Round that asks.
         operator: Name of the operator; programs carry it as their origin.
         parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
+        paper: Figures that the strategy's paper tells of them.
+        descent: Programs that it descends from, if in another order than they are shown.
+        temperature: Sampling temperature; None: the model's own.
+        more: Further parts of the operator's template.
     """
     outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
-    task = fill(operator, run.style, outline=outline)
-    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents))
-    candidate = await ask_for_program(run, operator, asked(run, prompt), shown)
+    task = fill(operator, run.style, outline=outline, **(more or {}))
+    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents), paper)
+    line = shown if descent is None else [Elite.of(one) for one in descent]
+    base = shown[-1].source if shown else None
+    candidate = await ask_for_program(run, operator, asked(run, prompt), line, temperature, base)
     said = [thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember(run, candidate, next((words for words in reversed(said) if words), ""))
     return candidate
 
 
-def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mapping[str, str] | None = None) -> str:
+async def apply_anew(
+    run: Run, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
+) -> Candidate:
+    """Apply an operator; a program that equals one that was tried before is asked for again, so many times."""
+    for _ in range(retries):
+        candidate = await apply(run, operator, parents, temperature=temperature)
+        if not run.repeats(candidate):
+            return candidate
+    return await apply(run, operator, parents, temperature=temperature)
+
+
+def write(
+    run: Run,
+    task: str,
+    shown: Sequence[Elite],
+    answer: str,
+    ideas: Mapping[str, str] | None = None,
+    paper: Told = Told.NONE,
+) -> str:
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
     Args:
@@ -63,18 +98,16 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         shown: Programs to be shown, worse to better.
         answer: Template that says what the reply must look like.
         ideas: Thoughts behind programs, by id.
+        paper: Figures that the strategy's paper tells of them.
     """
-    about, known = run.problem.about, ideas or {}
+    known, figures = ideas or {}, told(run, paper)
     changed = shown[-1] if shown else None
-    told, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown else ""
+    named, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown and figures is Told.ALL else ""
     programs = [
-        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=told) for place, one in enumerate(shown, 1)
+        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=named, told=figures)
+        for place, one in enumerate(shown, 1)
     ]
-    heading = (
-        f"Here are programs that were tried, with their scores. A {about.direction.comparative} score is better.\n\n"
-        if shown
-        else ""
-    )
+    heading = f"{_heading(run, figures)}\n\n" if shown else ""
     frame = {
         "task": task,
         "answer": fill(answer, run.style, **wanted(run), edits=edits(run, shown)),
@@ -98,6 +131,13 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         ],
         room(run),
     )
+
+
+def _heading(run: Run, figures: Told) -> str:
+    if figures is Told.NONE:
+        return "Here are programs that were tried."
+    better = run.problem.about.direction.comparative
+    return f"Here are programs that were tried, with their scores. A {better} score is better."
 
 
 def thought(reply: str) -> str:
