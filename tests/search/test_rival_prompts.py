@@ -27,6 +27,7 @@ STYLES = {
     "strong": ("model.style=strong", *RICH),
     "paper": ("model.style=small", "strategy.show=paper", "strategy.features=true"),
 }
+AEL = ("strategy.options.first=3", "strategy.options.mutation=1")
 PROGRAMS = (
     "x * 2.0",
     "x * 30",
@@ -50,6 +51,8 @@ ROUNDS = [
     ("reevo", 32, {"reflect": 0, "crossover": 0}),
     ("reevo", 41, {"reflect": 0, "mutation": 0}),
     ("mcts_ahd", 2, {"e1": 0}),
+    ("ael", 2, {"ael_creation": 0}),
+    ("ael", 8, {"ael_crossover": 0, "ael_mutation": 0}),
     ("mcts_ahd", 8, {"e2": -1, "m1": 0, "m2": 0, "s1": 0, "describe": 0}),
 ]
 
@@ -116,8 +119,7 @@ def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles:
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
     settings += STYLES[style]
-    if strategy == "eoh":
-        settings += ("strategy.options.first=6",)
+    settings += {"eoh": ("strategy.options.first=6",), "ael": AEL}.get(strategy, ())
     model = play(begun(*settings, "model.name=writer"), number)
     for role, which in roles.items():
         prompt = model.prompts(role)[which]

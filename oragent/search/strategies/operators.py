@@ -30,7 +30,7 @@ from oragent.search.prompting import (
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
-__all__ = ["apply", "apply_anew", "prose", "remember", "thought", "thoughts", "write"]
+__all__ = ["apply", "apply_anew", "compose", "prose", "remember", "thought", "thoughts", "write"]
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
@@ -108,10 +108,33 @@ def write(
         for place, one in enumerate(shown, 1)
     ]
     heading = f"{_heading(run, figures)}\n\n" if shown else ""
-    frame = {
-        "task": task,
-        "answer": fill(answer, run.style, **wanted(run), edits=edits(run, shown)),
-    }
+    wording = fill(answer, run.style, **wanted(run), edits=edits(run, shown))
+    return compose(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
+
+
+def compose(
+    run: Run,
+    task: str,
+    programs: Sequence[str],
+    answer: str,
+    *,
+    changed: Elite | None = None,
+    heading: str = "",
+    telling: str = "",
+    hint: str = "",
+) -> str:
+    """Put a prompt together that asks for a program, such that it fits into the model's context.
+
+    Args:
+        run: Round that asks.
+        task: Task for the model.
+        programs: Programs as they are shown; the last one stays in any case.
+        answer: What the reply must look like, in words.
+        changed: Program that is to be changed, whose history and place are told where the settings have it.
+        heading: Words before the programs.
+        telling: Words behind them.
+        hint: Building blocks that are named.
+    """
     return fit(
         lambda left: fill(
             "evolve",
@@ -120,7 +143,8 @@ def write(
             blocks="".join(left["a hint"]),
             standing="".join(left["where the search stands"]),
             history="".join(left["how the program came about"]),
-            **frame,
+            task=task,
+            answer=answer,
         ),
         [
             Part("a hint", [hint]),
