@@ -51,6 +51,8 @@ ROUNDS = [
     ("reevo", 32, {"reflect": 0, "crossover": 0}),
     ("reevo", 41, {"reflect": 0, "mutation": 0}),
     ("mcts_ahd", 2, {"e1": 0}),
+    *(("tide", number, {f"tide_{name}": 0}) for number, name in enumerate(("m3", "e1", "e2", "m1", "m2"), 9)),
+    ("tide", 8, {"reflect": 0}),
     ("ael", 2, {"ael_creation": 0}),
     ("ael", 8, {"ael_crossover": 0, "ael_mutation": 0}),
     ("mcts_ahd", 8, {"e2": -1, "m1": 0, "m2": 0, "s1": 0, "describe": 0}),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from oragent.errors import ConfigError
 from oragent.search.config import Config
-from oragent.search.strategies import ael, eoh, funsearch, gp, mcts_ahd, or_agent, portfolio, random_search, reevo
+from oragent.search.strategies import ael, eoh, funsearch, gp, mcts_ahd, or_agent, portfolio, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "chosen", "load", "settled"]
@@ -31,6 +31,7 @@ STRATEGIES: dict[str, Strategy] = {
         portfolio.STRATEGY,
         random_search.STRATEGY,
         reevo.STRATEGY,
+        tide.STRATEGY,
     )
 }
 

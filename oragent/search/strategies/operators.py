@@ -174,9 +174,9 @@ def thought(reply: str) -> str:
     return _brief(sentence[1]) if sentence else ""
 
 
-def prose(reply: str) -> str:
-    """What a reply says in words, without code, cut to a length that later prompts can carry."""
-    return _brief(fenced_blocks(drop_thoughts(reply))[1])
+def prose(reply: str, longest: int = LONGEST) -> str:
+    """What a reply says in words, without code, cut to a length that later prompts can carry, in words."""
+    return _brief(fenced_blocks(drop_thoughts(reply))[1], longest)
 
 
 def remember(run: Run, candidate: Candidate, words: str) -> None:
@@ -195,6 +195,6 @@ def thoughts(run: Run, records: Sequence[Committed]) -> dict[str, str]:
     return {ids[fingerprint]: words for fingerprint, _, words in noted if fingerprint in ids}
 
 
-def _brief(text: str) -> str:
+def _brief(text: str, longest: int = LONGEST) -> str:
     words = text.split()
-    return " ".join(words[:LONGEST]) + (" ..." if len(words) > LONGEST else "")
+    return " ".join(words[:longest]) + (" ..." if len(words) > longest else "")
