@@ -20,7 +20,7 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
-from oragent.search.scoring import Seen
+from oragent.search.scoring import Gate, Seen
 from oragent.search.store import Note
 from oragent.search.wording import styled
 
@@ -289,7 +289,14 @@ class Run:
         self._pay(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
         return reply
 
-    async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
+    async def evaluate(
+        self,
+        source: str,
+        parents: Sequence[str],
+        origin: str,
+        call: int | None = None,
+        gate: Callable[[str], Gate | None] | None = None,
+    ) -> Candidate:
         """Score a program, or take the score of an equal one.
 
         Args:
@@ -297,6 +304,8 @@ class Run:
             parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
             origin: Operator or role that made it.
             call: Number of the reply that it came from; None without one.
+            gate: Function that says, of a program that nobody has scored, what it must reach at one size before it is
+                scored on all; None: nothing.
 
         Returns:
             The candidate with how it did; a failure is data.
@@ -312,7 +321,7 @@ class Run:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
             return self._tried(source, fingerprint, parents, origin, call, evaluation)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
-        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen))
+        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
             self._pay(Spent(evaluations=1))

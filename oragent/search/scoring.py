@@ -21,10 +21,23 @@ from oragent.search.config import Config
 from oragent.search.novelty import too_near
 from oragent.search.store import Store
 
-__all__ = ["Scoring", "Seen"]
+__all__ = ["Gate", "Scoring", "Seen"]
 
 AUDIT_PATIENCE = 3  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
 FEW, FEW_PATIENCE = 30, 10  # decisions, where hundreds take too long as each guest imports or compiles for seconds
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a program must reach at one of the sizes of ``val`` to be scored on all of them.
+
+    Attributes:
+        size: Problem size.
+        bar: Score there; what is worse does not pass.
+    """
+
+    size: int
+    bar: float
 
 
 @dataclass(frozen=True)
@@ -118,12 +131,15 @@ class Scoring:
         name = hashlib.sha256(f"probe {found.fingerprint}".encode()).hexdigest()
         return name, await self._evaluated(name, source, seen, mode=mode, size=size)
 
-    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def score(
+        self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
+    ) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
 
         Args:
             source: Text of the program.
             seen: What the round knows.
+            gate: Function that says what the program must reach at first, if anything.
 
         Returns:
             The fingerprint under which it goes, and how it did.
@@ -140,12 +156,30 @@ class Scoring:
         if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
+        if gate is not None and not known and (stopped := await self._stopped(found.fingerprint, source, seen, gate)):
+            return stopped
         quantile = self._config.cascade
         if quantile is None or known:
             fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
         else:
             fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
         return await self._audited(fingerprint, source, evaluation, seen)
+
+    async def _stopped(
+        self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
+    ) -> tuple[str, Evaluation] | None:
+        """Look at a program at one size first; None where it passes, or nobody asks it to."""
+        wanted = await asyncio.to_thread(gate, source)
+        if wanted is None:
+            return None
+        name = cascade.name_at_size(fingerprint, wanted.size)
+        quick = await self._evaluated(name, source, seen, size=wanted.size)
+        if quick.score is None:
+            return fingerprint, self._kept(fingerprint, quick)
+        if seen.archive.fitness(quick.score) >= seen.archive.fitness(wanted.bar):
+            return None
+        name = cascade.name_screened(fingerprint)
+        return name, self._kept(name, cascade.screened(quick, f"at size {wanted.size}"))
 
     async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
         """Let nobody lead whose decisions are not those of a function of its arguments."""

@@ -82,7 +82,7 @@ def test_the_list_of_who_hands_on_is_complete(begun) -> None:
     for name in sorted(STRATEGIES):
         folder = begin(begun, name, 2, 33)
         search(folder, Unique())
-        assert bool(notes(folder)) == (name in (*HANDING_ON, "portfolio", "random", "tide"))
+        assert bool(notes(folder)) == (name in (*HANDING_ON, "levi", "portfolio", "random", "tide"))
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -21,7 +21,7 @@ from tests.search.test_engine import history, jittery, scored
 from tests.search.writer import Writer
 
 ROOT = Path(__file__).parents[2]
-RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd", "ael", "tide")
+RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd", "ael", "tide", "levi")
 
 
 def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lambda progress: None) -> Outcome:

@@ -22,15 +22,15 @@ from oragent.errors import ConfigError
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.run import Run
-from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
+from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "PortfolioSettings", "gains", "phase", "round"]
 
 MEMBERS = {
-    one.name: one
-    for one in (strategy.STRATEGY for strategy in (eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo))
+    module.STRATEGY.name: module.STRATEGY
+    for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)
 }
 MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
 PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of notes
