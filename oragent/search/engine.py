@@ -250,7 +250,7 @@ class Engine:
         return self._end is None and not Spent().reaches(self._room())
 
     def _room(self) -> Spent:
-        return self._budget.room(sum(self._granted.values(), self._spent))
+        return self._budget.room(self._spent, sum(self._granted.values(), Spent()))
 
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""

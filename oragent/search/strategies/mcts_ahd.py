@@ -96,13 +96,7 @@ def _is_met(root: Node, fitness: float) -> bool:
 
 def exploration(run: Run) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
-    budget, spent = run.settings.budget, run.spent
-    shares = (
-        getattr(spent, bound) / getattr(budget, bound)
-        for bound in ("evaluations", "model_calls", "tokens", "money")
-        if getattr(budget, bound) is not None
-    )
-    return EXPLORATION * (1 - min(max(shares, default=0.0), 1.0))
+    return EXPLORATION * (1 - run.settings.budget.share(run.spent))
 
 
 async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:

@@ -74,10 +74,8 @@ async def round(run: Run) -> None:
 
 def phase(run: Run) -> int:
     """How many of the marks the budget has passed, by what is committed; seconds do not count."""
-    budget, spent = run.settings.budget, run.spent
-    bounds = ("evaluations", "model_calls", "tokens", "money")
-    shares = [getattr(spent, name) / limit for name in bounds if (limit := getattr(budget, name)) is not None]
-    return sum(max(shares, default=0.0) >= mark for mark in MARKS)
+    share = run.settings.budget.share(run.spent)
+    return sum(share >= mark for mark in MARKS)
 
 
 def gains(run: Run) -> dict[str, float]:
