@@ -26,7 +26,7 @@ from typing import Any
 
 from oragent.literals import read_literal
 
-__all__ = ["Failure", "Result", "Status", "format_failure", "format_result", "parse"]
+__all__ = ["ERROR", "RESULT", "Failure", "Result", "Status", "format_failure", "format_result", "parse"]
 
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 

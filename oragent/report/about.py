@@ -73,6 +73,11 @@ class About:
         return int(self._archive.get("reset_period", 0))
 
     @property
+    def everywhere(self) -> bool:
+        """Whether the seed heuristic began on every island."""
+        return bool(self._archive.get("seed_islands", "all") == "all")
+
+    @property
     def seed(self) -> int:
         """The seed of the search."""
         return int(self.settings.get("seed", 0))

@@ -1,6 +1,6 @@
 """The archive of a run, as it was held at its end."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from oragent.errors import StoreError
 from oragent.report.about import About
@@ -11,13 +11,14 @@ from oragent.search.history import Tending, replay
 __all__ = ["replayed"]
 
 
-def replayed(about: About, records: Sequence[Committed], rounds: int) -> Archive:
+def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
     """Place again what was placed, with all that migrated and was reset.
 
     Args:
         about: Configuration of the run.
         records: Every committed candidate, in order.
         rounds: Number of committed rounds.
+        resets: Numbers of the rounds after which the clock had islands start anew.
 
     Raises:
         StoreError: if a candidate was placed without a score.
@@ -31,6 +32,8 @@ def replayed(about: About, records: Sequence[Committed], rounds: int) -> Archive
         population=about.population,
         migration_period=about.migration_period,
         reset_period=about.reset_period,
+        resets=frozenset(resets),
+        everywhere=about.everywhere,
         seed=about.seed,
     )
     return replay(tending, records, rounds)

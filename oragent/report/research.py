@@ -88,9 +88,15 @@ def research(notes: Sequence[Note]) -> Research | None:
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
     trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], every[-LATEST:], strict=True))
-    verdicts = [MARKS.get(node.state, "") for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
+    verdicts = [_verdict(node) for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
     left_out = len(found) - len(trees)
     return Research((memories or [""])[-1], trees[::-1], left_out, len(verdicts), verdicts.count("better"))
+
+
+def _verdict(node: NodeNote) -> str:
+    """Whether an idea was better, in words: a child of the root may be kept though it is worse."""
+    verdict = MARKS.get(node.state, "")
+    return "not better" if node.better is False and verdict == "better" else verdict
 
 
 def _tree(number: int, tree: TreeNote) -> Tree:
@@ -107,7 +113,7 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
                 idea=node.idea,
                 candidate=node.candidate or "",
                 outcome=node.failure if node.score is None else in_words.score(node.score),
-                verdict=MARKS.get(node.state, ""),
+                verdict=_verdict(node),
                 report=node.report,
                 steps=tuple(map(_step, node.steps)),
             )

@@ -124,9 +124,10 @@ def load(folder: Path) -> RunData:
             records, replies = tuple(store.binned()), tuple(store.replies.all())
             seconds, end, rounds = store.elapsed_s(), store.meta("end"), store.rounds()
             notes, audits, remarks = store.notes(), store.audits(), tuple(store.remarks())
+            resets = store.resets()
     except (ValueError, TypeError, KeyError) as problem:
         raise StoreError(f"{path} is corrupted ({problem}); restore it from a copy or start a new run") from None
-    archive = replayed(described, records, len(rounds))
+    archive = replayed(described, records, len(rounds), resets)
     if archive.best is None:
         raise StoreError(f"no candidate in {folder} has a score yet: let it run on, or 'oragent resume' it")
     by_id = {record.id: record for record in records}

@@ -42,6 +42,7 @@ class Archive:
         self.grid = grid
         self._population = population
         self._islands: list[dict[Hashable, Elite]] = [{} for _ in range(islands)]
+        self._added = [0] * islands
         self._best: Elite | None = None
 
     @property
@@ -64,10 +65,16 @@ class Archive:
             return challenger.length < holder.length
         return self.direction.better(challenger.score, holder.score)
 
-    def add(self, elite: Elite, island: int) -> AddStatus:
-        """Place a program on an island if it is the best of its cell there."""
+    def consider(self, elite: Elite) -> AddStatus:
+        """Let a program be the best ever if it is, and place it nowhere."""
         if self._best is None or self.beats(elite, self._best):
             self._best = elite
+        return AddStatus.NOT_ADDED
+
+    def add(self, elite: Elite, island: int) -> AddStatus:
+        """Place a program on an island if it is the best of its cell there."""
+        self.consider(elite)
+        self._added[island] += 1
         cells = self._islands[island]
         cell = elite.id if elite.features is None else elite.features
         holder = cells.get(cell)
@@ -82,6 +89,10 @@ class Archive:
             del cells[worst.id]
             return AddStatus.NOT_ADDED if worst is elite else AddStatus.IMPROVED
         return AddStatus.NEW
+
+    def added(self, island: int) -> int:
+        """How many programs were ever offered to an island, whatever became of them."""
+        return self._added[island]
 
     def ranked(self, island: int) -> list[Elite]:
         """An island's elites, best first; among equals the shorter, then the older."""
@@ -112,7 +123,7 @@ class Archive:
         """A copy that later additions do not change; elites are shared, as they never change."""
         twin = Archive.__new__(Archive)
         twin.direction, twin._population, twin._best = self.direction, self._population, self._best
-        twin.grid = self.grid
+        twin.grid, twin._added = self.grid, [*self._added]
         twin._islands = [dict(cells) for cells in self._islands]
         return twin
 

@@ -8,9 +8,10 @@ from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import length
 
-__all__ = ["PROBE", "Candidate", "Committed", "Elite", "Parent"]
+__all__ = ["NOWHERE", "PROBE", "Candidate", "Committed", "Elite", "Parent"]
 
 PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
+NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
 
 
 class Parent(Protocol):
@@ -35,7 +36,7 @@ class Candidate:
         parents: Ids of the candidates that it was made from; until its round is committed also fingerprints, for those
             of the same round, which have no id yet.
         origin: Operator of breeding, or model's role, that made it.
-        island: Number of the island where it belongs, from 0.
+        island: Number of the island where it belongs, from 0; ``NOWHERE`` for one that no parent is drawn from.
         call: Number, within its branch of the round, of the reply that it came from; None without a model.
         evaluation: Evaluation of the program.
         branch: Branch of its round in which it was tried; empty outside of branches.

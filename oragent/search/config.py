@@ -48,12 +48,17 @@ class ArchiveSettings:
         population: Size of an island where a problem has no features.
         migration_period: Rounds after which each island's best goes to the next one; 0: never.
         reset_period: Rounds after which the worse half of the islands starts anew; 0: never.
+        reset_s: Seconds of the run's own time after which it does so; 0: never. What the clock decides is written down,
+            so that a resumed run and reports see the same; done again, a run may find something else.
+        seed_islands: Whether the seed heuristic begins on ``all`` islands, or on the ``first`` alone.
     """
 
     islands: Annotated[int, Ge(1)] | None = None
     population: Annotated[int, Ge(1)] = 20
     migration_period: Annotated[int, Ge(0)] = 25
     reset_period: Annotated[int, Ge(0)] = 0
+    reset_s: Annotated[float, Ge(0)] = 0.0
+    seed_islands: Literal["all", "first"] = "all"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -186,5 +191,6 @@ def tending(config: Config, direction: Direction) -> Tending:
         population=config.archive.population,
         migration_period=config.archive.migration_period,
         reset_period=config.archive.reset_period,
+        everywhere=config.archive.seed_islands == "all",
         seed=config.seed,
     )

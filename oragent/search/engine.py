@@ -86,7 +86,10 @@ class Engine:
         self._pool, self._herald = pool, tell
         self._settings, self._budget = strategy.settled(config.strategy), config.budget
         self._window = self._settings.window or strategy.window
-        self._tending = replace(tending(config, about.direction), grid=_grid(about.features))
+        self._resets = store.resets()
+        self._tending = replace(
+            tending(config, about.direction), grid=_grid(about.features), resets=frozenset(self._resets)
+        )
         self._early: list[Committed] = []  # committed before the bins of measured features are known
         self._archive = self._tending.opened()
         self._spent = Spent(seconds=store.elapsed_s())
@@ -318,6 +321,7 @@ class Engine:
             gained = credit(self._desk.history, self._archive.fitness)
             self._learner.settle(number, gained, used.money, used.tokens)
         self._horizon = number
+        self._look_at_the_clock(number)
         self._tending.tend(self._archive, number)
         if self._archive.grid is not None and not self._archive.grid.is_known:
             self._measure(number, placed)
@@ -330,6 +334,16 @@ class Engine:
         progress = self._progress(candidates)
         self._observer(progress)
         return progress
+
+    def _look_at_the_clock(self, number: int) -> None:
+        """Have islands start anew after this round where their time has come; written down, as nobody can redo it."""
+        period = self._folder.config.archive.reset_s
+        since = max(self._resets.values(), default=0.0)
+        if not period or number in self._recorded or self._elapsed() - since < period:
+            return
+        self._resets[number] = self._elapsed()
+        self._store.reset(number, self._resets[number])
+        self._tending = replace(self._tending, resets=frozenset(self._resets))
 
     def _measure(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
         """Once enough candidates have a score, choose the bins of measured features and build the archive anew."""

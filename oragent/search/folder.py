@@ -249,12 +249,14 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
     agent, strategy = dict(tree["or_agent"]), dict(tree["strategy"])
-    if "reflection_calls" in agent:
-        return tree
-    agent |= {"reflection_calls": "own", "ideas": "settings"}
-    strategy |= {"standing": False, "history": False}
-    if strategy["name"] == "reevo":
-        strategy["options"] = {"initial": 30, "pairs": "even"}
+    if "reflection_calls" not in agent:
+        agent |= {"reflection_calls": "own", "ideas": "settings"}
+        strategy |= {"standing": False, "history": False}
+        if strategy["name"] == "reevo":
+            strategy["options"] = {"initial": 30, "pairs": "even"}
+    if "root_children" not in agent:
+        agent["idea_count"] = agent.pop("ideas")
+        agent |= {"root_children": "better", "opening_counts": True, "from_failure": "never"}
     return tree | {"or_agent": agent, "strategy": strategy}
 
 

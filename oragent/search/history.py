@@ -11,7 +11,7 @@ import numpy as np
 
 from oragent.direction import Direction
 from oragent.search.archive import AddStatus, Archive
-from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 from oragent.search.grid import Grid
 
 __all__ = ["Tending", "credit", "replay", "resetting"]
@@ -27,6 +27,8 @@ class Tending:
         population: Size of an island where the problem has no features.
         migration_period: Number of rounds after which each island's best goes to the next one; 0: never.
         reset_period: Number of rounds after which the worse half of the islands starts anew; 0: never.
+        resets: Numbers of the rounds after which they did so by the clock.
+        everywhere: Whether the seed heuristic begins on every island; otherwise on the first alone.
         seed: Seed of the run.
         grid: Bins of measured features, as the problem declares them; None where evaluators print bins.
     """
@@ -36,6 +38,8 @@ class Tending:
     population: int = 20
     migration_period: int = 0
     reset_period: int = 0
+    resets: frozenset[int] = frozenset()
+    everywhere: bool = True
     seed: int = 0
     grid: Grid | None = None
 
@@ -44,7 +48,7 @@ class Tending:
         return Archive(self.direction, self.islands, self.population, self.grid)
 
     def place(self, archive: Archive, name: str, candidate: Candidate) -> AddStatus | None:
-        """Place a candidate where it belongs; the first one with a score, the seed heuristic, begins on every island.
+        """Place a candidate where it belongs; the first one with a score is the seed heuristic.
 
         Args:
             archive: Archive to place it in.
@@ -59,14 +63,18 @@ class Tending:
         elite = Elite.of(candidate, id=name)
         if archive.grid is not None:
             elite = replace(elite, features=archive.grid.cell(elite.features))
-        islands = range(archive.islands) if archive.best is None else [candidate.island]
-        return max(archive.add(elite, island) for island in islands)
+        if archive.best is None:
+            return max(archive.add(elite, island) for island in range(archive.islands if self.everywhere else 1))
+        if candidate.island == NOWHERE:
+            return archive.consider(elite)
+        return archive.add(elite, candidate.island)
 
     def tend(self, archive: Archive, number: int) -> None:
         """Do what is due after a round."""
         if number and self.migration_period and number % self.migration_period == 0:
             archive.migrate()
-        if rng := resetting(number, self.reset_period, self.seed):
+        rng = resetting(number, 1 if number in self.resets else self.reset_period, self.seed)
+        if rng is not None:
             archive.reset(rng)
 
 

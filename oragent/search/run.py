@@ -1,7 +1,7 @@
 """The one object that a strategy is written against."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -17,7 +17,7 @@ from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
-from oragent.search.candidate import PROBE, Candidate, Committed
+from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
 from oragent.search.scoring import Gate, Seen
@@ -248,6 +248,12 @@ class Run:
         self.notes += branch.notes
         self.case.used += branch.used
         self._met |= branch._met
+
+    def withhold_all_but(self, kept: Collection[str]) -> None:
+        """Have no parent ever drawn from what this round evaluated, but for programs of these fingerprints."""
+        self.candidates[:] = [
+            one if one.fingerprint in kept else replace(one, island=NOWHERE) for one in self.candidates
+        ]
 
     def named_candidates(self) -> list[Candidate]:
         """The round's candidates with their parents' fingerprints turned into ids, where the round itself has them."""

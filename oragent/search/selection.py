@@ -28,14 +28,21 @@ def parents(
     Returns:
         The drawn elites, in the order of the draw.
     """
-    ranked = archive.ranked(island)
+    ranked = archive.ranked(island) or archive.elites()  # an island may still be empty
     weights = np.exp(-np.arange(len(ranked)) / (temperature * max(len(ranked), 1)))
     places = rng.choice(len(ranked), size=min(count, len(ranked)), replace=False, p=weights / weights.sum())
     return [ranked[position] for position in places]
 
 
-def drawn(archive: Archive, count: int, rng: np.random.Generator, temperature: float) -> tuple[list[Elite], int]:
-    """Draw different elites, each from an island drawn uniformly, by a softmax over their normalised scores.
+def drawn(
+    archive: Archive,
+    count: int,
+    rng: np.random.Generator,
+    temperature: Callable[[int], float],
+    *,
+    together: bool = False,
+) -> tuple[list[Elite], int]:
+    """Draw different elites, from islands drawn uniformly, by a softmax over their normalised scores.
 
     A score is normalised to 1 for the island's best and 0 for its median and all that is worse, so that hopeless
     programs in far cells do not make the good ones look alike. A cell holds one program, the shorter of two with equal
@@ -45,19 +52,21 @@ def drawn(archive: Archive, count: int, rng: np.random.Generator, temperature: f
         archive: Archive to draw from.
         count: Number of elites to draw; fewer come where the drawn islands have no others.
         rng: Generator of the round.
-        temperature: Temperature of the softmax; small is greedy.
+        temperature: Function that says the temperature of the softmax on an island; small is greedy.
+        together: Whether all come from one island, and not each from one of its own.
 
     Returns:
         The drawn elites in the order of the draw, and the island of the first.
     """
     chosen: list[Elite] = []
-    islands = [int(island) for island in rng.integers(archive.islands, size=count)]
-    for island in islands:
+    homes = [island for island in range(archive.islands) if archive.ranked(island)]
+    islands = [homes[int(place)] for place in rng.integers(len(homes), size=1 if together else count)]
+    for island in islands * count if together else islands:
         taken = {elite.id for elite in chosen}
         pool = [elite for elite in archive.ranked(island) if elite.id not in taken]
         if pool:
             fitness = np.array([archive.fitness(elite.score) for elite in pool])
-            weights = np.exp((_normalised(fitness) - 1) / temperature)
+            weights = np.exp((_normalised(fitness) - 1) / temperature(island))
             chosen.append(pool[int(rng.choice(len(pool), p=weights / weights.sum()))])
     return chosen, islands[0]
 
@@ -93,7 +102,9 @@ def _normalised(fitness: np.ndarray) -> np.ndarray:
 
 
 def cyclic(number: int, mean: float, cycle: int) -> float:
-    """The temperature of a round: it falls in equal steps from twice its mean, and starts anew after each cycle.
+    """The temperature of a round, or of an island after so many programs.
+
+    It falls in equal steps from twice its mean, and starts anew after each cycle.
 
     As in FunSearch (Romera-Paredes et al. 2024, doi:10.1038/s41586-023-06924-6).
     """

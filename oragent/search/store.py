@@ -245,6 +245,14 @@ class Store:
         row = self._db.row("SELECT COALESCE(MAX(elapsed_s), 0) AS latest FROM rounds")
         return float(row["latest"]) if row else 0.0
 
+    def resets(self) -> dict[int, float]:
+        """The rounds after which the clock had islands start anew, with the run's own time then, seconds."""
+        return {int(number): float(at) for number, at in json.loads(self.meta("resets") or "{}").items()}
+
+    def reset(self, number: int, elapsed_s: float) -> None:
+        """Write down that islands start anew after a round."""
+        self.note("resets", json.dumps(self.resets() | {number: elapsed_s}))
+
     @property
     def grid(self) -> Grid | None:
         """Bins of measured features, once they were chosen; None before, and where evaluators print bins."""

@@ -20,7 +20,7 @@ WINDOWS = (1, 2, 4, 8)
 HANDING_ON = ("ael", "eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
 SETTINGS = (
     "model.name=m", "archive.population=6", "strategy.patience=60", "or_agent.initial_ideas=35", "or_agent.depth=1",
-    "or_agent.ideas=settings",
+    "or_agent.idea_count=settings",
     "or_agent.experiments=0", "or_agent.elitist_period=3", "or_agent.reflection_period=4",
 )  # fmt: skip
 

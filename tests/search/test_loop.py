@@ -25,7 +25,7 @@ def ideas(prompt: str) -> str:
         (("budget.evaluations=200",), 20),
         (("budget.evaluations=25",), 4),
         (("budget.evaluations=null", "budget.model_calls=38"), 3),
-        (("budget.evaluations=25", "or_agent.ideas=settings"), 20),
+        (("budget.evaluations=25", "or_agent.idea_count=settings"), 20),
         (("budget.evaluations=2",), 1),
     ],
 )
@@ -36,7 +36,7 @@ def test_no_more_ideas_are_asked_for_than_the_budget_can_code(begun, settings: t
     search(folder, model, built=lambda engine: stopping(engine, 1))
     (tree,) = notes(folder, "tree")[:1]
     assert f"exactly {asked} " in model.prompts("idea")[0]
-    if "or_agent.ideas=settings" not in settings:
+    if "or_agent.idea_count=settings" not in settings:
         assert not [node for node in tree["nodes"] if node["state"] == "untried"]
 
 

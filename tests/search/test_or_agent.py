@@ -30,7 +30,7 @@ def test_it_is_the_strategy_where_a_model_is_configured(begun) -> None:
     assert (folder.config.archive.islands, folder.config.strategy.window) == (4, 2)
 
 
-STUDY = "or_agent.ideas=settings"  # as many as the settings say, whatever the budget
+STUDY = "or_agent.idea_count=settings"  # as many as the settings say, whatever the budget
 
 
 def test_the_first_round_fills_the_archive_with_ideas_on_all_islands(begun) -> None:
@@ -50,11 +50,12 @@ def test_the_elitist_is_the_root_alone_in_every_so_many_rounds_with_more_ideas(b
     folder = begun(
         "model.name=m", "strategy.window=1", "or_agent.elitist_period=3", "or_agent.initial_ideas=3",
         "or_agent.children=2", "or_agent.elitist_enlargement=4", "budget.model_calls=90", "budget.evaluations=null",
-        STUDY,
+        "or_agent.experiments=0", "or_agent.depth=1", STUDY,
     )  # fmt: skip
     search(folder, model)
-    found = [(tree["elitist"], len(tree["start"])) for tree in trees(folder)]
-    assert found[:6] == [(True, 1), (False, 2), (True, 1), (False, 2), (False, 2), (True, 1)]
+    elitist = [tree["elitist"] for tree in trees(folder)]
+    assert elitist[:6] == [True, True, False, False, True, False]  # the opening, then rounds 1, 4 ... after it
+    assert all(len(tree["start"]) == 1 for tree in trees(folder) if tree["elitist"])
     first = [text for text in model.prompts("idea") if "Propose exactly 8 new ideas" in text]
     assert len(first) >= 2
     crossed = [text for text in model.prompts("idea") if "At least one idea must join" in text]
@@ -89,7 +90,7 @@ def test_fast_crossover_ends_rounds_without_the_elitist_at_depth_one(begun) -> N
     model = Players(idea=TWO, code=lambda prompt: guess(next(values)))
     folder = begun(
         "model.name=m", "strategy.window=1", "or_agent.initial_ideas=1", "or_agent.fast_crossover=true",
-        "budget.evaluations=10",
+        "budget.evaluations=10", "or_agent.opening_counts=true",
     )  # fmt: skip
     search(folder, model)
     assert [node["parent"] for tree in trees(folder) for node in tree["nodes"][1:]] == [0] * 9

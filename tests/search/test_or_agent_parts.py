@@ -215,7 +215,7 @@ def test_the_memory_begins_with_what_the_problem_knows_and_is_rewritten_after_en
     model = Players(code=lambda prompt: guess(next(values)), lead=["Fifty is low.", "Sixty is better."])
     folder = begun(
         "model.name=m", *QUIET, "or_agent.reflection_period=3", "or_agent.depth=1", "budget.evaluations=9",
-        "or_agent.elitist_period=99",
+        "or_agent.elitist_period=99", "or_agent.opening_counts=true",
     )  # fmt: skip
     search(folder, model)
     ideas, (first, second) = model.prompts("idea"), model.prompts("lead")

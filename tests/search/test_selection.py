@@ -55,7 +55,7 @@ def test_parents_by_score_come_from_all_islands_alike_and_differ() -> None:
     archive, rng = spread({0: [1, 2, 3], 1: [50, 60], 2: [7]}), np.random.default_rng(0)
     counts = np.zeros(3)
     for _ in range(3000):
-        found, island = drawn(archive, 2, rng, 0.5)
+        found, island = drawn(archive, 2, rng, lambda island: 0.5)
         assert len({elite.id for elite in found}) == len(found)
         assert found[0].id.startswith(f"{island}.")
         counts[island] += 1
@@ -66,7 +66,7 @@ def test_within_an_island_the_draw_is_a_softmax_from_the_median_to_the_best() ->
     archive, rng, temperature = spread({0: [0, 2, 4, 6, 1e9]}), np.random.default_rng(0), 0.5
     counts = np.zeros(5)
     for _ in range(20_000):
-        counts[int(drawn(archive, 1, rng, temperature)[0][0].id[-1])] += 1
+        counts[int(drawn(archive, 1, rng, lambda island: temperature)[0][0].id[-1])] += 1
     expected = np.exp(np.array([1, 0.5, 0, 0, 0]) / temperature)  # the median is 4: it and all worse ones count as 0
     assert np.allclose(counts / 20_000, expected / expected.sum(), atol=0.012)
 
@@ -75,7 +75,7 @@ def test_equal_scores_are_drawn_alike() -> None:
     archive, rng = spread({0: [5, 5, 5, 9]}), np.random.default_rng(0)
     counts = np.zeros(4)
     for _ in range(4000):
-        counts[int(drawn(archive, 1, rng, 0.1)[0][0].id[-1])] += 1
+        counts[int(drawn(archive, 1, rng, lambda island: 0.1)[0][0].id[-1])] += 1
     assert np.allclose(counts[:3] / 4000, 1 / 3, atol=0.03)
     assert counts[3] < 10
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 
-__all__ = ["entitle", "left", "standing", "titles"]
+__all__ = ["entitle", "left", "mark", "standing", "titles"]
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
 ROWS = 6  # programs in the table
@@ -57,7 +57,7 @@ def entitle(run: Run, source: str, title: str) -> None:
     """Name a program for later prompts."""
     words = " ".join(title.split())
     if words:
-        run.note(TITLE, f"{_mark(source)} {words[:LONGEST]}")
+        run.note(TITLE, f"{mark(source)} {words[:LONGEST]}")
 
 
 def titles(run: Run) -> dict[str, str]:
@@ -69,7 +69,7 @@ def titles(run: Run) -> dict[str, str]:
 
 def title_of(source: str, named: dict[str, str]) -> str:
     """The name of a program; empty where it has none."""
-    return named.get(_mark(source), "")
+    return named.get(mark(source), "")
 
 
 def _best(run: Run) -> list[Elite]:
@@ -100,5 +100,6 @@ def _last_line(source: str) -> str:
     return source.strip().rsplit("\n", 1)[-1].strip()[:LONGEST]
 
 
-def _mark(source: str) -> str:
+def mark(source: str) -> str:
+    """What a program is known by in notes: a hash of its text."""
     return hashlib.sha256(source.strip().encode(errors="replace")).hexdigest()[:16]

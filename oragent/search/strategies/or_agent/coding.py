@@ -1,7 +1,6 @@
 """The role *code*: implement an idea, and mend what fails."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite, Parent
@@ -13,29 +12,42 @@ from oragent.search.strategies.or_agent.tree import Idea
 
 __all__ = ["debug", "implement"]
 
+DOCUMENTED = {
+    False: {"small": "Leave comments and docstring out. ", "strong": ""},
+    True: dict.fromkeys(("small", "strong"), "Say the idea, and what you considered, in the function's docstring. "),
+}
 
-async def implement(run: Run, idea: Idea, start: Sequence[Elite]) -> Candidate:
+
+async def implement(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
-    base = telling.undocumented(start[-1].source)  # what the prompt shows, and edits are about
-    asking = ask_for_program(run, "code", asked(run, prompt(run, idea, start)), start, run.temperature("code"), base)
-    return await debug(run, await asking)
+    base = _shown(run, start[-1])  # what the prompt shows, and edits are about
+    text = prompt(run, idea, start, memory)
+    asking = ask_for_program(run, "code", asked(run, text), start, run.temperature("code"), base)
+    return await debug(run, await asking, run.own.debugging)
 
 
-def prompt(run: Run, idea: Idea, start: Sequence[Elite]) -> str:
-    """Write the prompt: the problem, what to start from, the idea."""
+def prompt(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> str:
+    """Write the prompt: the problem, what is known, what to start from, the idea."""
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
     shown = [
-        telling.program(run, label, replace(elite, source=telling.undocumented(elite.source)))
-        for label, elite in zip(labels, start, strict=True)
+        telling.program(run, label, elite, text=_shown(run, elite)) for label, elite in zip(labels, start, strict=True)
     ]
-    values = {"title": idea.title, "idea": idea.text, "programs": "\n\n".join(shown)}
-    return fill("or_agent_code", run.style, **values, **_answer(run, start), standing=standing(run, start[-1]))
+    return fill(
+        "or_agent_code",
+        run.style,
+        **_answer(run, start),
+        title=idea.title,
+        idea=idea.text,
+        programs="\n\n".join(shown),
+        memory=telling.known(memory),
+        documented=DOCUMENTED[run.own.docstrings][run.style],
+        standing=standing(run, start[-1]),
+    )
 
 
-async def debug(run: Run, candidate: Candidate) -> Candidate:
-    """Give a program that failed its error back, a few times at most; a reply without a program is no program."""
-    agent = run.own
-    for _ in range(agent.debugging):
+async def debug(run: Run, candidate: Candidate, most: int) -> Candidate:
+    """Give a program that failed its error back, ``most`` times; a reply without a program is no program."""
+    for _ in range(most):
         if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
             break
         program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
@@ -43,6 +55,11 @@ async def debug(run: Run, candidate: Candidate) -> Candidate:
         text = fill("or_agent_debug", run.style, **values, **_answer(run, [candidate]))
         candidate = await ask_for_program(run, "debug", asked(run, text), [candidate], run.temperature("code"))
     return candidate
+
+
+def _shown(run: Run, elite: Elite) -> str:
+    """The text of a program as who rewrites it is shown it."""
+    return elite.source if run.own.docstrings else telling.undocumented(elite.source)
 
 
 def _answer(run: Run, shown: Sequence[Parent]) -> dict[str, str]:

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from oragent.programs.blocks import fence, tag
-from oragent.search.candidate import Candidate, Elite
+from oragent.protocol import Status
+from oragent.search.candidate import Candidate, Elite, Parent
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent.accounts import remember
 from oragent.search.strategies.or_agent.actions import Action, Edit, Probe, Stop, Tune, read_action, read_lesson
 from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
@@ -20,6 +22,7 @@ from oragent.search.strategies.or_agent.tuning import tune
 __all__ = ["Session", "experiment"]
 
 MEASURED = 1500  # characters of what a probe printed that the model is shown
+MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
 
 
 @dataclass
@@ -28,26 +31,53 @@ class Session:
 
     Attributes:
         idea: Idea that the solution implements.
-        start: Solution before the experiments.
-        best: Best solution seen: what is kept at the end, whatever came after it.
+        parents: Programs that it was made from, the one that was changed last.
+        latest: Program that was evaluated last: at first the solution as it was coded and mended.
+        best: Best solution seen: what is kept at the end, whatever came after it. None as long as none has a score.
+        memory: Long-term memory, as the round is told it.
+        begun: Score at the beginning; None where the experiments start from a failure.
         steps: Experiments so far, in their order.
         measured: Output of the latest probe.
         report: Report on the experiments, in words.
     """
 
     idea: Idea
-    start: Elite
-    best: Elite
+    parents: Sequence[Elite]
+    latest: Candidate
+    best: Elite | None
+    memory: str = ""
+    begun: float | None = field(init=False)
     steps: list[Step] = field(default_factory=list)
     measured: str = ""
     report: str = ""
 
+    def __post_init__(self) -> None:
+        self.begun = self.latest.score
 
-async def experiment(run: Run, session: Session) -> None:
+    @property
+    def base(self) -> Parent:
+        """Program that the next experiment changes: the best, or while there is none the one that failed last."""
+        return self.best or self.latest
+
+    def may_begin(self, from_failure: str) -> bool:
+        """Whether there is something to experiment on, as the setting of that name has it."""
+        failed = self.latest.evaluation
+        if self.best is not None or not failed.ran:
+            return self.best is not None
+        return from_failure == "always" or (from_failure == "timeout" and failed.status is Status.TIMEOUT)
+
+    def take(self, candidate: Candidate) -> bool:
+        """Go on with what was evaluated, if it has the first score or fails as all before it; whether it has one."""
+        self.latest = candidate
+        if self.best is None:
+            self.best = telling.scored(candidate)
+        return self.best is not None
+
+
+async def experiment(run: Run, session: Session, most: int) -> None:
     """Experiment on a solution until the model stops or the limit is reached, then have a report written."""
-    agent = run.own
-    for number in range(agent.experiments):
-        action = await _chosen(run, session, agent.experiments - number)
+    for number in range(most):
+        action = await _chosen(run, session, most - number)
         if isinstance(action, Stop):
             break
         if isinstance(action, Probe):
@@ -55,51 +85,64 @@ async def experiment(run: Run, session: Session) -> None:
         else:
             await _step(run, session, action)
     if session.steps:
-        session.report = await report(run, session.idea, session.start, session.best, session.steps)
+        session.report = await report(run, session.idea, *_ends(run, session), session.steps)
+        if session.best is not None:
+            remember(run, session.best.source, session.idea, report=session.report, lesson=_lesson(session))
 
 
 async def _chosen(run: Run, session: Session, left: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
-    agent = run.own
-    offered = constants(session.best.source, run.problem.about.function) if agent.tuning_evaluations else []
-    best = session.best.source.strip()
+    agent, base = run.own, session.base.source
+    tunable = session.best is not None and agent.tuning_evaluations
+    offered = constants(base, run.problem.about.function) if tunable else []
+    shown = fence(base.strip(), tag(base.strip()))
     found = await ask_and_read(
         run,
         "experiment",
         asked(run, prompt(run, session, offered, left)),
-        lambda text: read_action(run, text, session.best.source, offered),
-        lambda problem: fill("or_agent_experiment_repair", run.style, problem=problem, program=fence(best, tag(best))),
+        lambda text: read_action(run, text, base, offered),
+        lambda problem: fill("or_agent_experiment_repair", run.style, problem=problem, program=shown),
         run.temperature("experiment"),
     )
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
+        if session.steps[-1].better and session.best is not None:
+            remember(run, session.best.source, session.idea, lesson=lesson)
     return found.value or Stop(found.problem)
 
 
 def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
-    """Write the prompt: the problem, the solution with its figures, the experiments so far, the constants."""
+    """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
+    best = session.best
     return fill(
         "or_agent_experiment",
         run.style,
         **wanted(run),
         title=session.idea.title,
         idea=session.idea.text,
-        program=telling.program(run, "The program", session.best),
+        memory=telling.known(session.memory),
+        parents=_after(telling.parents(run, session.parents)),
+        program=telling.program(run, "The program", best) if best else telling.failing(session.latest),
+        printed=_after(telling.printed(session.latest, MEASURED)),
         features=meanings(run),
         steps=telling.steps(session.steps),
         measured=f"\n\nThe probe printed:\n{session.measured}" if session.measured else "",
-        line=session.best.source.rstrip().split("\n")[-1],
+        line=session.base.source.rstrip().split("\n")[-1],
         tuning=_tuning(run, offered),
-        standing=standing(run, session.best),
-        history=f"\n\n{told}" if (told := history(run, session.best)) else "",
+        standing=standing(run, best),
+        history=_after(history(run, best)) if best else "",
         lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
         left=left,
     )
 
 
+def _after(text: str) -> str:
+    return f"\n\n{text}" if text else ""
+
+
 def _owed(run: Run, session: Session) -> bool:
     """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
-    return bool(session.steps) and not own_calls(run) and session.steps[-1].kind != "probe"
+    return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
 
 
 def own_calls(run: Run) -> bool:
@@ -121,7 +164,7 @@ def _tuning(run: Run, offered: Sequence[Constant]) -> str:
 
 async def _probe(run: Run, session: Session, probe: Probe) -> None:
     """Run a program for what it prints; a probe is never the solution, even if it scores."""
-    candidate = await run.probe(probe.source, [session.best.id])
+    candidate = await run.probe(probe.source, [session.base.id])
     result = candidate.evaluation
     session.measured = telling.ends(result.log.strip(), MEASURED) or "(nothing)"
     if result.score is None:
@@ -132,28 +175,50 @@ async def _probe(run: Run, session: Session, probe: Probe) -> None:
 
 async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
-    before = session.best
-    if isinstance(action, Tune):
+    best, before, failed = session.best, session.base, session.latest
+    if isinstance(action, Tune) and best is not None:
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
-        tried = await tune(run, before, action.ranges, run.own.tuning_evaluations)
+        tried = await tune(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
-    else:
+    elif isinstance(action, Edit):
         kind, words = "edit", action.thought
-        tried = [await debug(run, await run.evaluate(action.source, [before.id], "experiment"))]
+        made = await run.evaluate(action.source, [before.id], "experiment")
+        # Where all fails the next experiment is the repair.
+        tried = [made if best is None else await debug(run, made, run.own.debugging)]
+    else:
+        return
     candidate = _best(run, tried)
     if candidate is None:
         return
     after = telling.scored(candidate)
-    better = after is not None and run.archive.fitness(after.score) > run.archive.fitness(before.score)
-    if after is not None and better:
-        session.best, session.measured = after, ""  # what a probe measured was about another program
+    better = after is not None and (best is None or run.archive.fitness(after.score) > run.archive.fitness(best.score))
+    session.latest = candidate
     words = words or telling.change(before.source, candidate.source)
     session.steps.append(Step(kind, words, telling.outcome(candidate), better))
+    if after is not None and better:
+        session.best, session.measured = after, ""  # what a probe measured was about another program
     if after is not None:
         entitle(run, after.source, f"{session.idea.title}; {kind}: {words}")
+        remember(run, after.source, session.idea)
     if own_calls(run):
-        lesson = await gradient(run, before, candidate)
+        lesson = await gradient(run, best or failed, candidate)
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
+        if after is not None:
+            remember(run, after.source, session.idea, lesson=lesson)
+
+
+def _ends(run: Run, session: Session) -> tuple[str, str]:
+    """The scores at the beginning and at the end of the experiments, in words."""
+    start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
+    if session.best is None:
+        return start, f"none: {telling.outcome(session.latest)}"
+    end = f"{session.best.score:.6g}"
+    return start, end if session.begun is None else f"{end}, {telling.verdict(run, session.begun, session.best.score)}"
+
+
+def _lesson(session: Session) -> str:
+    """What the last experiment taught that became the solution."""
+    return next((step.lesson for step in reversed(session.steps) if step.better), "")
 
 
 def _best(run: Run, candidates: list[Candidate]) -> Candidate | None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from typing import Any
 
 from oragent.errors import ReplyError
@@ -45,7 +46,14 @@ TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis",
 
 
 async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
-    """Ask for ideas; none where neither the reply nor its repair held any."""
+    """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any."""
+    asking = partial(_asked, tree=tree, leaf=leaf, memory=memory)
+    if run.own.ideas == "coordinated":
+        return await asking(run, count=count)
+    return [idea for ideas in await run.fork([partial(asking, count=1)] * count) for idea in ideas]
+
+
+async def _asked(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
     found = await ask_and_read(
         run,
         "idea",
@@ -60,21 +68,21 @@ async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> 
 
 def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
     """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
+    style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to improve"]
     shown = [telling.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
     return fill(
         "or_agent_idea",
-        run.style,
+        style,
         memory=memory or "(nothing yet)",
         programs="\n\n".join(shown),
         tree=telling.tree(tree),
-        report=f"\n\nWhat came of it so far: {leaf.report}" if leaf.report else "",
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=meanings(run),
         history=_after(history(run, start[-1])),
         standing=standing(run, start[-1]),
-        structural=STRUCTURAL[run.style] if count > 1 else "",
+        structural=STRUCTURAL[style] if count > 1 else "",
         blocks=blocks(run, start[-1]),
         count=count,
         noun="idea" if count == 1 else "ideas",

@@ -5,7 +5,7 @@ The one schema of these notes, each JSON in the store.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
 __all__ = ["MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "Step", "TreeNote"]
@@ -49,6 +49,8 @@ class NodeNote:
         failure: Reason why there is no solution; empty where there is one.
         steps: Experiments on its solution.
         report: Report on the experiments, in words.
+        better: Whether its solution is better than what it started from; None in notes of earlier versions, where its
+            state says so.
     """
 
     number: int
@@ -61,6 +63,7 @@ class NodeNote:
     failure: str
     steps: tuple[Step, ...]
     report: str
+    better: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -103,11 +106,13 @@ class MemoryNote:
 
     Attributes:
         text: Text of the memory: what is known, in words.
-        horizon: Number of the last round whose reports it has taken in.
+        horizon: Number of the last round up to which it has taken in all reports.
+        beyond: Numbers of later rounds whose reports it has taken in too.
     """
 
     text: str
     horizon: int
+    beyond: tuple[int, ...] = ()
 
     def dump(self) -> str:
         """The note's text."""
@@ -120,12 +125,14 @@ class MemoryNote:
         Raises:
             ValueError: if it is none.
         """
-        return _made(cls, _object(text, cls))
+        found = _made(cls, _object(text, cls))
+        return cls(found.text, found.horizon, tuple(map(int, _list(found.beyond))))
 
 
 def _object(text: str, kind: type[Any]) -> dict[str, Any]:
     found = json.loads(text)
-    missing = [field.name for field in fields(kind) if not isinstance(found, dict) or field.name not in found]
+    wanted = [field.name for field in fields(kind) if field.default is MISSING]  # others came with later versions
+    missing = [name for name in wanted if not isinstance(found, dict) or name not in found]
     if missing:
         raise ValueError(f"a note lacks {', '.join(missing)}")
     return dict(found)

@@ -11,14 +11,17 @@ from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, bins, figures, fill
 from oragent.search.run import Run
+from oragent.search.store import Note
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
+from oragent.search.strategies.or_agent.start import Start
 from oragent.search.strategies.or_agent.tree import Idea
 
-__all__ = ["Memory", "gradient", "recalled", "report", "rewrite"]
+__all__ = ["Memory", "gradient", "learn", "learn_from", "recalled", "report", "rewrite"]
 
 LESSON, REPORT = 60, 120  # words
 MOST_STEPS = 6  # that speak for a missing report
+LONGEST = 5000  # words of a memory that may be of any length: a model that goes on and on is cut short
 MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the other
 
 
@@ -29,52 +32,80 @@ class Memory:
     Attributes:
         text: Text of the long-term memory; at first the problem's ``knowledge.md``.
         pending: Reports that it has not taken in yet, the latest last.
+        beyond: Numbers of rounds, later than the last that was committed when it was written, that it has taken in.
     """
 
     text: str
     pending: tuple[str, ...]
+    beyond: tuple[int, ...] = ()
 
 
-async def gradient(run: Run, before: Elite, candidate: Candidate) -> str:
-    """Ask what is to be learned from one experiment."""
+async def gradient(run: Run, before: Elite | Candidate, candidate: Candidate) -> str:
+    """Ask what is to be learned from one experiment; before it the program had a score, or failed."""
     after = telling.scored(candidate)
     result = telling.trouble(candidate.evaluation)
     if after is not None:
-        told = figures(after, bins=bins(run), beside=before)
-        result = f"{telling.verdict(run, before.score, after.score)}, {told}"
+        had = before if isinstance(before, Elite) else None
+        verdict = f"{telling.verdict(run, had.score, after.score)}, " if had else ""
+        result = f"{verdict}{figures(after, bins=bins(run), beside=had)}"
     values = {
         "change": fence(telling.change(before.source, candidate.source), "diff"),
         "result": result,
-        "score": f"{before.score:.6g}",
+        "before": f"the score was {before.score:.6g}" if isinstance(before, Elite) else telling.outcome(before),
     }
     text = fill("or_agent_lesson", **values, words=LESSON)
     return await _prose(run, "reflect", text, LESSON)
 
 
-async def report(run: Run, idea: Idea, start: Elite, end: Elite, steps: Sequence[Step]) -> str:
-    """Ask for a summary of the experiments on one solution."""
-    values = {
-        "title": idea.title,
-        "idea": idea.text,
-        "start": f"{start.score:.6g}",
-        "end": f"{end.score:.6g}, {telling.verdict(run, start.score, end.score)}",
-        "steps": telling.steps(steps),
-    }
+async def report(run: Run, idea: Idea, start: str, end: str, steps: Sequence[Step]) -> str:
+    """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
+    values = {"title": idea.title, "idea": idea.text, "start": start, "end": end, "steps": telling.steps(steps)}
     return await _prose(run, "reflect", fill("or_agent_report", **values, words=REPORT), REPORT)
 
 
-def recalled(run: Run) -> Memory:
-    """The long-term memory as the rounds that were committed left it, and what it has not taken in.
+async def learn(run: Run, start: Start) -> str:
+    """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
 
-    Rounds overlap, so the memory of one does not know the reports of the other: it says up to which round it does.
+    Of the rounds in flight at once, only one does so, or all of them would.
     """
-    text, horizon = run.problem.knowledge.strip(), 0
-    for note in run.recall(MEMORY)[-1:]:
+    agent, memory = run.own, recalled(run)
+    enough = len(memory.pending) >= agent.reflection_period and run.turn % run.window == 0
+    due = start.elitist or (enough and agent.reflection == "period")
+    text = await rewrite(run, memory) if memory.pending and due else memory.text
+    return text if start.elitist or agent.memory_in_crossover else ""
+
+
+async def learn_from(run: Run, start: Start) -> None:
+    """Rewrite the memory once more at the end of a round from the elitist, with its own reports, where that is wanted.
+
+    What the round does not know of, as it was in flight beside it, is taken in the next time.
+    """
+    memory = recalled(run)
+    if run.own.reflection == "elitist" and start.elitist and memory.pending:
+        await rewrite(run, memory, (run.number,))
+
+
+def recalled(run: Run) -> Memory:
+    """The long-term memory as this round and those committed before it left it, and what it has not taken in.
+
+    Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
+    """
+    latest = MemoryNote(run.problem.knowledge.strip(), 0)
+    for note in [*run.recall(MEMORY), *(note for note in run.notes if note.kind == MEMORY)][-1:]:
         latest = MemoryNote.load(note.text)
-        text, horizon = latest.text, latest.horizon
-    trees = (TreeNote.load(note.text) for note in run.recall(TREE) if note.round > horizon)
-    pending = tuple(_reported(run, tree, node) for tree in trees for node in tree.nodes[1:] if node.state != UNTRIED)
-    return Memory(text, pending)
+    trees = [*run.recall(TREE), *(note for note in run.notes if note.kind == TREE)]
+    new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
+    pending = [one for note in new if _reports(run, note) for one in _reports_of(run, TreeNote.load(note.text))]
+    return Memory(latest.text, tuple(pending), latest.beyond)
+
+
+def _reports(run: Run, note: Note) -> bool:
+    """Whether a round has reports: not the opening, in the manner of the study, as nothing is experimented on in it."""
+    return run.own.reflection == "period" or run.turn_of(note.round) > 1
+
+
+def _reports_of(run: Run, tree: TreeNote) -> list[str]:
+    return [_reported(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
 
 
 def _reported(run: Run, tree: TreeNote, node: NodeNote) -> str:
@@ -92,23 +123,29 @@ def spoken(node: NodeNote) -> str:
     return " ".join(f"{node.idea} {steps}".split())
 
 
-async def rewrite(run: Run, memory: Memory) -> str:
+async def rewrite(run: Run, memory: Memory, beyond: Sequence[int] = ()) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
 
     Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
+
+    Args:
+        run: Round that does so.
+        memory: Memory with its reports.
+        beyond: Rounds whose reports are among them, though they were not committed when this one began.
     """
-    agent, text = run.own, memory.text
+    text, most = memory.text, run.own.memory_words
     for begin in range(0, len(memory.pending), MOST_REPORTS):
         reports = "\n".join(memory.pending[begin : begin + MOST_REPORTS])
-        values = {"memory": text or "(nothing yet)", "reports": reports, "words": agent.memory_words}
-        prompt = fill("or_agent_memory", **values)
-        text = await _prose(run, "lead", prompt, 4 * agent.memory_words)
+        words = f"At most {most} words, as a list" if most else "As a list, as long as it takes"
+        prompt = fill("or_agent_memory", memory=text or "(nothing yet)", reports=reports, words=words)
+        text = await _prose(run, "lead", prompt, 4 * most if most else LONGEST)
         if not text:
             return memory.text
-    if len(text.split()) > agent.memory_words:
-        prompt = fill("or_agent_compress", memory=text, words=agent.memory_words)
-        text = _cut(await _prose(run, "reflect", prompt, 4 * agent.memory_words) or text, agent.memory_words)
-    run.note(MEMORY, MemoryNote(text, run.horizon).dump())
+    if most and len(text.split()) > most:
+        prompt = fill("or_agent_compress", memory=text, words=most)
+        text = _cut(await _prose(run, "reflect", prompt, 4 * most) or text, most)
+    taken = {number for number in (*memory.beyond, *beyond) if number > run.horizon}
+    run.note(MEMORY, MemoryNote(text, run.horizon, tuple(sorted(taken))).dump())
     return text
 
 

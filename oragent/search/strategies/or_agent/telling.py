@@ -2,21 +2,29 @@
 
 import ast
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 
 from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation
+from oragent.programs.blocks import fence, tag
 from oragent.programs.inspection import tree as parsed
+from oragent.protocol import ERROR, RESULT
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bins, show
 from oragent.search.run import Run
-from oragent.search.strategies.or_agent.notes import Step
+from oragent.search.strategies.or_agent.accounts import account_of
+from oragent.search.strategies.or_agent.notes import UNTRIED, Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = [
     "change",
     "ends",
+    "failing",
+    "known",
     "outcome",
+    "parents",
+    "printed",
     "program",
     "scored",
     "steps",
@@ -29,7 +37,17 @@ __all__ = [
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_WIDE = 200  # characters of such a line
-MOST_NODES = 12  # of the tree: the latest; the root's line of descent is shown as programs
+MOST_NODES = 12  # of the tree that are told with their reports: the latest
+MOST_TOLD = 900  # characters of the idea behind a program, and of what its experiments taught
+MOST_SHORT = 80  # of an older idea's title
+STATES = {
+    "open": "may be taken further",
+    "grown": "was taken further",
+    "closed": "is done",
+    "worse": "was not better and is dropped",
+    "failed": "failed",
+    UNTRIED: "was not tried",
+}
 
 
 def scored(candidate: Candidate) -> Elite | None:
@@ -37,9 +55,54 @@ def scored(candidate: Candidate) -> Elite | None:
     return None if candidate.score is None else Elite.of(candidate)
 
 
-def program(run: Run, label: str, elite: Elite) -> str:
-    """A program with its score, figures and cell."""
-    return show(label, elite, bins=bins(run))
+def program(run: Run, label: str, elite: Elite, *, text: str = "") -> str:
+    """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
+
+    Args:
+        run: Round that asks.
+        label: Name that the prompt gives the program.
+        elite: Program to be shown.
+        text: Form in which it is shown; empty: as it is.
+    """
+    account = account_of(run, elite.source)
+    shown = show(
+        label,
+        replace(elite, source=text or elite.source),
+        idea=_line(account.idea, MOST_TOLD) if account else "",
+        bins=bins(run),
+    )
+    taught = account.report or account.lesson if account else ""
+    return f"{shown}\nWhat its experiments taught: {_line(taught, MOST_TOLD)}" if taught else shown
+
+
+def failing(candidate: Candidate) -> str:
+    """A program that has no score yet, with what went wrong."""
+    text = candidate.source.strip()
+    wrong = fence(trouble(candidate.evaluation))
+    return f"The program, which fails:\n{fence(text, tag(text))}\nWhat went wrong:\n{wrong}"
+
+
+def parents(run: Run, programs: Sequence[Elite]) -> str:
+    """What a solution was made from: for a strong model with their texts, for a small one their figures alone."""
+    if run.style == "strong":
+        return "\n\n".join(program(run, f"Parent {number}", one) for number, one in enumerate(programs, 1))
+    scores = ", ".join(f"{one.score:.6g}" for one in programs)
+    return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}." if scores else ""
+
+
+def known(memory: str) -> str:
+    """What the long-term memory says; empty where a round is told none."""
+    return f"What is known so far:\n{memory}\n\n" if memory else ""
+
+
+def printed(candidate: Candidate, most: int) -> str:
+    """The head and tail of what the last evaluation printed, beside its figures and its times, which prompts have."""
+    found = candidate.evaluation
+    lines = found.output.partition(RESULT)[0].partition(ERROR)[0].split("\n")
+    named = [(line.partition(":")[0], line) for line in lines if line.strip()]
+    new = [line for name, line in named if name not in found.metrics and not name.endswith("seconds")]
+    said = "\n".join([*new, found.log if found.score is not None else ""]).strip()
+    return f"What its last evaluation printed:\n{fence(ends(said, most))}" if said else ""
 
 
 def undocumented(source: str) -> str:
@@ -109,17 +172,24 @@ def _told(step: Step) -> str:
 
 
 def tree(grown: Tree) -> str:
-    """The latest nodes of a tree, one a line; how many older ones were left out is said."""
-    nodes = grown.nodes[1:]
-    left_out = [f"({len(nodes) - MOST_NODES} older ideas are not shown)"] if len(nodes) > MOST_NODES else []
-    return "\n".join([*left_out, *map(_branch, nodes[-MOST_NODES:])]) or "(none yet)"
+    """The whole tree, a line for each idea, below that which it starts from; what came early is told in few words."""
+    latest = {node.number for node in grown.nodes[-MOST_NODES:]}
+    return "\n".join(_below(grown, grown.nodes[0], latest)) or "(none yet)"
 
 
-def _branch(node: Node) -> str:
+def _below(grown: Tree, node: Node, latest: Collection[int], depth: int = 0) -> Iterator[str]:
+    for child in grown.children(node):
+        yield "  " * depth + _branch(child, child.number in latest)
+        yield from _below(grown, child, latest, depth + 1)
+
+
+def _branch(node: Node, in_full: bool) -> str:
     title = node.idea.title if node.idea else "the start"
     end = node.failure if node.solution is None else f"score {node.solution.score:.6g}"
-    parent = f"from idea {node.parent}" if node.parent else "from the start"
-    return f"Idea {node.number}, {parent}: {_line(title)} -> {_line(end)}, {node.state}. {_line(node.report)}".rstrip()
+    if not in_full:
+        return f"Idea {node.number}: {_line(title, MOST_SHORT)} -> {_line(end, MOST_SHORT)}, {STATES[node.state]}."
+    said = f"Idea {node.number}: {_line(title)} -> {_line(end)}, {STATES[node.state]}. {_line(node.report)}"
+    return said.rstrip()
 
 
 def _left_out(lines: int) -> str:

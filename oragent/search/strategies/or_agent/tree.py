@@ -39,6 +39,7 @@ class Node:
         state: State of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was
             better, or it is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution;
             ``untried``: the budget did not reach.
+        better: Whether its solution is better than what it started from.
         visits: Number of times that a leaf was opened here or below.
     """
 
@@ -51,6 +52,7 @@ class Node:
     steps: list[Step] = field(default_factory=list)
     report: str = ""
     state: str = "open"
+    better: bool = False
     visits: int = 0
 
 
@@ -61,11 +63,14 @@ class Tree:
         start: Programs at its root, the one to work on last.
         fitness: Function that turns a score so that more is better.
         depth: Greatest depth of the tree.
+        all_at_root: Whether every child of the root that has a solution is kept, and not the better ones alone.
     """
 
-    def __init__(self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int) -> None:
+    def __init__(
+        self, start: Sequence[Elite], fitness: Callable[[float], float], depth: int, *, all_at_root: bool = False
+    ) -> None:
         self.start = tuple(start)
-        self._fitness, self._depth = fitness, depth
+        self._fitness, self._depth, self._all_at_root = fitness, depth, all_at_root
         self.nodes = [Node(0, 0, None, None, self.start[-1])]
 
     def better(self, child: Elite | None, parent: Elite | None) -> bool:
@@ -93,7 +98,7 @@ class Tree:
         """
         node = self.nodes[0]
         while node.state != "open":
-            below = [child for child in self._children(node) if any(n.state == "open" for n in self._subtree(child))]
+            below = [child for child in self.children(node) if any(n.state == "open" for n in self._subtree(child))]
             if not below:
                 return None
             pull = exploration * math.sqrt(node.visits) / len(below)
@@ -101,15 +106,19 @@ class Tree:
         return node
 
     def grow(self, leaf: Node, children: Sequence[Node]) -> None:
-        """Attach what was tried for a leaf: only better children stay open; without any, the leaf is closed."""
+        """Attach what was tried for a leaf: better children stay open, and perhaps all that the root has.
+
+        Without any, the leaf is closed. The root may be grown again, where no child of it had a solution.
+        """
         for child in children:
             child.number = len(self.nodes)
             self.nodes.append(child)
             if child.state == UNTRIED:
                 continue
+            child.better = self.better(child.solution, leaf.solution)
             if child.solution is None:
                 child.state = "failed"
-            elif not self.better(child.solution, leaf.solution):
+            elif not child.better and not (self._all_at_root and leaf.parent is None):
                 child.state = "worse"
             elif child.depth >= self._depth:
                 child.state = "closed"
@@ -117,6 +126,10 @@ class Tree:
         leaf.state = "grown" if kept else "closed"
         for node in self._line(leaf):
             node.visits += 1
+
+    def leaves(self) -> list[Node]:
+        """The kept solutions from which nothing better came: what a finished tree leaves to the archive."""
+        return [node for node in self.nodes[1:] if node.solution is not None and node.state in ("open", "closed")]
 
     def note(self, elitist: bool, names: Mapping[str, str]) -> TreeNote:
         """The tree for the store; ``names`` are the ids of candidates that are known by their fingerprints."""
@@ -133,12 +146,13 @@ class Tree:
         best = max(self._value(other) for other in self._subtree(node))
         return (best - low) / (high - low) if high > low else 1.0
 
-    def _children(self, node: Node) -> list[Node]:
+    def children(self, node: Node) -> list[Node]:
+        """The ideas that were tried for a node, in the order of their numbers."""
         return [other for other in self.nodes if other.parent == node.number]
 
     def _subtree(self, node: Node) -> Iterator[Node]:
         yield node
-        for child in self._children(node):
+        for child in self.children(node):
             yield from self._subtree(child)
 
     def _line(self, node: Node) -> Iterator[Node]:
@@ -162,4 +176,5 @@ def _noted(node: Node, names: Mapping[str, str]) -> NodeNote:
         failure=node.failure,
         steps=tuple(node.steps),
         report=node.report,
+        better=node.better,
     )

@@ -1,0 +1,61 @@
+"""Where a round starts: with the opening, with the elitist alone, or with parents drawn from the archive."""
+
+from dataclasses import dataclass
+
+from oragent.search.candidate import Elite
+from oragent.search.run import Run
+from oragent.search.selection import cyclic, drawn
+
+__all__ = ["Start", "choose_start"]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a round starts.
+
+    Attributes:
+        programs: Programs at the root, the one to work on last.
+        island: Number of the island where its candidates belong.
+        elitist: Whether the root is the best program ever, alone.
+        opening: Whether it is the first round, which fills the archive.
+        ideas: Number of ideas for the root.
+        depth: Depth of the tree.
+    """
+
+    programs: tuple[Elite, ...]
+    island: int
+    elitist: bool
+    opening: bool
+    ideas: int
+    depth: int
+
+
+def choose_start(run: Run) -> Start:
+    """The seed in the opening, the elitist alone every so many rounds after it, else parents drawn from the archive."""
+    agent, elitist = run.own, run.archive.best
+    opening = run.turn == 1
+    if elitist is not None and (opening or _is_elitist(run)):
+        ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
+        return Start((elitist,), run.island, True, opening, ideas, 1 if opening else agent.depth)
+
+    def temperature(island: int) -> float:
+        number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
+        return cyclic(number, agent.selection_temperature, agent.temperature_cycle)
+
+    together = agent.parents_from == "island"
+    parents, island = drawn(run.archive, agent.parents, run.rng, temperature, together=together)
+    ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
+    ideas = agent.crossover_ideas or agent.children
+    return Start(tuple(ranked), island, False, False, ideas, 1 if agent.fast_crossover else agent.depth)
+
+
+def _is_elitist(run: Run) -> bool:
+    """Whether this round, which is not the opening, starts from the elitist: the first that sees the opening does.
+
+    One round in flight: rounds 2, 13, 24 ..., which are 1, 12, 23 ... of those after the opening, as published.
+    """
+    agent = run.own
+    if agent.opening_counts:
+        return bool(run.turn % agent.elitist_period == 0)
+    since = run.turn - 1 - run.window
+    return bool(since >= 0 and since % agent.elitist_period == 0)
