@@ -270,3 +270,27 @@ def test_the_settings_of_each_paper_tell_models_no_more_than_it_does(name: str) 
     assert config.strategy.name == name
     assert (config.strategy.show, config.strategy.blocks) == ("paper", "none")
     assert not any((config.strategy.features, config.strategy.standing, config.strategy.history))
+
+
+@pytest.mark.parametrize("strategy", ["funsearch", "mcts_ahd"])
+def test_until_both_are_used_up_no_round_is_cut_and_a_killed_run_ends_alike(begun, strategy: str) -> None:
+    bounds = ("budget.model_calls=30", "budget.until=both", "strategy.window=2")
+    whole, broken = (begun(*settings(strategy, *bounds, evaluations=25)) for _ in range(2))
+    outcome = search(whole, workers=4)
+    assert outcome.complete
+    assert outcome.reason == "the budget of 25 evaluations and 30 model calls is used up"
+    spent = outcome.progress.spent
+    assert spent.evaluations >= 25
+    assert spent.model_calls >= 30
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations >= 10:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(broken, observer=kill)
+    search(reopen(broken.path))
+    assert history(broken) == history(whole)
