@@ -36,6 +36,7 @@ SITES = {
     "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "protocol.py": ({"json.loads": 1}, BOUNDED),
+    "racing.py": ({"json.loads": 1}, OURS),
     "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
     "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 1}, PASSED),
     "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),

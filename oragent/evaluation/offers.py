@@ -14,6 +14,7 @@ __all__ = [
     "FLOOR",
     "FRESH_SEED",
     "HEURISTIC_S",
+    "RACE",
     "ask",
     "missing",
     "offered",
@@ -26,12 +27,14 @@ FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
+RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
     FRESH_SEED: "there is no set that no candidate can have foreseen",
     FLOOR: "every evaluation goes on to its end",
+    RACE: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
     BESIDE: "there is nothing that draws",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",

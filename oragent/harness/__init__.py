@@ -9,6 +9,7 @@ from oragent.errors import CandidateError
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
+from oragent.harness.instances import each
 from oragent.harness.main import run
 from oragent.harness.references import fresh, gaps
 from oragent.protocol import Result
@@ -19,6 +20,7 @@ __all__ = [
     "Guest",
     "Result",
     "averages",
+    "each",
     "figures",
     "fresh",
     "gaps",

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from oragent import shipped
+from oragent.racing import Terms
 
 __all__ = ["FINAL", "FRESH", "MODES", "Arguments", "parse_arguments"]
 
@@ -55,6 +56,13 @@ def _score(text: str) -> float:
     return value
 
 
+def _race(text: str) -> Terms:
+    try:
+        return Terms.loads(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"the terms of a race, in JSON, and not {text[:80]!r}: {problem}") from None
+
+
 class Option(NamedTuple):
     """An option of the command line.
 
@@ -82,6 +90,7 @@ OPTIONS: Mapping[str, Option] = {
 }
 OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
 OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
+OF_RACE = {"race": Option(_race, None, "end early where these terms of a search are out of reach", "JSON")}
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,7 @@ class Arguments:
         choices: Values of its other options, by name.
         given_seed: Seed of the fresh set, where it is to be drawn again.
         floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
+        race: What it is held against instance by instance; None: it is measured to its end.
     """
 
     root_dir: Path
@@ -114,6 +124,7 @@ class Arguments:
     choices: Mapping[str, str] = field(default_factory=dict)
     given_seed: int | None = None
     floor: float | None = None
+    race: Terms | None = None
 
     @cached_property
     def fresh_seed(self) -> int | None:
@@ -137,6 +148,7 @@ def parse_arguments(
     flags: Mapping[str, str] | None = None,
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
+    race: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and an evaluator's own.
 
@@ -146,12 +158,14 @@ def parse_arguments(
         flags: Options of the evaluator's own, none of which takes a value: name and help text.
         choices: Options of its own that take one of several values: name and values, the default first.
         floor: Whether it takes ``--floor``.
+        race: Whether it takes ``--race``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
     """
     own, picks = flags or {}, choices or {}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
+    options |= OF_RACE if race else {}
     parser = partial(_parser, options, own, picks, FINAL in sizes)
     given = _plainly_given(sys.argv[1:] if argv is None else argv, options)
     if given is None:
@@ -173,6 +187,7 @@ def parse_arguments(
         choices={name: given.get(name, values[0]) for name, values in picks.items()},
         given_seed=given.get("fresh_seed"),
         floor=given.get("floor"),
+        race=given.get("race"),
     )
 
 

@@ -119,6 +119,11 @@ class Config:
         cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
             they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
             alone.
+        race: Quantile of the elites, in [0, 1], likewise: an evaluation on ``val`` goes in blocks of instances, and is
+            ended as soon as a paired test says that the candidate cannot come up to that elite, where the evaluator
+            offers it. None: all are scored to the end.
+        twins: Number of instances of each size after which a program is ended that has answered just as an elite which
+            is no longer than it, where the evaluator offers it; 0: none is.
         audit: Number of random decisions by which a program that would lead is audited first, each put to a process
             that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
@@ -137,6 +142,8 @@ class Config:
     zygote: bool = True
     cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
+    race: Annotated[float, Ge(0), Le(1)] | None = None
+    twins: Annotated[int, Ge(0)] = 0
     audit: Annotated[int, Ge(1)] | None = 300
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)

@@ -34,6 +34,7 @@ from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import credit, replay
 from oragent.search.progress import Observer, Outcome, Progress
+from oragent.search.racing import mark
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
@@ -370,6 +371,8 @@ class Engine:
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
+                if candidate.evaluation.status is Status.SCREENED:
+                    self._desk.committed.setdefault(mark(candidate.fingerprint), number)
                 count += candidate.evaluation.ran and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count

@@ -16,10 +16,12 @@ from oragent.ledger import Case, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
+from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
+from oragent.search.racing import mark
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import Note
 from oragent.search.wording import styled
@@ -194,7 +196,7 @@ class Run:
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
-        return self._knows(fingerprint) or self._knows(cascade.name_screened(fingerprint))
+        return any(map(self._knows, (fingerprint, cascade.name_screened(fingerprint), mark(fingerprint))))
 
     def _knows(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
@@ -376,7 +378,7 @@ class Run:
                 branch=self.case.branch,
             )
         )
-        self._met.add(fingerprint)
+        self._met |= {fingerprint, mark(fingerprint)} if found.status is Status.SCREENED else {fingerprint}
         if origin != PROBE and found.score is not None:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

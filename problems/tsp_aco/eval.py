@@ -1,6 +1,6 @@
 """Score edge promises for the TSP: Ant System follows them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -28,18 +28,18 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
-    for size in arguments.sizes:
-        instances = tsp.stream(tsp.ACO_STREAM, arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
-            promise = matrix(heuristics(distances), (size, size))
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS)
-            lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
-            usable = usable_promise(promise)
-            choices[size].append(effective_choices(usable))
-            one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
+    instances = {
+        size: tsp.stream(tsp.ACO_STREAM, arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes
+    }
+    for size, index, instance in each(heuristics, instances, lengths):
+        distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
+        promise = matrix(heuristics(distances), (size, size))
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS)
+        lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
+        usable = usable_promise(promise)
+        choices[size].append(effective_choices(usable))
+        one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("effective_neighbours", choices)
     metrics |= seconds(begun, heuristics.seconds)
@@ -56,4 +56,4 @@ def behaviour(choices: dict[int, list[float]], one_way: list[float]) -> tuple[in
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES)
+    run(evaluate, function="heuristics", sizes=SIZES, race=True)

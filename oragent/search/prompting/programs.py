@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from oragent.programs.blocks import fence, tag
+from oragent.racing import shown
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times
@@ -69,7 +70,7 @@ def said(value: Any) -> str:
 def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
     time = times.told(one.metrics)
-    timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
+    timeless = [(name, said(value)) for name, value in shown(one.metrics).items() if not name.endswith("seconds")]
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, said(value))
         for name, value in zip(bins, one.features or (), strict=False)
