@@ -106,6 +106,7 @@ class Engine:
         )
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
+        self._desk.resets = set(self._resets)
         self._desk.packages = store.packages()
         self._desk.noticed = self._notice
         self._leader: Elite | None = None  # the best that was scored, committed or not
@@ -344,6 +345,7 @@ class Engine:
             return
         self._resets[number] = self._elapsed()
         self._store.reset(number, self._resets[number])
+        self._desk.resets.add(number)
         self._tending = replace(self._tending, resets=frozenset(self._resets))
 
     def _measure(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:

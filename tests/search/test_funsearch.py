@@ -1,7 +1,6 @@
 """Islands, clusters and resets of FunSearch."""
 
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +12,8 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.desk import Desk
 from oragent.search.run import Run
-from oragent.search.store import Note
 from oragent.search.strategies import STRATEGIES
-from oragent.search.strategies.funsearch import RESET, draw, islands
+from oragent.search.strategies.funsearch import draw, islands
 from tests.search.test_engine import history as committed
 from tests.search.test_rivals import search, settings
 from tests.search.writer import Writer
@@ -102,17 +100,12 @@ def test_with_replacement_one_cluster_may_be_drawn_twice_and_raw_scores_are_thos
     assert pairs["bad", "bad"] / 2000 == pytest.approx((1 - share) ** 2, abs=0.04)
 
 
-def test_islands_start_anew_by_the_clock_once_however_many_rounds_notice_it(begun) -> None:
+def test_islands_start_anew_where_the_engine_found_that_their_time_had_come(begun) -> None:
     scores = [9.0, 5.0, 3.0, 8.0, 7.0, 6.0]
     known = [record(f"{number}.0", score, number % 2) for number, score in enumerate(scores)]
-    run = opened(begun, known, *PLAYED, "archive.islands=2", "strategy.options.reset_s=100")
-    noted = [Note(3, RESET, "120.0"), Note(5, RESET, "121.5")]  # two rounds in flight at once
-    after = replace(run, memory=noted, spent=Spent(seconds=150.0))
-    assert names(islands(after)) == [["0.0", "2.0", "4.0"], ["2.0", "5.0"]]
-    assert after.notes == []
-    due = replace(run, memory=noted, spent=Spent(seconds=230.0), notes=[])
-    islands(due)
-    assert [(note.kind, note.text) for note in due.notes] == [(RESET, "230.0")]
+    run = opened(begun, known, "archive.islands=2")
+    run.desk.resets.add(3)
+    assert names(islands(run)) == [["0.0", "2.0", "4.0"], ["2.0", "5.0"]]
 
 
 def test_a_prompt_is_answered_as_often_as_there_are_samples(begun) -> None:

@@ -8,7 +8,7 @@ them is emptied now and then, and each restarts from the best program of a survi
 Where we differ by default, with the published value in brackets: one sample a prompt (``strategy.options.samples=4``),
 two islands (``archive.islands=10``), two different clusters (``replacement=true``: perhaps one of them twice); scores
 are normalised before the softmax, 1 is the island's best, 0 its median and what is worse, so that its temperature fits
-any problem (``scores=raw``); no resets (``reset_s=14400``: by the clock; ``archive.reset_period``: by rounds); prompts
+any problem (``scores=raw``); no resets (``archive.reset_s=14400``: by the clock); prompts
 tell scores and metrics (``strategy.show=paper``: programs alone) and name some of the problem's building blocks
 (``strategy.blocks=none``). Always: a cluster is one score, and not one for each test; the model is asked in a chat, and
 not to complete a text.
@@ -49,8 +49,6 @@ from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "FunSearchSettings", "islands", "prompt", "round"]
 
-RESET = "islands reset"  # kind of the notes that say at which second of the run the worse half starts anew
-
 
 @dataclass(frozen=True, config=STRICT)
 class FunSearchSettings:
@@ -64,8 +62,6 @@ class FunSearchSettings:
         temperature: Temperature of the draw of clusters, on an empty island.
         period: Number of programs on an island after which the temperature, which falls to zero until then, starts
             anew.
-        reset_s: Seconds by the clock after which the worse half of the islands starts anew; the paper has four hours.
-            A run is then no function of its seed and replies alone. None: never by the clock.
         first: Number of programs at the beginning for which the model is asked at a higher temperature.
         bolder: What is added to the model's temperature for these.
     """
@@ -76,7 +72,6 @@ class FunSearchSettings:
     scores: Literal["normalised", "raw"] = "normalised"
     temperature: Annotated[float, Gt(0)] = 0.1
     period: Annotated[int, Ge(1)] = 30_000
-    reset_s: Annotated[float, Gt(0)] | None = None
     first: Annotated[int, Ge(0)] = 0
     bolder: Annotated[float, Ge(0)] = 0.3
 
@@ -97,31 +92,17 @@ async def round(run: Run) -> None:
 
 def islands(run: Run) -> list[list[Committed]]:
     """What lives on each island: what was made there since its last reset, and its founder."""
-    period, seed, timed = run.settings.archive.reset_period, run.settings.seed, _timed_resets(run)
+    period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.desk.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
     for number, candidates in enumerate(run.rounds):
         for record in candidates:
-            homes = living if number == 0 else [living[record.candidate.island]]
+            at = record.candidate.island  # nowhere, where another strategy withholds it
+            homes = living if number == 0 else living[at : at + 1]
             for home in homes if record.placed else []:
                 home.setdefault(record.candidate.fingerprint, record)
         if rng := resetting(number, 1 if number in timed else period, seed):
             _reset(run, living, rng)
     return [list(home.values()) for home in living]
-
-
-def _timed_resets(run: Run) -> set[int]:
-    """The rounds after which islands start anew by the clock; a round that finds it due writes that down."""
-    every = run.own.reset_s
-    if every is None:
-        return set()
-    latest, found = 0.0, set()
-    for note in run.recall(RESET):
-        if float(note.text) - latest >= every:  # else a round in flight at once has said so before
-            latest = float(note.text)
-            found.add(note.round)
-    if run.spent.seconds - latest >= every:
-        run.note(RESET, repr(run.spent.seconds))
-    return found
 
 
 def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:

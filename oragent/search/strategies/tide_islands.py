@@ -94,7 +94,8 @@ def replayed(run: Run, size: int, arms: dict[str, Arm]) -> list[Island]:
         event = events.get(number)
         if event is None:  # the seed and what a run begins with, or a round that the budget cut
             for record in scored:
-                homes = islands if number == 0 else [islands[record.candidate.island]]
+                home = record.candidate.island
+                homes = islands if number == 0 else islands[home : home + 1]
                 for island in homes:
                     _merge(run, island, [record], size)
             continue
