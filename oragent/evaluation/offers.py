@@ -14,6 +14,7 @@ __all__ = [
     "FLOOR",
     "FRESH_SEED",
     "HEURISTIC_S",
+    "PROTOCOL",
     "RACE",
     "ask",
     "missing",
@@ -28,6 +29,7 @@ HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
 RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
+PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
 LACKS = {
@@ -36,6 +38,7 @@ LACKS = {
     FLOOR: "every evaluation goes on to its end",
     RACE: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
+    PROTOCOL: "its instances are the same in all studies that it knows",
     BESIDE: "there is nothing that draws",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
 }
@@ -73,7 +76,12 @@ def ask(problem: Problem, root: Path, run: Callable[[Job], Evaluation]) -> froze
 
 
 def options(
-    problem: Problem, settings: LimitSettings, offers: frozenset[str], *, patience: float = 1.0
+    problem: Problem,
+    settings: LimitSettings,
+    offers: frozenset[str],
+    *,
+    patience: float = 1.0,
+    protocol: str | None = None,
 ) -> tuple[str, ...]:
     """The arguments by which an evaluator that offers it learns how long its heuristic may take, or that it is free.
 
@@ -84,10 +92,12 @@ def options(
         settings: Bounds of one evaluation.
         offers: Options that the evaluator has.
         patience: Factor on the bound, for a set that takes longer.
+        protocol: Study whose instances are wanted, where the evaluator offers it; None: its own default.
     """
     bound = problem.heuristic_s(settings)
     told = "none" if bound is None else f"{patience * bound:g}"
-    return (f"{HEURISTIC_S}={told}",) if HEURISTIC_S in offers else ()
+    given = {HEURISTIC_S: told} | ({} if protocol is None else {PROTOCOL: protocol})
+    return tuple(f"{name}={value}" for name, value in given.items() if name in offers)
 
 
 def missing(option: str) -> str:

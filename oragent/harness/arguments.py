@@ -16,8 +16,9 @@ import yaml
 from oragent import shipped
 from oragent.racing import Terms
 
-__all__ = ["FINAL", "FRESH", "MODES", "Arguments", "parse_arguments"]
+__all__ = ["FINAL", "FRESH", "MODES", "PROTOCOL", "Arguments", "parse_arguments"]
 
+PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
@@ -125,6 +126,11 @@ class Arguments:
     given_seed: int | None = None
     floor: float | None = None
     race: Terms | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Name of the study whose instances are scored; ``reevo`` where the evaluator knows no other."""
+        return self.choices.get("protocol", "reevo")
 
     @cached_property
     def fresh_seed(self) -> int | None:

@@ -126,6 +126,8 @@ class Config:
             is no longer than it, where the evaluator offers it; 0: none is.
         audit: Number of random decisions by which a program that would lead is audited first, each put to a process
             that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
+        protocol: Study whose instances are scored, where the evaluator offers them: ``reevo`` or ``oragent``; None: the
+            evaluator's own.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
@@ -145,6 +147,7 @@ class Config:
     race: Annotated[float, Ge(0), Le(1)] | None = None
     twins: Annotated[int, Ge(0)] = 0
     audit: Annotated[int, Ge(1)] | None = 300
+    protocol: Literal["reevo", "oragent"] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, RACE, missing, options
+from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import Inspected, inspect, vouched
@@ -92,7 +92,9 @@ class Scoring:
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
-        self._options = options(problem, config.limits, offers)
+        self._options = options(problem, config.limits, offers, protocol=config.protocol)
+        if config.protocol is not None and PROTOCOL not in offers:
+            tell(missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
