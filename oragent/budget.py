@@ -2,10 +2,10 @@
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add, ge, sub
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Ge, Gt
 from pydantic import model_validator
@@ -16,6 +16,7 @@ from oragent.settings import STRICT
 
 __all__ = ["Budget", "Spent"]
 
+JOINT = ("evaluations", "model_calls")  # bounds that both must be reached with ``until: both``
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0  # share of the bound on time, and its ends
 
 
@@ -32,6 +33,12 @@ class Budget:
         tokens: Number of tokens in and out, over all replies.
         money: US dollars, by the price table; replies of models without a known price cost nothing here.
         seconds: Seconds by the clock, over all sittings of a run.
+        until: Whether the ``first`` bound that is reached ends the run, or evaluations and model calls hold until
+            ``both`` are reached, as in some studies: a round is then never cut by one of them, and the last rounds go
+            beyond. Other bounds hold by themselves.
+
+    Raises:
+        ValueError: both are to be reached, and one of them is not named.
     """
 
     evaluations: Annotated[int, Ge(1)] | None = 200
@@ -39,14 +46,33 @@ class Budget:
     tokens: Annotated[int, Ge(1)] | None = None
     money: Annotated[float, Gt(0)] | None = None
     seconds: Annotated[float, Gt(0)] | None = None
+    until: Literal["first", "both"] = "first"
 
     @model_validator(mode="before")
     @classmethod
     def _named_alone(cls, given: Any) -> Any:
         named = given.kwargs if isinstance(given, ArgsKwargs) and not given.args else given
-        if not isinstance(named, dict) or "evaluations" in named or all(bound is None for bound in named.values()):
+        if not isinstance(named, dict) or "evaluations" in named:
+            return given
+        if all(bound is None for name, bound in named.items() if name != "until"):
             return given
         return {**named, "evaluations": None}
+
+    @model_validator(mode="after")
+    def _both_named(self) -> Self:
+        if self.until == "both" and None in (self.evaluations, self.model_calls):
+            raise ValueError("until: both needs two bounds, evaluations and model_calls")
+        return self
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The bounds that are named, by name."""
+        return {field.name: bound for field in fields(Spent) if (bound := getattr(self, field.name)) is not None}
+
+    @property
+    def joint(self) -> tuple[str, ...]:
+        """Names of the bounds that must all be reached."""
+        return JOINT if self.until == "both" else ()
 
     @property
     def grace_s(self) -> float:
@@ -55,12 +81,21 @@ class Budget:
 
     def exceeded(self, spent: "Spent") -> str | None:
         """Name the first bound that is reached, in words; None while there is room for more."""
-        for field in fields(spent):
-            limit, used = getattr(self, field.name), getattr(spent, field.name)
-            if limit is not None and used >= limit:
-                unit = "US dollars" if field.name == "money" else field.name.replace("_", " ")
+        reached = {name: limit for name, limit in self.bounds.items() if getattr(spent, name) >= limit}
+        if self.joint and all(name in reached for name in self.joint):
+            words = " and ".join(f"{reached[name]:g} {name.replace('_', ' ')}" for name in self.joint)
+            return f"the budget of {words} is used up"
+        for name, limit in reached.items():
+            if name not in self.joint:
+                unit = "US dollars" if name == "money" else name.replace("_", " ")
                 return f"the budget of {limit:g} {unit} is used up"
         return None
+
+    def share(self, spent: "Spent") -> float:
+        """The share of the budget that is spent, in [0, 1], by the bound that is nearest to its end; seconds aside."""
+        shares = {name: getattr(spent, name) / limit for name, limit in self.bounds.items() if name != "seconds"}
+        joint = [shares.pop(name) for name in self.joint]
+        return min(max([*shares.values(), *([min(joint)] if joint else [])], default=0.0), 1.0)
 
     def binding(self, spent: "Spent") -> tuple[str, float] | None:
         """The bound that will be reached first, at the pace so far.
@@ -68,20 +103,33 @@ class Budget:
         Returns:
             Its name, and seconds until then; None where no bound can be told yet.
         """
-        left = []
+        left: list[tuple[float, str]] = []
         for name, used in vars(spent).items():
             limit = getattr(self, name)
             if limit is not None and name == "seconds":
                 left.append((max(0.0, limit - used), name))
             elif limit is not None and used:
                 left.append((max(0.0, limit - used) * spent.seconds / used, name))
+        joint = [one for one in left if one[1] in self.joint]
+        left = [one for one in left if one not in joint] + ([max(joint)] if len(joint) == len(JOINT) else [])
         return (min(left)[1], min(left)[0]) if left else None
 
-    def room(self, spent: "Spent") -> "Spent":
-        """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
+    def room(self, spent: "Spent", granted: "Spent | None" = None) -> "Spent":
+        """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds.
+
+        Of bounds that must both be reached all is left until they are, whatever others were granted.
+
+        Args:
+            spent: Spending so far.
+            granted: What may be spent by those at work.
+        """
         counted = (self.evaluations, self.model_calls, self.tokens)
         evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
-        return Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money) - spent
+        whole = Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money)
+        left = whole - (spent + granted if granted else spent)
+        if not self.joint:
+            return left
+        return replace(left, **dict.fromkeys(self.joint, sys.maxsize if self.exceeded(spent) is None else 0))
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@
     __SCORE_END__
     __SANDBOX_SUCCESS__
 
-or, when the candidate failed, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``.
+or, when it has no score, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``, with
+``"metrics"`` where there are some.
 Values are Python literals; nothing of a block is ever evaluated. Standard library only.
 """
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -41,7 +42,7 @@ class Status(StrEnum):
     MEMORY = "memory"  # out of memory
     CRASHED = "crashed"  # a process died, or the evaluator said nothing
     REJECTED = "rejected"  # not a program of the wanted form, or caught at cheating
-    SCREENED = "screened"  # not an evaluator's: a search with a cascade tried it on train and did not go on to val
+    SCREENED = "screened"  # ended before a full score, as it could not come up to the elites, or is one's twin
 
     @property
     def failed(self) -> bool:
@@ -67,11 +68,19 @@ class Result:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an evaluation has no score."""
+    """Why an evaluation has no score.
+
+    Attributes:
+        status: How it ended.
+        message: Reason, one line.
+        traceback: Traceback of the candidate; empty where it raised nothing.
+        metrics: Figures of an evaluation that was ended early; nobody takes them for a score.
+    """
 
     status: Status
     message: str
     traceback: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
 
 
 def format_result(result: Result) -> str:
@@ -83,7 +92,9 @@ def format_result(result: Result) -> str:
 
 def format_failure(failure: Failure) -> str:
     """Render ``failure`` as the marker and its line of JSON."""
-    fields = {"status": str(failure.status), "message": failure.message, "traceback": failure.traceback}
+    fields: dict[str, Any] = {"status": failure.status, "message": failure.message, "traceback": failure.traceback}
+    if failure.metrics:
+        fields["metrics"] = _plain(failure.metrics)
     return f"{ERROR}\n{json.dumps(fields)}"
 
 
@@ -119,10 +130,13 @@ def _plain(value: Any) -> Any:
 def _parse_failure(block: list[str]) -> Failure:
     try:
         fields = json.loads(block[1])
-        failure = Failure(Status(fields["status"]), str(fields["message"]), str(fields.get("traceback", "")))
+        told, metrics = Status(fields["status"]), dict(fields.get("metrics", {}))
+        failure = Failure(told, str(fields["message"]), str(fields.get("traceback", "")), metrics)
     except (IndexError, KeyError, TypeError, ValueError, RecursionError):
         return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
-    return failure if failure.status.failed else _broken(f"status '{failure.status}' after {ERROR}")
+    # One that ended a race says how far it came; otherwise being screened is a search's word alone.
+    raced = failure.status is Status.SCREENED and bool(failure.metrics)
+    return failure if failure.status.failed or raced else _broken(f"status '{failure.status}' after {ERROR}")
 
 
 def _parse_result(block: list[str]) -> Result | Failure:

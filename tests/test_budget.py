@@ -43,7 +43,7 @@ def test_who_names_no_bound_has_the_default(given: dict[str, None]) -> None:
 @pytest.mark.parametrize("given", [{"seconds": 60.0}, {"money": 2.5}, {"model_calls": 3, "tokens": 5}])
 def test_a_bound_that_is_named_replaces_the_default(given: dict[str, float]) -> None:
     for budget in (Budget(**given), TypeAdapter(Budget).validate_python(given)):
-        assert {name: bound for name, bound in vars(budget).items() if bound is not None} == given
+        assert budget.bounds == given
 
 
 def test_bounds_that_are_named_together_hold_together() -> None:
@@ -56,3 +56,27 @@ def test_the_grace_is_a_tenth_of_the_time_within_bounds(seconds: float) -> None:
     grace = Budget(seconds=seconds).grace_s
     assert 1.0 <= grace <= 30.0
     assert grace == seconds / 10 or grace in (1.0, 30.0) or abs(grace - seconds / 10) < 1e-9
+
+
+BOTH = Budget(evaluations=5, model_calls=10, until="both")
+
+
+@given(COUNTS, COUNTS)
+def test_until_both_ends_when_both_are_reached_and_never_before(evaluations: int, calls: int) -> None:
+    spent = Spent(evaluations % 20, calls % 20)
+    over = BOTH.exceeded(spent) is not None
+    assert over == (spent.evaluations >= 5 and spent.model_calls >= 10)
+    room = BOTH.room(spent, Spent(sys.maxsize // 2, sys.maxsize // 2))
+    assert (room.evaluations, room.model_calls) == ((0, 0) if over else (sys.maxsize, sys.maxsize))
+    assert BOTH.share(spent) == min(1.0, spent.evaluations / 5, spent.model_calls / 10)
+
+
+def test_other_bounds_hold_by_themselves_and_both_must_be_named() -> None:
+    budget = Budget(evaluations=5, model_calls=10, money=1.0, until="both")
+    assert budget.exceeded(Spent(0, 0, 0, 1.5)) == "the budget of 1 US dollars is used up"
+    assert budget.room(Spent(0, 0, 0, 0.25), Spent(money=0.25)).money == 0.5
+    assert BOTH.exceeded(Spent(5, 10)) == "the budget of 5 evaluations and 10 model calls is used up"
+    assert BOTH.binding(Spent(4, 1, seconds=10.0)) == ("model_calls", 90.0)
+    for given_bounds in ({"evaluations": 5}, {"model_calls": 5}, {}):
+        with pytest.raises(ValueError, match="until: both needs two bounds"):
+            Budget(**given_bounds, until="both")

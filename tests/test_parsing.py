@@ -22,6 +22,7 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 SITES = {
     "programs/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
+    "programs/likeness.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/looking.py": ({"ast.parse": 1, "ast.unparse": 1}, CHILD),
     "programs/assembly.py": ({"ast.parse": 1}, CHILD),
@@ -40,6 +41,7 @@ SITES = {
     "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
     "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "protocol.py": ({"json.loads": 1}, BOUNDED),
+    "racing.py": ({"json.loads": 1}, OURS),
     "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
     "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 1}, PASSED),
     "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),
@@ -47,6 +49,7 @@ SITES = {
     "search/genetics/expressions.py": ({"ast.unparse": 1}, PASSED),
     "search/strategies/or_agent/constants.py": ({"ast.unparse": 2}, PASSED),
     "search/strategies/portfolio.py": ({"json.loads": 1}, OURS),
+    "search/strategies/tide_islands.py": ({"json.loads": 1}, OURS),
     "search/caching.py": ({"json.loads": 1}, OURS),
     "search/starting.py": ({"yaml.safe_load": 2}, "files that a run left, of a bounded size; texts alone are taken out"),
     "search/strategies/scripted_programs.py": ({"generate_tokens": 1}, "prompts of ours, for a model that is a script"),

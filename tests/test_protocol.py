@@ -130,3 +130,8 @@ def test_a_broken_error_line_is_rejected(line: str) -> None:
 def test_an_error_line_is_json() -> None:
     line = format_failure(Failure(Status.INVALID, "a\nb")).splitlines()[1]
     assert json.loads(line) == {"status": "invalid", "message": "a\nb", "traceback": ""}
+
+
+def test_who_was_ended_in_a_race_says_how_far_it_came() -> None:
+    ended = Failure(Status.SCREENED, "ended after 6 of 192 instances", metrics={"raced": {"done": 6, "planned": 192}})
+    assert parse(format_failure(ended)) == ended

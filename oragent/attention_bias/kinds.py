@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from oragent.domains import cvrp, tsp
+from oragent.domains import cvrp, lehd_files, tsp
 from oragent.domains.torch_stream import cvrp_stream, tsp_stream
 from oragent.solvers.neural.solve import routes
 
@@ -38,5 +38,5 @@ def _usual_routes(instance: cvrp.Instance) -> float:
     return float(2 * radial + 0.57 * len(instance) ** 0.5)
 
 
-TOURS = Kind(tsp_stream, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5))
-ROUTES = Kind(cvrp_stream, _route_inputs, _route_length, _usual_routes)
+TOURS = Kind(tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5))
+ROUTES = Kind(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)

@@ -6,7 +6,8 @@ from oragent.harness.neural import bias, device
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from oragent.domains import lehd_files
 from oragent.domains.cells import cell
 from oragent.solvers.neural.reshaping import reach, strength
 from oragent.solvers.neural.solve import solve, spread
@@ -23,6 +25,7 @@ from oragent.solvers.neural.weights import load
 __all__ = ["SIZES", "Kind", "evaluate"]
 
 SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
+WHOLE = 64  # instances of a size in the stream
 REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes
 STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
 GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
@@ -32,17 +35,40 @@ class Kind(NamedTuple):
     """What the networks solve: tours or routes.
 
     Attributes:
-        stream: Function that gives the instances of a mode and size; with a seed, those of a fresh set.
+        stream: Function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as
+            are asked for at most.
+        files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
         inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
             capacity if any.
         length: Function that gives the length of a network's path, which it checks.
         usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
     """
 
-    stream: Callable[[str, int, int | None], Sequence[Any]]
+    stream: Callable[[str, int, int | None, int], Sequence[Any]]
+    files: Callable[[Path, str, int], Sequence[Any]]
     inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
     length: Callable[[Any, Tensor], float]
     usual: Callable[[Any], float]
+
+
+def _instances(
+    arguments: Arguments, kind: Kind, problem: str, counts: Mapping[str, int]
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The instances of each size.
+
+    Those of the study of OR-Agent (``--protocol=oragent``) are, for LEHD, of its own test file, at the sizes that this
+    has; for POMO all 64 of the stream.
+    """
+    own, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
+    from_file = own and problem.endswith("_lehd")
+    for size in arguments.sizes:
+        if from_file and size not in lehd_files.SIZES and len(arguments.sizes) > 1:
+            continue
+        if from_file:
+            yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
+        else:
+            count = WHOLE if own else counts["test" if mode == "fresh" else mode]
+            yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 
 def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: str, counts: Mapping[str, int]) -> Result:
@@ -61,9 +87,7 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: st
     traits: list[tuple[float, float]] = []
     normal: list[float] = []
     begun = perf_counter()
-    for size in arguments.sizes:
-        count = counts["test" if arguments.mode == "fresh" else arguments.mode]
-        instances = kind.stream(arguments.mode, size, arguments.fresh_seed)[:count]
+    for size, instances in _instances(arguments, kind, problem, counts):
         columns = zip(*map(kind.inputs, instances), strict=True)
         inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
         points, *rest = (column.to(where) for column in inputs)

@@ -31,9 +31,12 @@ class Comparison:
     @property
     def budget(self) -> str:
         """What each run may spend, in words."""
-        bounds = {name: bound for name, bound in self.plan.settings["budget"].items() if bound is not None}
+        named = dict(self.plan.settings["budget"])
+        both = named.pop("until", "first") == "both"
+        bounds = {name: bound for name, bound in named.items() if bound is not None}
         words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
-        return ", ".join(words).replace("_", " ") or "no bound"
+        told = ", ".join(words).replace("_", " ") or "no bound"
+        return f"{told}; until both evaluations and model calls are used up" if both else told
 
     @property
     def model(self) -> str:

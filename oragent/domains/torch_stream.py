@@ -18,7 +18,7 @@ CAPACITIES = {200: 80, 500: 100, 1000: 250}
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
-def tsp_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[tsp.Instance]:
+def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.Instance]:
     """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
@@ -26,27 +26,28 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[tsp.
         size: 200, 500 or 1000.
         fresh_seed: Seed of a fresh set, with as many instances as ``test`` has of the size; None for a part of the
             stream.
+        count: Number of instances, at most; 64 is all of ``val`` and ``test``.
 
     Raises:
         ValueError: if the stream has no such part.
     """
     generator = _Generator(mode, size, fresh_seed)
-    for cities, count in _parts(mode, size, fresh_seed):
-        coordinates = generator.uniform(count, cities, 2)
-    return [tsp.Instance(points.astype(np.float64)) for points in coordinates[:COUNT]]
+    for cities, drawn in _parts(mode, size, fresh_seed):
+        coordinates = generator.uniform(drawn, cities, 2)
+    return [tsp.Instance(points.astype(np.float64)) for points in coordinates[:count]]
 
 
-def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[cvrp.Instance]:
+def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.Instance]:
     """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
     generator = _Generator(mode, size, fresh_seed)
-    for customers, count in _parts(mode, size, fresh_seed):
-        depots, points = generator.uniform(count, 1, 2), generator.uniform(count, customers, 2)
-        demands = generator.integers(1, 10, count, customers)
+    for customers, drawn in _parts(mode, size, fresh_seed):
+        depots, points = generator.uniform(drawn, 1, 2), generator.uniform(drawn, customers, 2)
+        demands = generator.integers(1, 10, drawn, customers)
     coordinates = np.concatenate((depots, points), axis=1).astype(np.float64)
     loads = np.pad(demands, ((0, 0), (1, 0)))
     return [
         cvrp.Instance(where, load, CAPACITIES[size])
-        for where, load in zip(coordinates[:COUNT], loads[:COUNT], strict=True)
+        for where, load in zip(coordinates[:count], loads[:count], strict=True)
     ]
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "BELOW_FLOOR",
     "TRAIN",
     "floor",
+    "name_at_size",
     "name_on_train",
     "name_screened",
     "name_with_floor",
@@ -54,9 +55,9 @@ def passes(quick: Evaluation, elites: Iterable[Mapping[str, Any]], direction: Di
     return not reached or direction.fitness(quick.score) > float(np.quantile(reached, quantile))
 
 
-def screened(quick: Evaluation) -> Evaluation:
+def screened(quick: Evaluation, where: str = "on train") -> Evaluation:
     """What is kept of a candidate that does not pass; the same whatever it was measured against."""
-    why = f"not good enough to be scored on all of val: {quick.score:.6g} on train"
+    why = f"not good enough to be scored on all of val: {quick.score:.6g} {where}"
     return replace(quick, status=Status.SCREENED, score=None, features=None, message=why)
 
 
@@ -68,6 +69,11 @@ def with_train(full: Evaluation, quick: Evaluation) -> Evaluation:
 def name_on_train(fingerprint: str) -> str:
     """Key under which the evaluation of a program on ``train`` is kept."""
     return _named("train", fingerprint)
+
+
+def name_at_size(fingerprint: str, size: int) -> str:
+    """Key under which the evaluation of a program at one size of ``val`` is kept."""
+    return _named(f"size {size}", fingerprint)
 
 
 def name_screened(fingerprint: str) -> str:

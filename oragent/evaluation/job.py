@@ -147,7 +147,7 @@ class Evaluation:
             "peak_mb": round(ended.peak_mb, 1),
         }
         if isinstance(found, Failure):
-            return cls(found.status, message=found.message, traceback=found.traceback, **told)
+            return cls(found.status, metrics=found.metrics, message=found.message, traceback=found.traceback, **told)
         return cls(Status.OK, found.score, found.features, found.metrics, **told)
 
     @property

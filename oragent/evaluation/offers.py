@@ -17,6 +17,8 @@ __all__ = [
     "FRESH_SEED",
     "HEURISTIC_S",
     "OBSERVER",
+    "PROTOCOL",
+    "RACE",
     "ask",
     "missing",
     "offered",
@@ -30,6 +32,8 @@ HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
 OBSERVER = "--observer"  # =FILE: on train, tell code of somebody else what happens at the evaluator's hooks
+RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
+PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
 BESIDE = "--beside"  # draw the worst of val, with the seed heuristic's beside it
 DEVICE = "--device"  # =NAME: what its networks compute on
 OPTION = re.compile(r"(?<![\w-])--[A-Za-z]\w*")
@@ -37,8 +41,10 @@ LACKS = {
     AUDIT: "nothing proves that its candidates decide by a call's arguments alone",
     FRESH_SEED: "there is no set that no candidate can have foreseen",
     FLOOR: "every evaluation goes on to its end",
+    RACE: "every evaluation goes on to its end",
     FINAL: "there are no instances for a final round",
     OBSERVER: "it has no hooks, and nobody can watch it work",
+    PROTOCOL: "its instances are the same in all studies that it knows",
     BESIDE: "there is nothing that draws",
     DEVICE: "its networks compute where they please",
     HEURISTIC_S: "a heuristic's own time is bounded by timeout_s alone",
@@ -83,6 +89,7 @@ def options(
     *,
     patience: float = 1.0,
     device: str = CPU,
+    protocol: str | None = None,
 ) -> tuple[str, ...]:
     """The arguments by which an evaluator learns how long its heuristic may take and where networks compute.
 
@@ -94,11 +101,12 @@ def options(
         offers: Options that the evaluator has.
         patience: Factor on the bound, for a set that takes longer.
         device: Device that its networks compute on.
+        protocol: Study whose instances are wanted, where the evaluator offers it; None: its own default.
     """
     bound = problem.heuristic_s(settings)
     told = "none" if bound is None else f"{patience * bound:g}"
-    own = (f"{HEURISTIC_S}={told}",) if HEURISTIC_S in offers else ()
-    return (*own, f"{DEVICE}={device}") if DEVICE in offers else own
+    given = {HEURISTIC_S: told, DEVICE: device} | ({} if protocol is None else {PROTOCOL: protocol})
+    return tuple(f"{name}={value}" for name, value in given.items() if name in offers)
 
 
 def missing(option: str) -> str:

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 import yaml
 
 from oragent import shipped
+from oragent.racing import Terms
 
-__all__ = ["FINAL", "FRESH", "MODES", "Arguments", "parse_arguments"]
+__all__ = ["FINAL", "FRESH", "MODES", "PROTOCOL", "Arguments", "parse_arguments"]
 
+PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")
 FRESH = "fresh"  # a mode that evaluators may have: instances that did not exist before
@@ -55,6 +57,13 @@ def _score(text: str) -> float:
     return value
 
 
+def _race(text: str) -> Terms:
+    try:
+        return Terms.loads(text)
+    except ValueError as problem:
+        raise argparse.ArgumentTypeError(f"the terms of a race, in JSON, and not {text[:80]!r}: {problem}") from None
+
+
 class Option(NamedTuple):
     """An option of the command line.
 
@@ -83,6 +92,7 @@ OPTIONS: Mapping[str, Option] = {
 OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
 OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), told what happens; on train", "FILE")}
 OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
+OF_RACE = {"race": Option(_race, None, "end early where these terms of a search are out of reach", "JSON")}
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ class Arguments:
         given_seed: Seed of the fresh set, where it is to be drawn again.
         floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
         observer: Path of the file whose code is told what happens at the evaluator's hooks; None: nobody is.
+        race: What it is held against instance by instance; None: it is measured to its end.
     """
 
     root_dir: Path
@@ -117,6 +128,12 @@ class Arguments:
     given_seed: int | None = None
     floor: float | None = None
     observer: Path | None = None
+    race: Terms | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Name of the study whose instances are scored; ``reevo`` where the evaluator knows no other."""
+        return self.choices.get("protocol", "reevo")
 
     @cached_property
     def fresh_seed(self) -> int | None:
@@ -141,6 +158,7 @@ def parse_arguments(
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
     hooks: bool = False,
+    race: bool = False,
 ) -> Arguments:
     """Read the arguments of the contract, and an evaluator's own.
 
@@ -151,6 +169,7 @@ def parse_arguments(
         choices: Options of its own that take one of several values: name and values, the default first.
         floor: Whether it takes ``--floor``.
         hooks: Whether it takes ``--observer``.
+        race: Whether it takes ``--race``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -158,6 +177,7 @@ def parse_arguments(
     own, picks = flags or {}, choices or {}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
+    options |= OF_RACE if race else {}
     parser = partial(_parser, options, own, picks, FINAL in sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _plainly_given(words, options)
@@ -183,6 +203,7 @@ def parse_arguments(
         given_seed=given.get("fresh_seed"),
         floor=given.get("floor"),
         observer=_real(given["observer"]) if given.get("observer") else None,
+        race=given.get("race"),
     )
 
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from oragent.errors import CandidateError
+from oragent.racing import BY_INSTANCE
 
 __all__ = ["BY_INSTANCE", "averages", "figures", "matrix", "seconds"]
 
 RESAMPLES = 1000
-BY_INSTANCE = "by_instance"  # what each instance came to; left out where a search reads, as nobody else needs it
 
 
 def matrix(value: ArrayLike, shape: tuple[int, ...], *, allow_inf: bool = False) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from oragent.errors import CandidateError
 from oragent.harness.claims import Calls, Claim, Replay
 from oragent.harness.parents import Scorer, Spare
 from oragent.harness.process import Process
+from oragent.harness.racing import Race
 from oragent.isolation import memory
 from oragent.isolation.guest import Cage
 from oragent.protocol import Status
@@ -36,11 +37,17 @@ class Guest:
         limit_s: Wall seconds that one call may take; None for as long as the evaluation has.
         heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
         look: Callback that is called now and then while the candidate computes; what it raises ends the call.
+        race: Race that the evaluation is; None where it goes to its end.
+        done: Number of instances that were measured.
+        planned: Number of instances in all; 0 where that is not known.
     """
 
     limit_s: float | None = None
     heuristic_s: float | None = None
     look: Callable[[], None] | None = None
+    race: Race | None = None
+    done: int = 0
+    planned: int = 0
 
     def __init__(
         self,
@@ -204,6 +211,11 @@ class Guest:
         """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``."""
         return {place: spent for place, spent in self._counted.items() if place}
 
+    @property
+    def progress(self) -> str:
+        """How far the evaluation has come, behind a semicolon; empty where that is not known."""
+        return f"; {self.done} of {self.planned} instances were done" if self.planned else ""
+
     def _living(self) -> Process:
         if self._main is None:
             self._main = self.stranger()
@@ -215,6 +227,8 @@ class Guest:
         try:
             answer = process.ask(request, self.limit_s, partial(self._watch, process))
             self._count(process)
+            if self.race is not None:
+                self.race.hear(answer)
             return answer
         except CandidateError as problem:
             raise CandidateError(self._located(str(problem)), problem.status, problem.traceback) from None
@@ -246,7 +260,7 @@ class Guest:
         self.end()
         size, most = max(self._counted.items(), key=itemgetter(1))
         place = f", {'all' if most >= spent else 'most'} of it at {size}" if size else ""
-        told = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}"
+        told = f"your function took {spent:.3g} s of {self.heuristic_s:g} s of CPU time{place}{self.progress}"
         raise CandidateError(told, Status.TIMEOUT)
 
     def _located(self, message: str) -> str:

@@ -19,6 +19,7 @@ from oragent.harness.claims import Calls
 from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import observing
+from oragent.harness.racing import Outraced, Race
 from oragent.isolation import kernel
 from oragent.isolation.environment import restart_without_secrets
 from oragent.isolation.guest import prepare
@@ -42,6 +43,7 @@ def run(
     choices: Mapping[str, Sequence[str]] | None = None,
     floor: bool = False,
     hooks: Sequence[str] = (),
+    race: bool = False,
 ) -> NoReturn:
     """Evaluate the candidate, print the block of the contract, and exit.
 
@@ -57,12 +59,13 @@ def run(
         floor: Whether ``evaluate`` ends early where ``arguments.floor`` is out of reach, and says so by a metric
             ``below_floor``.
         hooks: Names that ``evaluate`` calls ``hook`` with, so that ``--observer`` can watch it on ``train``.
+        race: Whether ``evaluate`` takes its instances from ``each``, so that it can end as a race does.
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
     """
     restart_without_secrets(OWN)
-    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks))
+    arguments = parse_arguments(sizes, flags=flags, choices=choices, floor=floor, hooks=bool(hooks), race=race)
     kernel.hide_memory()
     prepare()
     _ask_processor()
@@ -94,19 +97,22 @@ def _outcome(
     make: Callable[[Path], Guest],
     hooks: Sequence[str],
 ) -> Result | Failure:
-    where = ""
+    where = progress = ""
     try:
         with make(arguments.candidate) as guest, observing(arguments.observer, hooks) as told:
             guest.heuristic_s = arguments.heuristic_s
+            guest.race = Race(arguments.race) if arguments.race else None
             try:
                 return _scored(evaluate, arguments, guest)
             finally:
                 signal.setitimer(signal.ITIMER_PROF, 0)
-                where = guest.where
+                where, progress = guest.where, guest.progress
                 printed = guest.log + told()
                 sys.stderr.write(plain(printed) if sys.stderr.isatty() else printed)
     except _OutOfTime:
-        return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}")
+        return Failure(Status.TIMEOUT, f"ran out of time{f' ({where})' if where else ''}{progress}")
+    except Outraced as race:
+        return Failure(Status.SCREENED, race.ended.why, metrics=race.ended.metrics)
     except CandidateError as problem:
         return Failure(Status(problem.status), _located(problem, where), problem.traceback)
     except OragentError as problem:  # not the candidate's fault, and its one line says all: no traceback
@@ -126,6 +132,8 @@ def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments
     found: dict[str, Any] = {"heuristic_seconds": round(guest.heuristic_seconds, 3)}
     if len(guest.place_seconds) > 1:
         found |= {"places_seconds": {place: round(spent, 3) for place, spent in guest.place_seconds.items()}}
+    if guest.race is not None:
+        found |= guest.race.metrics(result.score)
     if arguments.audit:
         signal.setitimer(signal.ITIMER_PROF, 0)
         guest.look, begun = None, time.perf_counter()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from oragent.distribution import CPU_BUILD, with_extra
 from oragent.errors import ConfigError
-from oragent.harness.arguments import Arguments
+from oragent.harness.arguments import PROTOCOL, Arguments
 from oragent.harness.figures import matrix
 from oragent.protocol import Failure, Status, format_failure
 
@@ -29,7 +29,7 @@ FLAGS = {
 LEHD_FLAGS = FLAGS | {
     "bfloat16": "compute in bfloat16, close decisions again in single precision: the same tours sooner"
 }
-CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps")}
+CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps"), **PROTOCOL}
 LIMIT = 1e30  # of a bias: sums stay finite in single precision
 
 

@@ -23,7 +23,7 @@ __all__ = ["Process"]
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
 CHUNK = 1 << 16
-STATUSES = frozenset(Status) - {Status.OK}
+STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
 GROWN_MB = 256  # resident memory beyond the bound on private memory, which is watched where no control group does
 
 

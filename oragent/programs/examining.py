@@ -20,7 +20,7 @@ from oragent.errors import CandidateError, ReplyError
 from oragent.isolation import credentials, kernel, landlock, seccomp
 from oragent.isolation.guest import DEVICES, surrender
 from oragent.isolation.means import Means, allowed
-from oragent.programs import assembly, edits, looking, nearness, pulling, regions, syntax
+from oragent.programs import assembly, edits, likeness, looking, nearness, pulling, regions, syntax
 
 __all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
 
@@ -96,6 +96,10 @@ def _nearest(tokens: list[str], known: list[list[str]], threshold: float) -> dic
     return {"place": nearness.nearest(tokens, known, threshold)}
 
 
+def _likeness(first: str, second: str) -> dict[str, Any]:
+    return {"share": likeness.likeness(first, second)}
+
+
 REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "inspect": _inspect,
     "vet": _vet,
@@ -104,6 +108,7 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "code": _code,
     "edits": _edits,
     "json": _json,
+    "likeness": _likeness,
     "nearest": _nearest,
     "spread": _spread,
 }

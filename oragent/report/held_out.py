@@ -59,7 +59,9 @@ class Scorer:
     def evaluate(self, source: str, mode: str | None, *arguments: str, patience: float = PATIENCE) -> Evaluation:
         """Evaluate a program in a mode, with options of the evaluator's; at one size where the run was."""
         problem, config = self.folder.problem, self.folder.config
-        own = options(problem, config.limits, self.offers, patience=patience, device=self.where)
+        own = options(
+            problem, config.limits, self.offers, patience=patience, device=self.where, protocol=config.protocol
+        )
         limits, size = problem.limits(config.limits, patience), config.problem_size
         return self.run(problem.job(source, self.folder.root, limits, mode, size, (*own, *arguments)))
 

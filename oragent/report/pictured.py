@@ -113,7 +113,9 @@ def _is_picture(name: str, data: bytes) -> bool:
 
 def _command(scorer: Scorer, source: str) -> Command:
     problem, config = scorer.folder.problem, scorer.folder.config
-    own = options(problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.where)
+    own = options(
+        problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.where, protocol=config.protocol
+    )
     limits = problem.limits(config.limits, PATIENCE)
     job = Job(problem.evaluator, source, scorer.folder.root, limits, None, config.problem_size, (*own, BESIDE))
     command = job.command()

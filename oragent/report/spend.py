@@ -46,7 +46,7 @@ class Spend:
     Attributes:
         candidates: Number of programs that were tried, equal ones and rejected ones included, probes not.
         probes: Number of programs that were run for what they print.
-        screened: Number of those that were not scored on ``val``, as they did badly on ``train``.
+        screened: Number of those that were ended before a full score, as they did badly until then.
         evaluations: Number of programs that were run, probes too; equal ones count once.
         seconds: Seconds of the run's own time, over all sittings.
         cpu_s: CPU seconds of all evaluations.

@@ -142,7 +142,7 @@ def costs(data: RunData) -> tuple[tuple[str, str], ...]:
     """Name and value of everything that the run took."""
     spend, calls = data.spend, data.spend.calls
     probes = [("probes, which are none of them", f"{spend.probes:,}")] if spend.probes else []
-    screened = [("of them screened on train", f"{spend.screened:,}")] if spend.screened else []
+    screened = [("of them ended before a full score", f"{spend.screened:,}")] if spend.screened else []
     audits = [("audits", str(data.audits))] if data.audits.number else []
     rows = [
         ("candidates", f"{spend.candidates:,}"),

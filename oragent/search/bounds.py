@@ -27,7 +27,11 @@ def expect_an_end(config: Config, strategy: Strategy, root: Path) -> None:
     Raises:
         ConfigError: naming what cannot.
     """
-    bounds = {name: bound for name, bound in vars(config.budget).items() if bound is not None}
+    bounds = config.budget.bounds
+    if config.budget.joint and not strategy.asks_model:
+        raise ConfigError(
+            f"budget.until=both would never end this search: strategy {config.strategy_name!r} asks no model"
+        )
     prices = Prices.load(shipped.place(root, "configs/prices.yaml"))
     asked = [one for one in (config.model, *config.ensemble, *config.models.values()) if one]
     counts = {"evaluations", "seconds"} | ({"model_calls", "tokens"} if strategy.asks_model else set())

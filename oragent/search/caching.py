@@ -25,9 +25,11 @@ __all__ = ["Cache", "conditions"]
 
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 VERSION = "cache 1"
-LASTING = (Status.OK, Status.INVALID, Status.ERROR)  # what load or a full machine may have caused is tried again
+# What load or a full machine may have caused is tried again.
+LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 DATA = ("checkpoints", "data")  # folders of the root whose files may matter, by size and time
-PARTS = ("harness", "domains", "solvers", "attention_bias", "protocol.py", "direction.py")  # what evaluators import
+# What evaluators import.
+PARTS = ("harness", "domains", "solvers", "attention_bias", "protocol.py", "direction.py", "racing.py")
 MOST_BYTES = 1_000_000  # of an evaluation that is kept
 
 

@@ -21,7 +21,7 @@ from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
 from oragent.settings import STRICT
 
-__all__ = ["ArchiveSettings", "Blocks", "Config", "StrategySettings", "build", "read", "tending"]
+__all__ = ["ArchiveSettings", "Blocks", "Config", "Show", "StrategySettings", "build", "read", "tending"]
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
@@ -32,6 +32,13 @@ class Blocks(StrEnum):
     NONE = "none"
     SOME = "some"  # a few, drawn anew for each prompt
     ALL = "all"
+
+
+class Show(StrEnum):
+    """What prompts of the published strategies tell of a program beside its text."""
+
+    RICH = "rich"  # score, metrics, time, and what else the settings have
+    PAPER = "paper"  # what the paper's or its code's prompts do: mostly nothing, or the thought alone
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -75,6 +82,8 @@ class StrategySettings:
         standing: Whether prompts tell where the search stands: its best programs, and what is left of the budget. None:
             as the strategy has it.
         history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
+        show: What prompts of published strategies tell of the programs that they show: ``rich``, or what their
+            ``paper`` has; strategies without such prompts do not look at it.
         tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
             strategy; 0: none.
         patience: Rounds in a row without a new program to score, after which a run gives up.
@@ -91,6 +100,7 @@ class StrategySettings:
     features: bool | None = None
     standing: bool | None = None
     history: bool | None = None
+    show: Show = Show.RICH
     tuning: Annotated[float, Ge(0), Le(0.9)] = 0.0
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
@@ -113,10 +123,17 @@ class Config:
         cascade: Quantile of the elites, in [0, 1]: candidates are scored on ``train`` first, and on ``val`` only if
             they are better there than it (0.5 is the elites' median, 1 their best). None: all are scored on ``val``
             alone.
+        race: Quantile of the elites, in [0, 1], likewise: an evaluation on ``val`` goes in blocks of instances, and is
+            ended as soon as a paired test says that the candidate cannot come up to that elite, where the evaluator
+            offers it. None: all are scored to the end.
+        twins: Number of instances of each size after which a program is ended that has answered just as an elite which
+            is no longer than it, where the evaluator offers it; 0: none is.
         audit: Number of random decisions by which a program that would lead is audited first, each put to a process
             that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
         device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
             begins on. Evaluators without PyTorch ignore it.
+        protocol: Study whose instances are scored, where the evaluator offers them: ``reevo`` or ``oragent``; None: the
+            evaluator's own.
         problem_size: Only one of the problem's sizes to score on; None: all of them.
         budget: Budget that ends the run when it is used up.
         strategy: Settings of the search: its strategy, and what all strategies have.
@@ -134,8 +151,11 @@ class Config:
     zygote: bool = True
     cache: bool = False
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
+    race: Annotated[float, Ge(0), Le(1)] | None = None
+    twins: Annotated[int, Ge(0)] = 0
     audit: Annotated[int, Ge(1)] | None = 300
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
+    protocol: Literal["reevo", "oragent"] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None
     budget: Budget = field(default_factory=Budget)
     strategy: StrategySettings = field(default_factory=StrategySettings)

@@ -44,6 +44,7 @@ class Desk:
         stopped: Whether nothing new may begin.
         asking: Model calls under way, the oldest first.
         paid: Spending of each round that is not committed yet, by its number; what is not counted yet is not in it.
+        resets: Numbers of the rounds after which islands started anew by the clock.
         cut_short: Number of evaluations and model calls that were ended, as their time was over.
     """
 
@@ -63,6 +64,7 @@ class Desk:
     stopped: bool = False
     asking: dict[object, Running] = field(default_factory=dict)
     paid: dict[int, Spent] = field(default_factory=dict)
+    resets: set[int] = field(default_factory=set)
     cut_short: int = 0
 
     @property

@@ -34,6 +34,7 @@ from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import credit, replay
 from oragent.search.progress import Observer, Outcome, Progress
+from oragent.search.racing import mark
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
@@ -105,6 +106,7 @@ class Engine:
         )
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
+        self._desk.resets = set(self._resets)
         self._desk.packages = store.packages()
         self._desk.noticed = self._notice
         self._leader: Elite | None = None  # the best that was scored, committed or not
@@ -253,7 +255,7 @@ class Engine:
         return self._end is None and not Spent().reaches(self._room())
 
     def _room(self) -> Spent:
-        return self._budget.room(self._spent.plus(self._granted.values()))
+        return self._budget.room(self._spent, Spent().plus(self._granted.values()))
 
     def _opened(self, number: int, places: int) -> Run:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
@@ -343,6 +345,7 @@ class Engine:
             return
         self._resets[number] = self._elapsed()
         self._store.reset(number, self._resets[number])
+        self._desk.resets.add(number)
         self._tending = replace(self._tending, resets=frozenset(self._resets))
 
     def _measure(self, number: int, placed: Sequence[tuple[Candidate, str]]) -> None:
@@ -370,6 +373,8 @@ class Engine:
         for candidate in candidates:
             if candidate.fingerprint not in self._desk.committed:
                 self._desk.committed[candidate.fingerprint] = number
+                if candidate.evaluation.status is Status.SCREENED:
+                    self._desk.committed.setdefault(mark(candidate.fingerprint), number)
                 count += candidate.evaluation.ran and not candidate.is_probe
         # A run of an earlier version, whose probes counted, goes on with what it counted.
         return self._recorded[number].evaluations if number in self._recorded else count

@@ -22,6 +22,7 @@ from oragent.evaluation.problem import Problem, load
 from oragent.evaluation.requirements import demand
 from oragent.mounts import network
 from oragent.plain import plain
+from oragent.racing import shown
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
 from oragent.search.copied import COPY_S, copying, fetched
@@ -169,7 +170,8 @@ class RunFolder:
         folder = self.path / "candidates" / elite.id
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"heuristic{self._ending}").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
-        figures = {"score": elite.score, "features": elite.features and list(elite.features), "metrics": elite.metrics}
+        cell = elite.features and list(elite.features)
+        figures = {"score": elite.score, "features": cell, "metrics": shown(elite.metrics)}
         (folder / "evaluation.yaml").write_text(yaml.safe_dump(figures, sort_keys=False), encoding="utf-8")
 
     def keep_only(self, elites: Iterable[Elite]) -> None:

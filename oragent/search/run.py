@@ -16,11 +16,13 @@ from oragent.ledger import Case, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
+from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
 from oragent.search.desk import Desk
-from oragent.search.scoring import Seen
+from oragent.search.racing import mark
+from oragent.search.scoring import Gate, Seen
 from oragent.search.store import Note
 from oragent.search.wording import styled
 
@@ -194,10 +196,16 @@ class Run:
         except CandidateError:
             return False
         fingerprint = self.desk.scoring.fingerprint(source)
-        return self._knows(fingerprint) or self._knows(cascade.name_screened(fingerprint))
+        return any(map(self._knows, (fingerprint, cascade.name_screened(fingerprint), mark(fingerprint))))
 
     def _knows(self, fingerprint: str) -> bool:
         return self.desk.committed.get(fingerprint, self.horizon + 1) <= self.horizon or fingerprint in self._met
+
+    def repeats(self, candidate: Candidate) -> bool:
+        """Whether a candidate of this round equals one that was tried before it."""
+        mine = [one for one in (*self.earlier, *self.candidates) if one is not candidate]
+        before = self.desk.committed.get(candidate.fingerprint, self.horizon + 1) <= self.horizon
+        return before or any(one.fingerprint == candidate.fingerprint for one in mine)
 
     def note(self, kind: str, text: str) -> None:
         """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
@@ -289,7 +297,14 @@ class Run:
         self._pay(Spent(model_calls=1, tokens=reply.tokens_in + reply.tokens_out, money=reply.money or 0.0))
         return reply
 
-    async def evaluate(self, source: str, parents: Sequence[str], origin: str, call: int | None = None) -> Candidate:
+    async def evaluate(
+        self,
+        source: str,
+        parents: Sequence[str],
+        origin: str,
+        call: int | None = None,
+        gate: Callable[[str], Gate | None] | None = None,
+    ) -> Candidate:
         """Score a program, or take the score of an equal one.
 
         Args:
@@ -297,6 +312,8 @@ class Run:
             parents: Ids of the candidates that it was made from; fingerprints of those of the same round.
             origin: Operator or role that made it.
             call: Number of the reply that it came from; None without one.
+            gate: Function that says, of a program that nobody has scored, what it must reach at one size before it is
+                scored on all; None: nothing.
 
         Returns:
             The candidate with how it did; a failure is data.
@@ -312,7 +329,7 @@ class Run:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
             return self._tried(source, fingerprint, parents, origin, call, evaluation)
         seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
-        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen))
+        fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
             self._pay(Spent(evaluations=1))
@@ -372,7 +389,7 @@ class Run:
                 branch=self.case.branch,
             )
         )
-        self._met.add(fingerprint)
+        self._met |= {fingerprint, mark(fingerprint)} if found.status is Status.SCREENED else {fingerprint}
         if origin != PROBE and found.score is not None:
             self.desk.noticed(self.number, self.candidates[-1])
         return self.candidates[-1]

@@ -8,25 +8,40 @@ from functools import partial
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, OBSERVER, missing, options
+from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
 from oragent.programs.examiner import promptly
-from oragent.programs.inspection import inspect
+from oragent.programs.inspection import Inspected, inspect
 from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
+from oragent.racing import Terms
 from oragent.search.archive import Archive
 from oragent.search.auditing import AUDITS, found_out, name_of_audit, name_of_found_out, would_lead
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
 from oragent.search.novelty import too_near
+from oragent.search.racing import course, name_of_race, terms_of
 from oragent.search.store import Store
 
-__all__ = ["Scoring", "Seen"]
+__all__ = ["Gate", "Scoring", "Seen"]
 
 AUDIT_PATIENCE = 3  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
 FEW, FEW_PATIENCE = 30, 10  # decisions, where hundreds take too long as each guest imports or compiles for seconds
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a program must reach at one of the sizes of ``val`` to be scored on all of them.
+
+    Attributes:
+        size: Problem size.
+        bar: Score there; what is worse does not pass.
+    """
+
+    size: int
+    bar: float
 
 
 @dataclass(frozen=True)
@@ -79,11 +94,17 @@ class Scoring:
         self._problem, self._root, self._config = problem, root, config
         self._store, self._pool, self._clock, self._tell = store, pool, clock, tell
         self._limits = problem.limits(config.limits)
-        self._options = options(problem, config.limits, offers, device=config.device)
+        self._options = options(problem, config.limits, offers, device=config.device, protocol=config.protocol)
+        if config.protocol is not None and PROTOCOL not in offers:
+            tell(missing(PROTOCOL))
         self._floors = FLOOR in offers and config.cascade is not None
         sizes = problem.about.sizes.get("train", [])
         self._least = min(sizes) if sizes else None
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
+        races = config.race is not None or config.twins > 0
+        self._races = races and RACE in offers
+        if races and not self._races:
+            tell(missing(RACE))
         self._audits = AUDIT in offers and config.audit is not None
         if config.audit is not None and AUDIT not in offers:
             tell(missing(AUDIT))
@@ -128,12 +149,15 @@ class Scoring:
         name = hashlib.sha256(f"probe {found.fingerprint}{watched}".encode(errors="replace")).hexdigest()
         return name, await self._evaluated(name, source, seen, mode=mode, size=self._least, observer=observer)
 
-    async def score(self, source: str, seen: Seen) -> tuple[str, Evaluation]:
+    async def score(
+        self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None
+    ) -> tuple[str, Evaluation]:
         """Score a program, or take the score of an equal one.
 
         Args:
             source: Text of the program.
             seen: What the round knows.
+            gate: Function that says what the program must reach at first, if anything.
 
         Returns:
             The fingerprint under which it goes, and how it did.
@@ -149,12 +173,32 @@ class Scoring:
         if not known and (near := await self._near(source, seen)):
             why = f"hardly differs from candidate {near}; change something that matters"
             return self.reject(f"{source}\n{why}", why)  # not by its fingerprint: to another round it may be new
+        if gate is not None and not known and (stopped := await self._stopped(found.fingerprint, source, seen, gate)):
+            return stopped
         quantile = self._config.cascade
-        if quantile is None or known:
+        if known:
             fingerprint, evaluation = found.fingerprint, await self._evaluated(found.fingerprint, source, seen)
+        elif quantile is None:
+            fingerprint, evaluation = await self._on_val(found, source, seen)
         else:
-            fingerprint, evaluation = await self._in_stages(found.fingerprint, source, quantile, seen)
+            fingerprint, evaluation = await self._in_stages(found, source, quantile, seen)
         return await self._audited(fingerprint, source, evaluation, seen)
+
+    async def _stopped(
+        self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
+    ) -> tuple[str, Evaluation] | None:
+        """Look at a program at one size first; None where it passes, or nobody asks it to."""
+        wanted = await asyncio.to_thread(gate, source)
+        if wanted is None:
+            return None
+        name = cascade.name_at_size(fingerprint, wanted.size)
+        quick = await self._evaluated(name, source, seen, size=wanted.size)
+        if quick.score is None:
+            return fingerprint, self._kept(fingerprint, quick)
+        if seen.archive.fitness(quick.score) >= seen.archive.fitness(wanted.bar):
+            return None
+        name = cascade.name_screened(fingerprint)
+        return name, self._kept(name, cascade.screened(quick, f"at size {wanted.size}"))
 
     async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
         """Let nobody lead whose decisions are not those of a function of its arguments."""
@@ -183,8 +227,9 @@ class Scoring:
         )
         return await self._evaluated(name_of_audit(fingerprint, few=True), source, seen, audit=FEW)
 
-    async def _in_stages(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
+    async def _in_stages(self, found: Inspected, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
+        fingerprint = found.fingerprint
         quick = await self._evaluated(cascade.name_on_train(fingerprint), source, seen, mode="train")
         if quick.status is not Status.OK:
             return fingerprint, self._kept(fingerprint, quick)
@@ -192,28 +237,47 @@ class Scoring:
         if not cascade.passes(quick, elites, seen.archive.direction, quantile):
             name = cascade.name_screened(fingerprint)
             return name, self._kept(name, cascade.screened(quick))
-        full = await self._full(fingerprint, source, quantile, seen)
+        name, full = await self._on_val(found, source, seen)
         if full.metrics.get(cascade.BELOW_FLOOR):
             name = cascade.name_screened(fingerprint)
             return name, self._kept(name, cascade.screened(quick))
-        return fingerprint, self._kept(fingerprint, cascade.with_train(full, quick))
+        return name, self._kept(name, cascade.with_train(full, quick))
 
-    async def _full(self, fingerprint: str, source: str, quantile: float, seen: Seen) -> Evaluation:
-        """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites."""
-        elites = [elite.score for elite in seen.archive.elites()]
-        floor = cascade.floor(elites, seen.archive.direction, quantile) if self._floors else None
-        if floor is None or self._store.evaluation(fingerprint):
-            return await self._evaluated(fingerprint, source, seen)
-        return await self._evaluated(cascade.name_with_floor(fingerprint, floor), source, seen, floor=floor)
+    async def _on_val(self, found: Inspected, source: str, seen: Seen) -> tuple[str, Evaluation]:
+        """Score a program on ``val``; where the evaluator offers it, only until it cannot come up to the elites.
+
+        Whether it is ended is decided by what this round knows, though another may have measured it to its end.
+        """
+        fingerprint, archive, quantile = found.fingerprint, seen.archive, self._config.cascade
+        if self._races:
+            terms = terms_of(archive, found.length, self._config.race, self._config.twins)
+            return await self._raced(fingerprint, source, terms, seen)
+        floor = None
+        if self._floors and quantile is not None:
+            floor = cascade.floor([elite.score for elite in archive.elites()], archive.direction, quantile)
+        if floor is None:
+            return fingerprint, await self._evaluated(fingerprint, source, seen)
+        name = cascade.name_with_floor(fingerprint, floor)
+        return fingerprint, await self._evaluated(name, source, seen, f"{FLOOR}={floor!r}")
+
+    async def _raced(self, fingerprint: str, source: str, terms: Terms, seen: Seen) -> tuple[str, Evaluation]:
+        """Score a program in a race; under its own name it is kept only where it has come to the end."""
+        name, full = name_of_race(fingerprint, terms), self._store.evaluation(fingerprint)
+        raced = course(full, terms) if full else None
+        if raced is None:
+            raced = await self._evaluated(name, source, seen, f"{RACE}={terms.dumps()}")
+        if raced.status is Status.SCREENED:
+            return name, self._store.evaluation(name) or self._kept(name, raced)
+        return fingerprint, self._store.evaluation(fingerprint) or self._kept(fingerprint, raced)
 
     async def _evaluated(
         self,
         name: str,
         source: str,
         seen: Seen,
+        *own: str,
         mode: str | None = None,
         audit: int | None = None,
-        floor: float | None = None,
         size: int | None = None,
         observer: str = "",
     ) -> Evaluation:
@@ -223,26 +287,18 @@ class Scoring:
             return known
         if name not in self._flying:
             what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
-            job = self._job(source, mode, audit, floor, size, observer)
+            job = self._job(source, own, mode, audit, size, observer)
             self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
 
     def _job(
-        self,
-        source: str,
-        mode: str | None,
-        audit: int | None,
-        floor: float | None,
-        size: int | None,
-        observer: str,
+        self, source: str, own: tuple[str, ...], mode: str | None, audit: int | None, size: int | None, observer: str
     ) -> Job:
-        limits, size, arguments = self._limits, size or self._config.problem_size, self._options
+        limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *own)
         if audit is not None:
             patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
-        if floor is not None:
-            arguments = (*arguments, f"{FLOOR}={floor!r}")
         return self._problem.job(source, self._root, limits, mode, size, arguments, observer)
 
     async def _fly(self, name: str, job: Job, seen: Seen, what: str) -> Evaluation:

@@ -24,6 +24,7 @@ from oragent.protocol import Status
 from oragent.search.auditing import AUDITS, Audits, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid
+from oragent.search.racing import RACES
 
 __all__ = ["Note", "Store", "is_blank"]
 
@@ -146,7 +147,9 @@ class Store:
 
     def audits(self) -> Audits:
         """What the run's audits took so far, those of rounds that are not committed yet among them."""
-        total = self._db.row("SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE wall_s > 0")
+        # A race that went to its end is kept twice.
+        once = f"wall_s > 0 AND (fingerprint NOT LIKE '{RACES}%' OR status = '{Status.SCREENED}')"
+        total = self._db.row(f"SELECT COALESCE(SUM(cpu_s), 0) AS cpu_s FROM evaluations WHERE {once}")
         rows = self._db.rows("SELECT fingerprint, cpu_s FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
         programs = {audited(row["fingerprint"]) for row in rows}
         failed = [program for program in programs if self._found_out(program)]

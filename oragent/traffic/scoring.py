@@ -57,7 +57,7 @@ def score(
         arguments.flags,
         data,
         arguments.fresh_seed,
-        arguments.floor,
+        arguments.floor if arguments.protocol == "reevo" else None,
         watching(HOOK),
     )
     paint = partial(_draw, prefix=setup.prefix) if setup.flags & {"record", "beside"} else None
@@ -66,6 +66,8 @@ def score(
     with _seed(seed, course, asks) if "beside" in setup.flags else _nobody() as beside:
         outcome = evaluate(setup, partial(asks, driving_actions), paint, beside)
     found, total = figures("score", outcome.scores)
+    if arguments.protocol == "oragent" and "paper_protocol" in outcome.metrics:  # the study's own score and demand
+        total = outcome.metrics["paper_protocol"]["score"]
     seconds = {
         "candidate_seconds": round(driving_actions.seconds, 3),
         "simulation_seconds": round(perf_counter() - begun - driving_actions.seconds, 3),

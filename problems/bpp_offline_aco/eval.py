@@ -1,6 +1,6 @@
 """Score same-bin promises for bin packing: Ant System follows them, and the packing with the fewest bins counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -27,18 +27,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     begun = perf_counter()
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
-    for size in arguments.sizes:
-        instances = bpp.uniform_stream(arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            watch = watching("iteration", size=size, instance=index)
-            found = solve_bpp(
-                instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
-            )
-            bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
-            traits[size].append(behaviour(instance, bounded_promise(promise)))
+    instances = {size: bpp.uniform_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, index, instance in each(heuristics, instances, bins):
+        promise = matrix(heuristics(instance.items, instance.capacity), (size, size))
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        watch = watching("iteration", size=size, instance=index)
+        found = solve_bpp(
+            instance.items, instance.capacity, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
+        )
+        bins[size].append(bpp.objective(instance, bpp.check(instance, found.bins)))
+        traits[size].append(behaviour(instance, bounded_promise(promise)))
     metrics, score = figures("bins", bins)
     shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
     metrics |= gaps(arguments, PROBLEM, bins) | averages("effective_share", shares)
@@ -58,4 +56,4 @@ def behaviour(instance: bpp.Instance, promise: np.ndarray) -> tuple[float, float
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))

@@ -1,6 +1,6 @@
 """Score a priority of bins: items come one by one, each goes into the bin of the highest priority, bins are counted."""
 
-from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, each, figures, gaps, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -27,20 +27,18 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
     begun = perf_counter()
     bins: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
-    for size in arguments.sizes:
-        instances = bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            priority.where = f"size {size}, instance {index}"
-            claimed = priority.run(pack_online, instance.items, instance.capacity)
-            packing = bpp.check(instance, claimed)
-            replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
-            priority.claim(size, replay, AUDITED)
-            bins[size].append(bpp.objective(instance, packing))
-            if not index and (watch := watching("item", size=size)):  # thousands of items are enough
-                retrace(instance.items, instance.capacity, packing, watch)
-            fills = bpp.fills(instance, packing) / instance.capacity
-            used = fills[fills > 0]
-            traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
+    instances = {size: bpp.weibull_stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, index, instance in each(priority, instances, bins):
+        claimed = priority.run(pack_online, instance.items, instance.capacity)
+        packing = bpp.check(instance, claimed)
+        replay = partial(audit_packing, items=instance.items, capacity=instance.capacity, packing=packing)
+        priority.claim(size, replay, AUDITED)
+        bins[size].append(bpp.objective(instance, packing))
+        if not index and (watch := watching("item", size=size)):  # thousands of items are enough
+            retrace(instance.items, instance.capacity, packing, watch)
+        fills = bpp.fills(instance, packing) / instance.capacity
+        used = fills[fills > 0]
+        traits.append((np.mean(used >= 1), np.mean(used < 0.8), bpp.wait(packing)))
     metrics, score = figures("bins", bins)
     metrics |= gaps(arguments, PROBLEM, bins)
     full, hollow, wait = np.mean(traits, axis=0).tolist()
@@ -50,4 +48,4 @@ def evaluate(arguments: Arguments, priority: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="priority", sizes=SIZES, spare=True, hooks=("item",))
+    run(evaluate, function="priority", sizes=SIZES, spare=True, race=True, hooks=("item",))

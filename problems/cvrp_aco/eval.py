@@ -1,6 +1,6 @@
 """Score edge promises for capacitated routing: Ant System follows them, and the shortest routes found count."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -28,30 +28,28 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
-    for size in arguments.sizes:
-        instances = cvrp.stream(arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            distances = instance.distances + np.eye(size + 1)  # so that 1/d is finite on the diagonal
-            demands = instance.demands.astype(float)
-            told = heuristics(distances, instance.coordinates, demands, instance.capacity)
-            promise = matrix(told, distances.shape)
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            watch = watching("iteration", size=size, instance=index)
-            found = solve_cvrp(
-                instance.distances,
-                instance.demands,
-                instance.capacity,
-                promise,
-                rng,
-                ants=ANTS,
-                iterations=ITERATIONS,
-                watch=watch,
-            )
-            path = cvrp.check(instance, found.path)
-            lengths[size].append(cvrp.objective(instance, path))
-            choices[size].append(effective_choices(usable_promise(promise)))
-            traits.append((len(cvrp.split(path)) / cvrp.least_routes(instance), cvrp.spread(instance, path)))
+    instances = {size: cvrp.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, index, instance in each(heuristics, instances, lengths):
+        distances = instance.distances + np.eye(size + 1)  # so that 1/d is finite on the diagonal
+        demands = instance.demands.astype(float)
+        told = heuristics(distances, instance.coordinates, demands, instance.capacity)
+        promise = matrix(told, distances.shape)
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        watch = watching("iteration", size=size, instance=index)
+        found = solve_cvrp(
+            instance.distances,
+            instance.demands,
+            instance.capacity,
+            promise,
+            rng,
+            ants=ANTS,
+            iterations=ITERATIONS,
+            watch=watch,
+        )
+        path = cvrp.check(instance, found.path)
+        lengths[size].append(cvrp.objective(instance, path))
+        choices[size].append(effective_choices(usable_promise(promise)))
+        traits.append((len(cvrp.split(path)) / cvrp.least_routes(instance), cvrp.spread(instance, path)))
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("effective_choices", choices)
     routes, spread = np.mean(traits, axis=0).tolist()
@@ -62,4 +60,4 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))

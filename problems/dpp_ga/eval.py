@@ -1,6 +1,6 @@
 """Score crossovers for decap placement: a genetic algorithm breeds with them, and its best placement counts."""
 
-from oragent.harness import Arguments, CandidateError, Guest, Result, figures, fresh, gaps, matrix, run, seconds
+from oragent.harness import Arguments, CandidateError, Guest, Result, each, figures, fresh, gaps, matrix, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -31,13 +31,12 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     read = pdn.read_sites(folder, network)
     sites = read or pdn.draw_sites(np.random.default_rng(SITES_SEED))
     decaps = pdn.decap_magnitude(network.frequencies)
-    rewards: list[float] = []
+    rewards: dict[int, list[float]] = {pdn.PORTS: []}
     histories: list[tuple[float, ...]] = []
     traits: list[tuple[float, float, float]] = []
     begun = perf_counter()
-    for index, instance in enumerate(instances(arguments, sites, network)):
+    for size, index, instance in each(crossover, {pdn.PORTS: instances(arguments, sites, network)}, rewards):
         crossover.renew()  # one that counts its calls would know the instance
-        crossover.where = f"size {pdn.PORTS}, instance {index}"
 
         def fitness(placements: np.ndarray, instance: pdn.Instance = instance) -> np.ndarray:
             return pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, placements))
@@ -52,16 +51,16 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
             breed,
             instance.free,
             instance.decaps,
-            np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), pdn.PORTS, index]),
+            np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index]),
             generations=GENERATIONS[arguments.mode],
         )
-        rewards.append(pdn.objective(instance, pdn.check(instance, found.genes)))
+        rewards[size].append(pdn.objective(instance, pdn.check(instance, found.genes)))
         histories.append(found.history)
-    metrics, score = figures("reward", {pdn.PORTS: rewards})
+    metrics, score = figures("reward", rewards)
     if (
         network.origin == "generated" and not read and arguments.fresh_seed is None
     ):  # what the references were made with
-        metrics |= gaps(arguments, PROBLEM, {pdn.PORTS: rewards})
+        metrics |= gaps(arguments, PROBLEM, rewards)
     first, *later = np.mean(histories, axis=0).round(3).tolist()
     novelty, likeness, twins = np.mean(traits, axis=0).tolist()
     metrics |= {
@@ -113,4 +112,4 @@ def kinship(parents: np.ndarray, children: np.ndarray) -> tuple[float, float, fl
 
 
 if __name__ == "__main__":
-    run(evaluate, function="crossover", sizes=SIZES, spare=True)
+    run(evaluate, function="crossover", sizes=SIZES, spare=True, race=True)

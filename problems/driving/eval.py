@@ -1,6 +1,6 @@
 """Score a driver of all vehicles: SUMO simulates a road on which they must weave, and traffic must flow safely."""
 
-from oragent.harness import run
+from oragent.harness import PROTOCOL, run
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -12,4 +12,13 @@ from oragent.traffic.scoring import FLAGS, FUNCTION, HOOK, data_folder, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=WEAVING, problem="driving", data=data_folder())
-    run(evaluate, function=FUNCTION, sizes=WEAVING.sizes, flags=FLAGS, spare=True, floor=True, hooks=(HOOK,))
+    run(
+        evaluate,
+        function=FUNCTION,
+        sizes=WEAVING.sizes,
+        flags=FLAGS,
+        choices=PROTOCOL,
+        spare=True,
+        floor=True,
+        hooks=(HOOK,),
+    )

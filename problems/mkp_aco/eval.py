@@ -1,6 +1,6 @@
 """Score item promises for the multidimensional knapsack: Ant System follows them, and the dearest choice counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -27,18 +27,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     begun = perf_counter()
     prizes: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: dict[int, list[tuple[float, float, float]]] = {size: [] for size in arguments.sizes}
-    for size in arguments.sizes:
-        instances = mkp.stream(arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            watch = watching("iteration", size=size, instance=index)
-            found = solve_mkp(
-                instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
-            )
-            prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
-            traits[size].append(behaviour(instance, usable_promise(promise)))
+    instances = {size: mkp.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, index, instance in each(heuristics, instances, prizes):
+        promise = matrix(heuristics(instance.prizes, instance.weights), (size,))
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        watch = watching("iteration", size=size, instance=index)
+        found = solve_mkp(
+            instance.prizes, instance.weights, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch
+        )
+        prizes[size].append(mkp.objective(instance, mkp.check(instance, found.path)))
+        traits[size].append(behaviour(instance, usable_promise(promise)))
     metrics, score = figures("prize", prizes)
     shares = {size: [share for share, _, _ in of_size] for size, of_size in traits.items()}
     metrics |= gaps(arguments, PROBLEM, prizes) | averages("effective_share", shares)
@@ -66,4 +64,4 @@ def rank_correlation(one: np.ndarray, other: np.ndarray) -> float:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))

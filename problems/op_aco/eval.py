@@ -1,6 +1,6 @@
 """Score edge promises for orienteering: Ant System follows them, and the largest total prize found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -30,30 +30,28 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     visited: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float]] = []
-    for size in arguments.sizes:
-        instances = op.stream(arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            distances = instance.distances + NO_LOOP * np.eye(size)
-            promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            watch = watching("iteration", size=size, instance=index)
-            found = solve_op(
-                instance.prizes,
-                instance.distances,
-                instance.maxlen,
-                promise,
-                rng,
-                ants=ANTS,
-                iterations=ITERATIONS,
-                watch=watch,
-            )
-            path = op.check(instance, found.path)
-            prizes[size].append(op.objective(instance, path))
-            visited[size].append(len(path) - 1)
-            usable = usable_promise(promise)[1:, 1:]  # no ant chooses the depot
-            choices[size].append(effective_choices(usable))
-            traits.append(lure_and_reach(instance, usable))
+    instances = {size: op.stream(arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes}
+    for size, index, instance in each(heuristics, instances, prizes):
+        distances = instance.distances + NO_LOOP * np.eye(size)
+        promise = matrix(heuristics(instance.prizes, distances, instance.maxlen), (size, size))
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        watch = watching("iteration", size=size, instance=index)
+        found = solve_op(
+            instance.prizes,
+            instance.distances,
+            instance.maxlen,
+            promise,
+            rng,
+            ants=ANTS,
+            iterations=ITERATIONS,
+            watch=watch,
+        )
+        path = op.check(instance, found.path)
+        prizes[size].append(op.objective(instance, path))
+        visited[size].append(len(path) - 1)
+        usable = usable_promise(promise)[1:, 1:]  # no ant chooses the depot
+        choices[size].append(effective_choices(usable))
+        traits.append(lure_and_reach(instance, usable))
     metrics, score = figures("prize", prizes)
     metrics |= gaps(arguments, PROBLEM, prizes) | averages("visited", visited) | averages("effective_choices", choices)
     lure, reach = np.mean(traits, axis=0).tolist()
@@ -78,4 +76,4 @@ def lure_and_reach(instance: op.Instance, promise: np.ndarray) -> tuple[float, f
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("iteration",))

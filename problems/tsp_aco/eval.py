@@ -1,6 +1,19 @@
 """Score edge promises for the TSP: Ant System follows them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import (
+    PROTOCOL,
+    Arguments,
+    Guest,
+    Result,
+    averages,
+    each,
+    figures,
+    gaps,
+    matrix,
+    run,
+    seconds,
+    watching,
+)
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -16,6 +29,8 @@ from oragent.solvers.aco_tsp import solve_tsp
 
 PROBLEM = "tsp_aco"
 SIZES = {"train": (50,), "val": (20, 50, 100), "test": (20, 50, 100), "fresh": (20, 50, 100)}
+# The study of OR-Agent drew 64 training instances, as the constructive stream does, and so all that follow are others.
+STREAMS = {"reevo": tsp.ACO_STREAM, "oragent": tsp.CONSTRUCTIVE_STREAM}
 ANTS, ITERATIONS = 30, 80
 GREED_EDGES = (1.5, 2.0, 3.0, 4.5, 7.0, 11.0, 20.0)  # effective number of neighbours
 GROWTH_EDGES = (0.1, 0.3, 0.5, 0.75)  # its exponent in the number of cities
@@ -28,19 +43,20 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     choices: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
-    for size in arguments.sizes:
-        instances = tsp.stream(tsp.ACO_STREAM, arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
-            promise = matrix(heuristics(distances), (size, size))
-            rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
-            watch = watching("iteration", size=size, instance=index)
-            found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
-            lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
-            usable = usable_promise(promise)
-            choices[size].append(effective_choices(usable))
-            one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
+    instances = {
+        size: tsp.stream(STREAMS[arguments.protocol], arguments.mode, size, arguments.fresh_seed)
+        for size in arguments.sizes
+    }
+    for size, index, instance in each(heuristics, instances, lengths):
+        distances = instance.distances + np.eye(size)  # so that 1/d is finite on the diagonal
+        promise = matrix(heuristics(distances), (size, size))
+        rng = np.random.default_rng([*f"{PROBLEM} {arguments.mode}".encode(), size, index])
+        watch = watching("iteration", size=size, instance=index)
+        found = solve_tsp(instance.distances, promise, rng, ants=ANTS, iterations=ITERATIONS, watch=watch)
+        lengths[size].append(tsp.objective(instance, tsp.check(instance, found.path)))
+        usable = usable_promise(promise)
+        choices[size].append(effective_choices(usable))
+        one_way.append(float(np.abs(usable - usable.T).sum() / (usable + usable.T).sum()))
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("effective_neighbours", choices)
     metrics |= seconds(begun, heuristics.seconds)
@@ -57,4 +73,4 @@ def behaviour(choices: dict[int, list[float]], one_way: list[float]) -> tuple[in
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("iteration",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, choices=PROTOCOL, hooks=("iteration",))

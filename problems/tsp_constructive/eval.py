@@ -1,6 +1,6 @@
 """Score a rule that says where to go next: it builds a tour from city 0, city by city, and the tour's length counts."""
 
-from oragent.harness import Arguments, Guest, Result, figures, gaps, run, seconds
+from oragent.harness import Arguments, Guest, Result, each, figures, gaps, run, seconds
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -27,17 +27,18 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
     begun = perf_counter()
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     traits: list[tuple[float, float, float]] = []
-    for size in arguments.sizes:
-        instances = tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            select_next_node.where = f"size {size}, instance {index}"
-            tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
-            replay = partial(audit_tour, distances=instance.distances, tour=tour)
-            select_next_node.claim(size - 1, replay, AUDITED)
-            lengths[size].append(tsp.objective(instance, tour))
-            traits.append((
-                tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
-            ))  # fmt: skip
+    instances = {
+        size: tsp.stream(tsp.CONSTRUCTIVE_STREAM, arguments.mode, size, arguments.fresh_seed)
+        for size in arguments.sizes
+    }
+    for size, _, instance in each(select_next_node, instances, lengths):
+        tour = tsp.check(instance, select_next_node.run(construct_tour, instance.distances))
+        replay = partial(audit_tour, distances=instance.distances, tour=tour)
+        select_next_node.claim(size - 1, replay, AUDITED)
+        lengths[size].append(tsp.objective(instance, tour))
+        traits.append((
+            tsp.nearest_share(instance, tour), tsp.late_share(instance, tour), tsp.mean_turn(instance, tour)
+        ))  # fmt: skip
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths)
     near, late, turn = np.mean(traits, axis=0).tolist()
@@ -47,4 +48,4 @@ def evaluate(arguments: Arguments, select_next_node: Guest) -> Result:
 
 
 if __name__ == "__main__":
-    run(evaluate, function="select_next_node", sizes=SIZES, spare=True)
+    run(evaluate, function="select_next_node", sizes=SIZES, spare=True, race=True)

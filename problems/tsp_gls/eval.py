@@ -1,6 +1,6 @@
 """Score what edges are bad for a TSP tour: guided local search penalises them, and the shortest tour found counts."""
 
-from oragent.harness import Arguments, Guest, Result, averages, figures, gaps, matrix, run, seconds, watching
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
@@ -28,16 +28,16 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     lengths: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     reaches: dict[int, list[float]] = {size: [] for size in arguments.sizes}
     one_way: list[float] = []
-    for size in arguments.sizes:
-        instances = tsp.stream(tsp.GLS_STREAM, arguments.mode, size, arguments.fresh_seed)
-        for index, instance in enumerate(instances):
-            heuristics.where = f"size {size}, instance {index}"
-            badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
-            watch = watching("search", size=size, instance=index)
-            found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
-            lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
-            reaches[size].append(reach(instance, found, lengths[size][-1]))
-            one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
+    instances = {
+        size: tsp.stream(tsp.GLS_STREAM, arguments.mode, size, arguments.fresh_seed) for size in arguments.sizes
+    }
+    for size, index, instance in each(heuristics, instances, lengths):
+        badness = usable(heuristics(instance.distances + NO_LOOP * np.eye(size)), size)
+        watch = watching("search", size=size, instance=index)
+        found = solve_tsp_gls(instance.distances, badness, moves=MOVES, iterations=ITERATIONS, watch=watch)
+        lengths[size].append(tsp.objective(instance, tsp.check(instance, found.tour)))
+        reaches[size].append(reach(instance, found, lengths[size][-1]))
+        one_way.append(float(np.abs(found.penalties - found.penalties.T).sum() / found.penalties.sum() / 2))
     metrics, score = figures("length", lengths)
     metrics |= gaps(arguments, PROBLEM, lengths) | averages("penalised_length", reaches)
     metrics |= seconds(begun, heuristics.seconds)
@@ -68,4 +68,4 @@ def behaviour(reaches: dict[int, list[float]], one_way: list[float]) -> tuple[in
 
 
 if __name__ == "__main__":
-    run(evaluate, function="heuristics", sizes=SIZES, hooks=("search",))
+    run(evaluate, function="heuristics", sizes=SIZES, race=True, hooks=("search",))

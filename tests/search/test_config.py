@@ -24,7 +24,11 @@ def test_the_documented_defaults_are_the_defaults() -> None:
     assert yaml.safe_load((ROOT / "configs/default.yaml").read_text()) == dump(Config())
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*.yaml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    sorted([*(ROOT / "configs").glob("*.yaml"), *(ROOT / "configs" / "paper").glob("*.yaml")]),
+    ids=lambda path: path.name,
+)
 def test_every_shipped_configuration_is_valid(path: Path) -> None:
     if path.name != "prices.yaml":
         read(path)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from oragent.budget import Spent
 from oragent.evaluation import Evaluation
@@ -11,7 +12,13 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.desk import Desk
 from oragent.search.run import Run
+from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.funsearch import draw, islands
+from tests.search.test_engine import history as committed
+from tests.search.test_rivals import search, settings
+from tests.search.writer import Writer
+
+PLAYED = ("strategy.name=funsearch", "model.name=m")
 
 
 def record(name: str, score: float, island: int = 0, source: str = "short") -> Committed:
@@ -29,7 +36,8 @@ def record(name: str, score: float, island: int = 0, source: str = "short") -> C
 
 def opened(begun, history: list[Committed], *settings: str) -> Run:
     folder = begun(*settings)
-    desk = Desk(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
+    own = STRATEGIES["funsearch"].own(folder.config)
+    desk = Desk(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
     archive = Archive("minimize", folder.config.archive.islands)
     rng, horizon = np.random.default_rng(1), len(history) - 1
@@ -79,3 +87,37 @@ def test_of_equal_programs_the_shorter_one_is_drawn_more_often(begun) -> None:
     living = [record("short", 1.0, 0, "x" * 10), record("long", 1.0, 0, "x" * 400)]
     counted = Counter(draw(run, living)[0].id for _ in range(400))
     assert 1.5 < counted["short"] / counted["long"] < 5.0  # e ** (390 / 400) is 2.65
+
+
+def test_with_replacement_one_cluster_may_be_drawn_twice_and_raw_scores_are_those_of_the_paper(begun) -> None:
+    """Of two clusters one temperature apart, the better one is drawn e times as often, and with replacement twice."""
+    published = ("replacement=true", "scores=raw", "temperature=2.0", "period=1000000")
+    run = opened(begun, [record("0.0", 9.0)], *PLAYED, *(f"strategy.options.{one}" for one in published))
+    living = [record("good", 1.0), record("bad", 3.0)]
+    pairs = Counter(tuple(sorted(one.id for one in draw(run, living))) for _ in range(2000))
+    share = np.e / (1 + np.e)
+    assert pairs["good", "good"] / 2000 == pytest.approx(share**2, abs=0.04)
+    assert pairs["bad", "bad"] / 2000 == pytest.approx((1 - share) ** 2, abs=0.04)
+
+
+def test_islands_start_anew_where_the_engine_found_that_their_time_had_come(begun) -> None:
+    scores = [9.0, 5.0, 3.0, 8.0, 7.0, 6.0]
+    known = [record(f"{number}.0", score, number % 2) for number, score in enumerate(scores)]
+    run = opened(begun, known, "archive.islands=2")
+    run.desk.resets.add(3)
+    assert names(islands(run)) == [["0.0", "2.0", "4.0"], ["2.0", "5.0"]]
+
+
+def test_a_prompt_is_answered_as_often_as_there_are_samples(begun) -> None:
+    model = Writer()
+    folder = begun(*settings("funsearch", "strategy.options.samples=4", evaluations=25))
+    assert search(folder, model).complete
+    rounds: dict[str, list[str]] = {}
+    for request in model.asked:
+        if request.role == "code":
+            rounds.setdefault(request.key.split(".")[0], []).append(request.messages[-1].content)
+    assert all(len(set(prompts)) == 1 for prompts in rounds.values())
+    assert Counter(map(len, rounds.values())).most_common(1)[0][0] == 4
+    again = begun(*settings("funsearch", "strategy.options.samples=4", evaluations=25))
+    search(again, workers=4)
+    assert committed(again) == committed(folder)

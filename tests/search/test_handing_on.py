@@ -17,7 +17,7 @@ from tests.search.test_engine import history, jittery
 from tests.search.test_rivals import search
 
 WINDOWS = (1, 4, *(pytest.param(window, marks=pytest.mark.slow) for window in (2, 8)))
-HANDING_ON = ("eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
+HANDING_ON = ("ael", "eoh", "mcts_ahd", "or_agent", "reevo")  # random writes thoughts, and reads none of them
 SETTINGS = (
     "model.name=m", "archive.population=6", "strategy.patience=60", "or_agent.initial_ideas=35", "or_agent.depth=1",
     "or_agent.idea_count=settings",
@@ -82,7 +82,7 @@ def test_the_list_of_who_hands_on_is_complete(begun) -> None:
     for name in sorted(STRATEGIES):
         folder = begin(begun, name, 2, 33)
         search(folder, Unique())
-        assert bool(notes(folder)) == (name in (*HANDING_ON, "portfolio", "random"))
+        assert bool(notes(folder)) == (name in (*HANDING_ON, "levi", "portfolio", "random", "tide"))
 
 
 @pytest.mark.parametrize("window", WINDOWS)
@@ -126,7 +126,7 @@ def test_or_agent_takes_in_every_report_once_however_many_there_are(begun, windo
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-@pytest.mark.parametrize("strategy", ["eoh", "mcts_ahd"])
+@pytest.mark.parametrize("strategy", ["ael", "eoh", "mcts_ahd"])
 def test_every_program_is_shown_with_the_thought_behind_it(begun, strategy: str, window: int) -> None:
     folder, model = begin(begun, strategy, window, 60), Unique()
     search(folder, model, run=jittery, workers=3)

@@ -1,20 +1,23 @@
 """The tree of MCTS-AHD: values and visits, UCT, widening, and the decay of exploration."""
 
 import math
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from oragent.budget import Spent
-from oragent.evaluation import Evaluation
+from oragent.evaluation import Evaluation, Job
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.desk import Desk
 from oragent.search.run import Run
 from oragent.search.store import Note
-from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, Node, backpropagate, exploration, take_turn, tree
+from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _strangers, exploration, tree
+from oragent.search.strategies.uct import Node, backpropagate, take_turn
+from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
 
@@ -138,9 +141,12 @@ def test_exploration_falls_to_nothing_with_the_budget(begun) -> None:
     assert exploration(run) == EXPLORATION
 
 
-def test_s1_shows_a_whole_line_of_descent_and_m1_its_end(begun) -> None:
-    folder = begun(*settings("mcts_ahd", evaluations=120))
-    search(folder)
+def test_s1_shows_a_whole_line_of_descent_worst_first_and_m1_its_end(begun) -> None:
+    folder, model = begun(*settings("mcts_ahd", evaluations=120)), Writer()
+    search(folder, model)
+    for prompt in model.prompts("s1"):
+        scores = [float(line.split("score ")[1].split(",")[0]) for line in prompt.split("\n") if ", score " in line]
+        assert scores == sorted(scores, reverse=True)  # less is better
     known = {one.id: one for one in records(folder)}
     lines = [one.candidate.parents for one in known.values() if one.candidate.origin == "s1"]
     assert any(len(line) > 2 for line in lines)
@@ -188,3 +194,54 @@ def test_a_thought_is_asked_for_each_program_that_has_a_score(begun) -> None:
     scored_ones = [one for one in records(folder)[1:] if one.placed]
     assert len(scored_ones) - 4 <= len(model.prompts("describe")) <= len(scored_ones)  # the last rounds were cut short
     assert any("Idea: Add " in prompt for prompt in model.prompts("m1"))
+
+
+def test_an_e1_child_whose_score_a_child_of_the_root_has_already_is_no_node(begun) -> None:
+    history = [record("0.0", 9.0), record("1.0", 5.0), record("2.0", 5.0, "0.0", "1.0"), record("3.0", 4.0, "0.0")]
+    notes = [Note(number, ROOT, f"print of {number}.0") for number in (1, 2, 3)]
+    root = tree(round_of(begun, history, notes, 0))
+    assert [child.record.id for child in root.children] == ["0.0", "1.0", "3.0"]
+
+
+def test_e1_draws_two_to_five_times_among_one_member_of_each_family(begun) -> None:
+    history = [record(f"{number}.0", 20.0 - number) for number in range(9)]
+    history += [record(f"{9 + number}.0", 10.0 - number, f"{number}.0") for number in range(9)]
+    run = round_of(begun, history, [], 0)
+    root, sizes = tree(run), set()
+    for _ in range(200):
+        drawn = _strangers(run, root)
+        families = {int(one.id.split(".")[0]) % 9 for one in drawn}
+        assert len(families) == len(drawn)
+        sizes.add(len(drawn))
+    assert sizes == {1, 2, 3, 4, 5}  # two draws may give one
+
+
+class Failing(Writer):
+    """Writes programs of one kind."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__()
+        self.body = body
+
+    def _answer(self, text: str, rng) -> str:
+        if "Python block" not in text:
+            return "It fails."
+        return f"{{Fail.}}\n```python\ndef guess(x):\n    return {self.body} + {rng.random()}\n```"
+
+
+def test_a_failure_is_tried_three_times_and_what_runs_out_of_time_once(begun) -> None:
+    def slow(job: Job) -> Evaluation:
+        return Evaluation(Status.TIMEOUT, message="late", wall_s=1.0) if "1 / 0" in job.source else scored(job)
+
+    for run, tries in ((scored, 3), (slow, 1)):
+        model = Failing("1 / 0")
+        search(begun(*settings("mcts_ahd", "strategy.window=1", evaluations=13)), model, run=run)
+        rounds = Counter(request.key.split(".")[0] for request in model.asked)
+        assert [rounds[str(number)] for number in (1, 2, 3)] == [tries] * 3
+
+
+def test_thoughts_are_asked_for_at_temperature_zero(begun) -> None:
+    model = Writer()
+    search(begun(*settings("mcts_ahd", evaluations=20)), model)
+    assert {one.temperature for one in model.asked if one.role == "describe"} == {0.0}
+    assert {one.temperature for one in model.asked if one.role == "m1"} == {None}

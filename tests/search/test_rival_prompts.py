@@ -21,7 +21,21 @@ from tests.search.players import golden
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
 
+NAMES = {
+    ("reevo", 41, "reflect"): "reflect_long",
+    ("levi", 1, "idea"): "seed",
+    ("levi", 3, "code"): "variant",
+    ("levi", 57, "reflect"): "advice",
+    ("levi", 57, "idea"): "shift",
+}
 RICH = ("strategy.standing=true", "strategy.history=true", "strategy.features=true")  # as in a comparison
+STYLES = {
+    "small": ("model.style=small",),
+    "strong": ("model.style=strong", *RICH),
+    "paper": ("model.style=small", "strategy.show=paper", "strategy.features=true"),
+}
+LEVI = ("strategy.options.seeds=2", "strategy.options.variants=3")
+AEL = ("strategy.options.first=3", "strategy.options.mutation=1")
 PROGRAMS = (
     "x * 2.0",
     "x * 30",
@@ -45,6 +59,14 @@ ROUNDS = [
     ("reevo", 32, {"reflect": 0, "crossover": 0}),
     ("reevo", 41, {"reflect": 0, "mutation": 0}),
     ("mcts_ahd", 2, {"e1": 0}),
+    *(("tide", number, {f"tide_{name}": 0}) for number, name in enumerate(("m3", "e1", "e2", "m1", "m2"), 9)),
+    ("tide", 8, {"reflect": 0}),
+    ("levi", 1, {"idea": 1}),
+    ("levi", 3, {"code": 0}),
+    ("levi", 9, {"code": 0}),
+    ("levi", 57, {"reflect": 0, "idea": 0}),
+    ("ael", 2, {"ael_creation": 0}),
+    ("ael", 8, {"ael_crossover": 0, "ael_mutation": 0}),
     ("mcts_ahd", 8, {"e2": -1, "m1": 0, "m2": 0, "s1": 0, "describe": 0}),
 ]
 
@@ -104,17 +126,18 @@ def play(folder: RunFolder, number: int) -> Writer:
     return model
 
 
-@pytest.mark.parametrize("style", ["small", "strong"])
+@pytest.mark.parametrize("style", ["small", "strong", "paper"])
 @pytest.mark.parametrize(("strategy", "number", "roles"), ROUNDS)
 def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles: dict[str, int], style: str) -> None:
     """To write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""
     (toy / "knowledge.md").write_text("Numbers below 200 are enough.\n")
     settings = (f"strategy.name={strategy}", "strategy.window=1", "archive.population=6", "archive.islands=1")
-    settings += (f"model.style={style}", *(() if style == "small" else RICH))
+    settings += STYLES[style]
+    settings += {"eoh": ("strategy.options.first=6",), "ael": AEL, "levi": LEVI}.get(strategy, ())
     model = play(begun(*settings, "model.name=writer"), number)
     for role, which in roles.items():
         prompt = model.prompts(role)[which]
-        name = "reflect_long" if (strategy, number, role) == ("reevo", 41, "reflect") else role
+        name = NAMES.get((strategy, number, role), role)
         golden(f"{style}/{strategy}_{name}", prompt)
 
 

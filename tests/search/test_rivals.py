@@ -1,8 +1,10 @@
 """The published strategies: each ends a run, gives one history for one seed, and asks as its paper does."""
 
 import asyncio
+import random
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
+from pathlib import Path
 
 import pytest
 
@@ -10,14 +12,16 @@ from oragent.evaluation.pool import Pool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
+from oragent.search.config import read
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, reevo
+from oragent.search.strategies import STRATEGIES, reevo, settled
 from tests.search.test_engine import history, jittery, scored
 from tests.search.writer import Writer
 
-RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd")
+ROOT = Path(__file__).parents[2]
+RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd", "ael", "tide", "levi")
 
 
 def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lambda progress: None) -> Outcome:
@@ -93,8 +97,8 @@ def test_eoh_begins_with_i1_and_then_lets_its_operators_take_turns(begun) -> Non
     search(folder)
     made = made_by(records(folder))
     turns = ("e1", "e2", "m1", "m2", "m3")
-    for number, origin in made.items():
-        assert origin == ("seed" if number == 0 else "i1" if number <= 6 else turns[(number - 7) % 5])
+    for number, origin in made.items():  # two times as many as survive, of which there are six
+        assert origin == ("seed" if number == 0 else "i1" if number <= 12 else turns[(number - 13) % 5])
 
 
 def test_eoh_draws_five_different_parents_or_one_among_the_best_so_far(begun) -> None:
@@ -212,3 +216,81 @@ def test_no_prompt_is_longer_than_the_context_has_room_for(begun, toy, strategy:
     lengths = [sum(len(message.content) for message in prompt.messages) for prompt in model.asked]
     assert max(lengths) <= 3 * 525  # three letters a token, and a quarter of the context is the reply's
     assert any("(Left out, as your context has no room for it" in prompt.messages[-1].content for prompt in model.asked)
+
+
+class Repeating(Writer):
+    """Writes the same program again and again, and now and then another one."""
+
+    def _answer(self, text: str, rng: random.Random) -> str:
+        number = 7 if rng.random() < 0.8 else rng.randrange(500)
+        return f"{{Take {number}}}\n```python\ndef guess(x):\n    return {number}\n```"
+
+
+def test_eoh_asks_again_for_a_program_that_was_tried_twice_at_most(begun) -> None:
+    model, folder = Repeating(), begun(*settings("eoh", "strategy.window=1", evaluations=20))
+    search(folder, model)
+    asked = Counter(int(one.key.split(".")[0]) for one in model.asked)
+    known: set[str] = set()
+    for number, round_ in groupby(records(folder), key=lambda record: record.round):
+        prints = [record.candidate.fingerprint for record in round_]
+        again = [print_ in known or print_ in prints[:place] for place, print_ in enumerate(prints)]
+        if number:
+            assert asked[number] == len(prints) <= 3
+            assert all(again[:-1])
+            assert not again[-1] or len(prints) == 3
+        known |= set(prints)
+    assert max(asked.values()) == 3
+
+
+def test_eoh_draws_its_population_and_parents_as_the_settings_have_it(begun) -> None:
+    options = ("population=3", "first=4", "parents=2", "operators=[e1, m2]")
+    folder = begun(*settings("eoh", "strategy.window=1", *(f"strategy.options.{one}" for one in options)))
+    search(folder)
+    made = made_by(records(folder))
+    assert {number: origin for number, origin in made.items() if 0 < number < 5} == {
+        number: "i1" for number in made if 0 < number < 5
+    }
+    assert {origin for number, origin in made.items() if number > 4} == {"e1", "m2"}
+    drawn = [len(record.candidate.parents) for record in records(folder) if record.candidate.origin == "e1"]
+    assert set(drawn) == {2}
+
+
+def test_reevo_has_generations_of_other_sizes_if_it_is_told_so(begun) -> None:
+    options = ("initial=5", "crossovers=4", "mutations=2")
+    folder = begun(*settings("reevo", *(f"strategy.options.{one}" for one in options), evaluations=40))
+    search(folder)
+    for number, origin in made_by(records(folder)).items():
+        after = "crossover" if (number - 6) % 5 < 4 else "mutation"
+        assert origin == ("seed" if number == 0 else "initial" if number <= 5 else after)
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (ROOT / "configs" / "paper").glob("*.yaml")))
+def test_the_settings_of_each_paper_tell_models_no_more_than_it_does(name: str) -> None:
+    config = settled(read(ROOT / "configs" / "paper" / f"{name}.yaml", ["model.name=m"]))
+    assert config.strategy.name == name
+    assert (config.strategy.show, config.strategy.blocks) == ("paper", "none")
+    assert not any((config.strategy.features, config.strategy.standing, config.strategy.history))
+
+
+@pytest.mark.parametrize("strategy", ["funsearch", "mcts_ahd"])
+def test_until_both_are_used_up_no_round_is_cut_and_a_killed_run_ends_alike(begun, strategy: str) -> None:
+    bounds = ("budget.model_calls=30", "budget.until=both", "strategy.window=2")
+    whole, broken = (begun(*settings(strategy, *bounds, evaluations=25)) for _ in range(2))
+    outcome = search(whole, workers=4)
+    assert outcome.complete
+    assert outcome.reason == "the budget of 25 evaluations and 30 model calls is used up"
+    spent = outcome.progress.spent
+    assert spent.evaluations >= 25
+    assert spent.model_calls >= 30
+
+    class Killed(Exception):
+        pass
+
+    def kill(progress) -> None:
+        if progress.spent.evaluations >= 10:
+            raise Killed
+
+    with pytest.raises(Killed):
+        search(broken, observer=kill)
+    search(reopen(broken.path))
+    assert history(broken) == history(whole)

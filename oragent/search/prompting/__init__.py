@@ -3,11 +3,12 @@
 from oragent.search.prompting.frame import asked, room, system
 from oragent.search.prompting.hints import bins, blocks, edits, meanings, wanted
 from oragent.search.prompting.lineage import history
-from oragent.search.prompting.programs import figures, said, show
+from oragent.search.prompting.programs import Told, figures, said, show, told
 from oragent.search.prompting.standing import entitle, standing
 from oragent.search.prompting.templates import fill
 
 __all__ = [
+    "Told",
     "asked",
     "bins",
     "blocks",
@@ -22,5 +23,6 @@ __all__ = [
     "show",
     "standing",
     "system",
+    "told",
     "wanted",
 ]

@@ -1,16 +1,41 @@
 """A program as a model is shown it: its label, score and figures, the idea behind it, its text."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 from oragent.programs.blocks import fence, tag
+from oragent.racing import shown
 from oragent.search.candidate import Elite
+from oragent.search.config import Show
 from oragent.search.prompting import times
+from oragent.search.run import Run
 
-__all__ = ["figures", "said", "show"]
+__all__ = ["Told", "figures", "said", "show", "told"]
 
 
-def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), beside: Elite | None = None) -> str:
+class Told(StrEnum):
+    """Which figures of a program a prompt tells."""
+
+    ALL = "all"
+    SCORE = "score"
+    NONE = "none"
+
+
+def told(run: Run, paper: Told) -> Told:
+    """Which figures a published strategy tells: all, or those of its ``paper`` where ``strategy.show`` says so."""
+    return paper if run.settings.strategy.show is Show.PAPER else Told.ALL
+
+
+def show(
+    label: str,
+    one: Elite,
+    *,
+    idea: str = "",
+    bins: Sequence[str] = (),
+    beside: Elite | None = None,
+    told: Told = Told.ALL,
+) -> str:
     """Show a program.
 
     Args:
@@ -19,9 +44,15 @@ def show(label: str, one: Elite, *, idea: str = "", bins: Sequence[str] = (), be
         idea: Thought behind the program; empty where none is known.
         bins: Names of the features whose bins are told; without names none are.
         beside: Other program, whose figures stand in brackets behind the first one's.
+        told: Figures that are told.
     """
     thinking = f"Idea: {idea}\n" if idea else ""
-    return f"{label}, {figures(one, bins=bins, beside=beside)}:\n{thinking}{fence(one.source.strip(), tag(one.source))}"
+    behind = {
+        Told.ALL: f", {figures(one, bins=bins, beside=beside)}",
+        Told.SCORE: f", score {said(one.score)}",
+        Told.NONE: "",
+    }
+    return f"{label}{behind[told]}:\n{thinking}{fence(one.source.strip(), tag(one.source))}"
 
 
 def figures(one: Elite, *, bins: Sequence[str] = (), beside: Elite | None = None) -> str:
@@ -39,7 +70,7 @@ def said(value: Any) -> str:
 def _rows(one: Elite, bins: Sequence[str]) -> list[tuple[str, str]]:
     # Times differ from run to run, and a prompt must not: but for the heuristic's own, in coarse steps.
     time = times.told(one.metrics)
-    timeless = [(name, said(value)) for name, value in one.metrics.items() if not name.endswith("seconds")]
+    timeless = [(name, said(value)) for name, value in shown(one.metrics).items() if not name.endswith("seconds")]
     cell = [
         (f"{name} bin" if isinstance(value, int) else name, said(value))
         for name, value in zip(bins, one.features or (), strict=False)

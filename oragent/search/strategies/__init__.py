@@ -12,7 +12,19 @@ from pathlib import Path
 
 from oragent.errors import ConfigError
 from oragent.search.config import Config
-from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, portfolio, random_search, reevo
+from oragent.search.strategies import (
+    ael,
+    eoh,
+    funsearch,
+    gp,
+    levi,
+    mcts_ahd,
+    or_agent,
+    portfolio,
+    random_search,
+    reevo,
+    tide,
+)
 from oragent.search.strategy import Strategy
 
 __all__ = ["FUNCTION", "GROUP", "STRATEGIES", "chosen", "load", "settled"]
@@ -22,14 +34,17 @@ FUNCTION = "()"  # ends the name of what a Python program gave, and no folder ca
 STRATEGIES: dict[str, Strategy] = {
     strategy.name: strategy
     for strategy in (
+        ael.STRATEGY,
         eoh.STRATEGY,
         funsearch.STRATEGY,
         gp.STRATEGY,
+        levi.STRATEGY,
         mcts_ahd.STRATEGY,
         or_agent.STRATEGY,
         portfolio.STRATEGY,
         random_search.STRATEGY,
         reevo.STRATEGY,
+        tide.STRATEGY,
     )
 }
 

@@ -14,10 +14,12 @@ from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, Parent
 from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
+from oragent.search.scoring import Gate
 
-__all__ = ["Asked", "ask_and_read", "ask_for_program", "program", "sent_back"]
+__all__ = ["Asked", "ask_and_read", "ask_for_program", "bolder", "program", "sent_back"]
 
 T = TypeVar("T")
+HOTTEST = 2.0  # temperature that servers take
 LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail
 
 
@@ -89,6 +91,7 @@ async def ask_for_program(
     parents: Sequence[Parent],
     temperature: float | None = None,
     base: str | None = None,
+    gate: Callable[[str], Gate | None] | None = None,
 ) -> Candidate:
     """Ask a model for a program and score it; a reply without a usable one is told so, once.
 
@@ -99,6 +102,7 @@ async def ask_for_program(
         parents: Programs that the prompt shows; an edit applies to the last.
         temperature: Sampling temperature; None: the model's own.
         base: Program that edits apply to, where the prompt shows the last of ``parents`` in another form.
+        gate: Function that says what the program must reach at one size before it is scored on all.
 
     Returns:
         The candidate; rejected, with the reason, if neither reply was of use.
@@ -116,7 +120,13 @@ async def ask_for_program(
     reply = asked.reply
     if asked.value is None:
         return run.reject(reply.text, asked.problem, line, reply.role, reply.call)
-    return await run.evaluate(asked.value, line, reply.role, reply.call)
+    return await run.evaluate(asked.value, line, reply.role, reply.call, gate)
+
+
+def bolder(run: Run, more: float) -> float | None:
+    """The model's temperature and something more, for first programs; None: the model's own."""
+    settings = run.settings.model
+    return None if settings is None or not more else min(settings.temperature + more, HOTTEST)
 
 
 def program(run: Run, text: str, base: str | None) -> str:

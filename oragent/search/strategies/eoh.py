@@ -1,35 +1,81 @@
 """Evolution of heuristics: thoughts and programs evolve together, by five ways of asking a model.
 
-Liu et al. 2024 (arXiv:2401.02051). A population of N individuals, each a thought in one sentence and the program that
-does it, begins with N answers to ``i1``. Then ``e1`` and ``e2`` explore from five parents, ``m1``, ``m2`` and ``m3``
-change one; parents are drawn by rank, and the best N of all survive.
+Liu et al. 2024 (arXiv:2401.02051; official code: FeiLiu36/EoH). A population of N individuals, each a thought in one
+sentence and the program that does it, begins as the best N of 2 N answers to ``i1``. Then ``e1`` and ``e2`` explore
+from five parents, ``m1``, ``m2`` and ``m3`` change one; parents are drawn by rank, and the best N of all survive. A
+program that was tried before is asked for again, twice at most.
 
 Where we differ: an offspring may become a parent as soon as it is committed, where the paper makes 5 N of them, N by
 each operator, before it selects; the operators take turns, so that each has the paper's share. The problem's seed
-heuristic belongs to the first population. Parents of one offspring are all different. N is ``archive.population``.
+heuristic belongs to the first population. Parents of one offspring are all different. The first population is at most a
+fifth of the budget (``strategy.options.first=40``: always so many). Prompts tell scores and metrics
+(``strategy.show=paper``: thought and program alone).
 """
 
+from typing import Annotated
+
+from annotated_types import Ge, MinLen
+from pydantic.dataclasses import dataclass
+
+from oragent.errors import ConfigError
 from oragent.search.config import Blocks
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
-from oragent.search.strategies.operators import apply
+from oragent.search.strategies.asking import bolder
+from oragent.search.strategies.operators import apply_anew
+from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
 
-__all__ = ["STRATEGY", "round"]
+__all__ = ["STRATEGY", "EoHSettings", "round"]
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
-PARENTS = {"e1": 5, "e2": 5, "m1": 1, "m2": 1, "m3": 1}
+EXPLORING = ("e1", "e2")
+
+
+@dataclass(frozen=True, config=STRICT)
+class EoHSettings:
+    """What ``strategy.options`` may say.
+
+    Attributes:
+        population: Number of survivors (the paper's N); None: ``archive.population``.
+        first: Number of programs that the first population is chosen from; None: 2 N, or a fifth of a smaller budget.
+        bolder: What is added to the model's temperature for these.
+        parents: Number of programs that ``e1`` and ``e2`` are shown.
+        operators: Operators, which take turns.
+        retries: Number of times that a program is asked for again which equals one that was tried.
+    """
+
+    population: Annotated[int, Ge(1)] | None = None
+    first: Annotated[int, Ge(1)] | None = None
+    bolder: Annotated[float, Ge(0)] = 0.0
+    parents: Annotated[int, Ge(1)] = 5
+    operators: Annotated[tuple[str, ...], MinLen(1)] = OPERATORS
+    retries: Annotated[int, Ge(0)] = 2
+
+    def __post_init__(self) -> None:
+        """See that there are such operators.
+
+        Raises:
+            ConfigError: there is no such one.
+        """
+        for name in self.operators:
+            if name not in OPERATORS:
+                raise ConfigError(f"strategy.options.operators: no operator {name!r}; there are {', '.join(OPERATORS)}")
 
 
 async def round(run: Run) -> None:
-    """Make one individual: of the first population, or by the operator whose turn it is."""
-    size = run.settings.archive.population
-    if run.turn <= size:
-        await apply(run, "i1", [])
+    """Make one individual: for the first population, or by the operator whose turn it is."""
+    own: EoHSettings = run.own
+    size = own.population or run.settings.archive.population
+    first = first_population(run, own.first, 2 * size)
+    if run.turn <= first:
+        await apply_anew(run, "i1", [], own.retries, bolder(run, own.bolder))
         return
     population = best(run.scored, run.fitness, size)
-    operator = OPERATORS[(run.turn - size - 1) % len(OPERATORS)]
-    await apply(run, operator, by_rank(population, PARENTS[operator], run.rng))
+    operator = own.operators[(run.turn - first - 1) % len(own.operators)]
+    count = own.parents if operator in EXPLORING else 1
+    await apply_anew(run, operator, by_rank(population, count, run.rng), own.retries)
 
 
-STRATEGY = Strategy(name="eoh", round=round, remembers=True, blocks=Blocks.NONE)
+STRATEGY = Strategy(name="eoh", round=round, remembers=True, blocks=Blocks.NONE, settings=EoHSettings)

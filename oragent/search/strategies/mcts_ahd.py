@@ -1,88 +1,67 @@
 """Monte Carlo tree search over heuristics: every program stays in a tree and may be taken up again.
 
-Zheng et al. 2025 (arXiv:2501.08603). The root stands for no program; its children come of ``i1`` and ``e1``. A round
-descends by UCT on normalised scores, with an exploration that falls to zero as the budget is spent. On the way,
-progressive widening adds a child to nodes that were visited often: by ``e1`` to the root, by ``e2`` to others. The leaf
-is expanded by ``e2``, twice ``m1``, twice ``m2``, and ``s1`` over its line of descent. A node is worth what its best
-child is. After each program the model is asked for the thought behind the code as it is (thought alignment).
+Zheng et al. 2025 (arXiv:2501.08603; official code: zz1358m/MCTS-AHD-master). The root stands for no program; its
+children come of ``i1`` and ``e1``. A round descends by UCT on normalised scores, with an exploration that falls to zero
+as the budget is spent. On the way, progressive widening adds a child to nodes that were visited often: by ``e1`` to the
+root, by ``e2`` to others. The leaf is expanded by ``e2``, twice ``m1``, twice ``m2``, and ``s1`` over its line of
+descent, worst first. A node is worth what its best child is. A program that fails is asked for again, three tries in
+all, unless it ran out of time. A child of ``e1`` whose score a child of the root has already is no node. After each
+program the model is asked, at temperature 0, for the thought behind the code as it is (thought alignment).
 
 Where we differ: several rounds are in flight, and so that they do not all expand the same leaf they take turns: one
 takes the leaf that UCT selects, the next one the leaf that UCT selects if the former turned out bad, and so on (virtual
 loss, Chaslot et al. 2008, doi:10.1007/978-3-540-87608-3_6); with ``strategy.window=1`` there is just the first. For the
-same reason the first programs know little of each other. The problem's seed heuristic is a child of the root. ``e1`` is
-shown five programs at most, and children of one round do not know each other. Prompts of ``e1``, ``e2``, ``m1`` and
-``m2`` are those of our ``eoh``.
+same reason the first programs know little of each other. The problem's seed heuristic is a child of the root. A
+program that ``e1`` draws twice is shown once, and children of one round do not know each other. Prompts of ``e1``,
+``e2``, ``m1`` and ``m2`` are those of our ``eoh``; they tell scores and metrics (``strategy.show=paper``: the score,
+and none to ``m1`` and ``m2``).
 """
 
-import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from typing import Annotated
+
+from annotated_types import Ge
+from pydantic.dataclasses import dataclass
 
 from oragent.llm.context import Part, fit
-from oragent.search.candidate import Committed, Elite
+from oragent.protocol import Status
+from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import asked, fill, room, show
+from oragent.search.prompting import Told, asked, fill, room, show, told
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply, prose, remember
+from oragent.search.strategies.uct import Node, backpropagate, take_turn
 from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
 
-__all__ = ["STRATEGY", "Node", "backpropagate", "exploration", "round", "select", "take_turn", "tree"]
+__all__ = ["STRATEGY", "MCTSSettings", "exploration", "round", "tree"]
 
 INITIAL = 4  # children of the root to begin with
 EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
 EXPLORATION = 0.1  # lambda_0
-WIDENING = 0.5  # alpha: a node that was visited n times may have n ** alpha children before one is added
-DEPTH = 10
 ELITES = 10  # from which e2 draws its second parent
-DIFFERENT = 5  # programs that e1 is shown at most
+FEWEST, MOST = 2, 5  # programs that e1 draws
 ROOT = "child of the root"  # kind of the notes that name, by fingerprint, the programs that i1 and e1 made
 
 
-@dataclass(eq=False)
-class Node:
-    """A program in the tree; the root has none.
+@dataclass(frozen=True, config=STRICT)
+class MCTSSettings:
+    """What ``strategy.options`` may say.
 
     Attributes:
-        record: Program with its evaluation; None at the root.
-        parent: Node that it was made from; None at the root.
-        value: Best value of its children; without children, its own fitness.
-        visits: Number of programs that were made below it, and itself.
-        children: Nodes that were made from it.
+        first: Number of children of the root to begin with.
+        tries: Number of times that a program is asked for, at most, until one has a score.
     """
 
-    record: Committed | None = None
-    parent: "Node | None" = None
-    value: float = -math.inf
-    visits: int = 0
-    children: list["Node"] = field(default_factory=list)
-
-    def line(self) -> list["Node"]:
-        """The way from the root's child down to this node."""
-        return [*self.parent.line(), self] if self.parent else []
-
-    def mark_bad(self, value: float) -> None:
-        """Take this node for one of the given value, and tell all ancestors of that and of a visit."""
-        self.value = value
-        node = self.parent
-        while node:
-            node.value = max(child.value for child in node.children)
-            node.visits += 1
-            node = node.parent
-
-    def below(self) -> Iterator["Node"]:
-        """This node and all that were made from it."""
-        waiting = [self]
-        while waiting:
-            node = waiting.pop()
-            yield node
-            waiting += node.children
+    first: Annotated[int, Ge(1)] = INITIAL
+    tries: Annotated[int, Ge(1)] = 3
 
 
 async def round(run: Run) -> None:
     """Make one of the first programs; or descend, widen on the way, and expand the leaf."""
     root = tree(run)
-    if run.turn <= INITIAL:
+    if run.turn <= run.own.first:
         await _grow(run, root, root, "i1" if run.turn == 1 else "e1")
         return
     widened, leaf = take_turn(root, exploration(run), run.turn % run.window)
@@ -101,6 +80,8 @@ def tree(run: Run) -> Node:
     for record in run.scored:
         candidate = record.candidate
         at_root = not candidate.parents or (record.round, candidate.fingerprint) in first
+        if at_root and candidate.parents and _is_met(root, run.fitness(record)):
+            continue
         parent = root if at_root else nodes.get(candidate.parents[-1], root)
         nodes[record.id] = Node(record, parent, run.fitness(record))
         parent.children.append(nodes[record.id])
@@ -108,70 +89,53 @@ def tree(run: Run) -> Node:
     return root
 
 
-def backpropagate(root: Node, nodes: Sequence[Node]) -> None:
-    """Give all nodes their values and visits; a node comes behind its parent."""
-    for node in [*reversed(nodes), root]:
-        node.visits = sum(child.visits for child in node.children) + (node is not root)
-        node.value = max((child.value for child in node.children), default=node.value)
+def _is_met(root: Node, fitness: float) -> bool:
+    """Whether a child of the root has a score."""
+    return any(child.record is not None and child.fitness == fitness for child in root.children)
 
 
 def exploration(run: Run) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
-    budget, spent = run.settings.budget, run.spent
-    shares = (
-        getattr(spent, bound) / getattr(budget, bound)
-        for bound in ("evaluations", "model_calls", "tokens", "money")
-        if getattr(budget, bound) is not None
-    )
-    return EXPLORATION * (1 - min(max(shares, default=0.0), 1.0))
-
-
-def take_turn(root: Node, weight: float, turn: int) -> tuple[list[Node], Node]:
-    """Select as ``select`` does, after as many other leaves as ``turn`` says were selected and turned out bad."""
-    values = [node.value for child in root.children for node in child.below()]
-    low, high = min(values), max(values)
-    for _ in range(turn):
-        select(root, weight, low, high)[1].mark_bad(low)
-    return select(root, weight, low, high)
-
-
-def select(root: Node, weight: float, low: float, high: float) -> tuple[list[Node], Node]:
-    """Descend to a leaf by UCT.
-
-    Args:
-        root: Root of the tree; it has children.
-        weight: Weight of exploration.
-        low: Least value of a node, which counts as 0.
-        high: Greatest value of a node, which counts as 1.
-
-    Returns:
-        The nodes on the way that are to be widened, and the leaf.
-    """
-    span = (high - low) or 1.0
-    node, widened, depth = root, [], 0
-    while node.children and depth < DEPTH:
-        if int(node.visits**WIDENING) > len(node.children):
-            widened.append(node)
-        spread = math.log(node.visits + 1)
-        scores = [(one.value - low) / span + weight * math.sqrt(spread / one.visits) for one in node.children]
-        node, depth = node.children[scores.index(max(scores))], depth + 1
-    return widened, node
+    return EXPLORATION * (1 - run.settings.budget.share(run.spent))
 
 
 async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
-    """Make one program from a node, and ask for the thought behind it."""
-    candidate = await apply(run, operator, _shown(run, root, node, operator))
+    """Make one program from a node, and ask for the thought behind it; a failure is tried anew."""
+    for _ in range(run.own.tries):
+        candidate = await _made(run, root, node, operator)
+        if candidate.score is not None:
+            await _align(run, candidate)
+        if candidate.evaluation.status is Status.TIMEOUT or not _is_useless(run, root, candidate, operator):
+            return
+
+
+async def _made(run: Run, root: Node, node: Node, operator: str) -> Candidate:
+    """One program from a node; at the root it is remembered as a child of that."""
+    shown, paper = _shown(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
+    descent = [one.record for one in node.line() if one.record] if operator == "s1" else shown
+    candidate = await apply(run, operator, shown, paper=paper, descent=descent)
     if operator in ("i1", "e1"):
         run.note(ROOT, candidate.fingerprint)
-    if candidate.evaluation.score is None:
-        return
-    program = Elite.of(candidate)
+    return candidate
+
+
+def _is_useless(run: Run, root: Node, candidate: Candidate, operator: str) -> bool:
+    """Whether to try again: for a score, and at the beginning for one that no child of the root has."""
+    if candidate.score is None:
+        return True
+    first = operator == "e1" and run.turn <= run.own.first
+    return first and _is_met(root, run.archive.fitness(candidate.score))
+
+
+async def _align(run: Run, candidate: Candidate) -> None:
+    """Ask for the thought behind a program as its code has it."""
+    program = show("The program", Elite.of(candidate), told=told(run, Told.NONE))
     prompt = fit(
         lambda left: fill("describe", programs=left["programs"][0]),
-        [Part("programs", [show("The program", program)], keep=1)],
+        [Part("programs", [program], keep=1)],
         room(run),
     )
-    remember(run, candidate, prose((await run.ask("describe", asked(run, prompt))).text))
+    remember(run, candidate, prose((await run.ask("describe", asked(run, prompt), temperature=0.0)).text))
 
 
 def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committed]:
@@ -179,13 +143,10 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committe
     if operator == "i1":
         return []
     if operator == "e1":
-        families = run.rng.permutation(len(root.children))[:DIFFERENT]
-        members = [list(root.children[int(family)].below()) for family in families]
-        drawn = [family[int(run.rng.integers(len(family)))].record for family in members]
-        return [record for record in drawn if record]
+        return _strangers(run, root)
     line = [ancestor.record for ancestor in node.line() if ancestor.record]
     if operator == "s1":
-        return line
+        return sorted(line, key=run.fitness)
     own = line[-1:]
     if operator != "e2":
         return own
@@ -193,4 +154,13 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committe
     return [*by_rank(others, 1, run.rng), *own] if others else own
 
 
-STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True, blocks=Blocks.NONE)
+def _strangers(run: Run, root: Node) -> list[Committed]:
+    """Two to five draws, with replacement, among random members of the root's families, one of each; doubles go."""
+    members = [list(child.below()) for child in root.children]
+    known = [family[int(run.rng.integers(len(family)))].record for family in members]
+    count = min(int(run.rng.integers(FEWEST, MOST + 1)), len(known))
+    drawn = [known[int(place)] for place in run.rng.integers(len(known), size=count)]
+    return sorted({record.id: record for record in drawn if record}.values(), key=run.fitness)
+
+
+STRATEGY = Strategy(name="mcts_ahd", round=round, remembers=True, blocks=Blocks.NONE, settings=MCTSSettings)

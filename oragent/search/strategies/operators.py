@@ -12,6 +12,7 @@ from oragent.llm.context import Part, fit
 from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
+    Told,
     asked,
     bins,
     blocks,
@@ -23,12 +24,13 @@ from oragent.search.prompting import (
     room,
     show,
     standing,
+    told,
     wanted,
 )
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
-__all__ = ["apply", "prose", "remember", "thought", "thoughts", "write"]
+__all__ = ["apply", "apply_anew", "compose", "prose", "remember", "thought", "thoughts", "write"]
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
@@ -36,25 +38,58 @@ SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
-async def apply(run: Run, operator: str, parents: Sequence[Committed]) -> Candidate:
+async def apply(
+    run: Run,
+    operator: str,
+    parents: Sequence[Committed],
+    *,
+    paper: Told = Told.NONE,
+    descent: Sequence[Committed] | None = None,
+    temperature: float | None = None,
+    more: Mapping[str, str] | None = None,
+) -> Candidate:
     """Ask for a program by an operator, score it, and remember the thought that came with it.
 
     Args:
         run: Round that asks.
         operator: Name of the operator; programs carry it as their origin.
         parents: Programs that the prompt shows, worse to better; ``m1``, ``m2`` and ``m3`` change the last.
+        paper: Figures that the strategy's paper tells of them.
+        descent: Programs that it descends from, if in another order than they are shown.
+        temperature: Sampling temperature; None: the model's own.
+        more: Further parts of the operator's template.
     """
     outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
-    task = fill(operator, run.style, outline=outline)
-    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents))
-    candidate = await ask_for_program(run, operator, asked(run, prompt), shown)
+    task = fill(operator, run.style, outline=outline, **(more or {}))
+    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents), paper)
+    line = shown if descent is None else [Elite.of(one) for one in descent]
+    base = shown[-1].source if shown else None
+    candidate = await ask_for_program(run, operator, asked(run, prompt), line, temperature, base)
     said = [thought(reply.text) for reply in run.replies[: (candidate.call or 0) + 1]]
     remember(run, candidate, next((words for words in reversed(said) if words), ""))
     return candidate
 
 
-def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mapping[str, str] | None = None) -> str:
+async def apply_anew(
+    run: Run, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
+) -> Candidate:
+    """Apply an operator; a program that equals one that was tried before is asked for again, so many times."""
+    for _ in range(retries):
+        candidate = await apply(run, operator, parents, temperature=temperature)
+        if not run.repeats(candidate):
+            return candidate
+    return await apply(run, operator, parents, temperature=temperature)
+
+
+def write(
+    run: Run,
+    task: str,
+    shown: Sequence[Elite],
+    answer: str,
+    ideas: Mapping[str, str] | None = None,
+    paper: Told = Told.NONE,
+) -> str:
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
     Args:
@@ -63,22 +98,43 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
         shown: Programs to be shown, worse to better.
         answer: Template that says what the reply must look like.
         ideas: Thoughts behind programs, by id.
+        paper: Figures that the strategy's paper tells of them.
     """
-    about, known = run.problem.about, ideas or {}
+    known, figures = ideas or {}, told(run, paper)
     changed = shown[-1] if shown else None
-    told, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown else ""
+    named, hint, telling = bins(run), blocks(run, changed), meanings(run) if shown and figures is Told.ALL else ""
     programs = [
-        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=told) for place, one in enumerate(shown, 1)
+        show(f"Program {place}", one, idea=known.get(one.id, ""), bins=named, told=figures)
+        for place, one in enumerate(shown, 1)
     ]
-    heading = (
-        f"Here are programs that were tried, with their scores. A {about.direction.comparative} score is better.\n\n"
-        if shown
-        else ""
-    )
-    frame = {
-        "task": task,
-        "answer": fill(answer, run.style, **wanted(run), edits=edits(run, shown)),
-    }
+    heading = f"{_heading(run, figures)}\n\n" if shown else ""
+    wording = fill(answer, run.style, **wanted(run), edits=edits(run, shown))
+    return compose(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
+
+
+def compose(
+    run: Run,
+    task: str,
+    programs: Sequence[str],
+    answer: str,
+    *,
+    changed: Elite | None = None,
+    heading: str = "",
+    telling: str = "",
+    hint: str = "",
+) -> str:
+    """Put a prompt together that asks for a program, such that it fits into the model's context.
+
+    Args:
+        run: Round that asks.
+        task: Task for the model.
+        programs: Programs as they are shown; the last one stays in any case.
+        answer: What the reply must look like, in words.
+        changed: Program that is to be changed, whose history and place are told where the settings have it.
+        heading: Words before the programs.
+        telling: Words behind them.
+        hint: Building blocks that are named.
+    """
     return fit(
         lambda left: fill(
             "evolve",
@@ -87,7 +143,8 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
             blocks="".join(left["a hint"]),
             standing="".join(left["where the search stands"]),
             history="".join(left["how the program came about"]),
-            **frame,
+            task=task,
+            answer=answer,
         ),
         [
             Part("a hint", [hint]),
@@ -100,6 +157,13 @@ def write(run: Run, task: str, shown: Sequence[Elite], answer: str, ideas: Mappi
     )
 
 
+def _heading(run: Run, figures: Told) -> str:
+    if figures is Told.NONE:
+        return "Here are programs that were tried."
+    better = run.problem.about.direction.comparative
+    return f"Here are programs that were tried, with their scores. A {better} score is better."
+
+
 def thought(reply: str) -> str:
     """The idea that a reply states: between braces; or the first sentence beside the code, if a model forgot them."""
     blocks, outside = fenced_blocks(drop_thoughts(reply))
@@ -110,9 +174,9 @@ def thought(reply: str) -> str:
     return _brief(sentence[1]) if sentence else ""
 
 
-def prose(reply: str) -> str:
-    """What a reply says in words, without code, cut to a length that later prompts can carry."""
-    return _brief(fenced_blocks(drop_thoughts(reply))[1])
+def prose(reply: str, longest: int = LONGEST) -> str:
+    """What a reply says in words, without code, cut to a length that later prompts can carry, in words."""
+    return _brief(fenced_blocks(drop_thoughts(reply))[1], longest)
 
 
 def remember(run: Run, candidate: Candidate, words: str) -> None:
@@ -131,6 +195,6 @@ def thoughts(run: Run, records: Sequence[Committed]) -> dict[str, str]:
     return {ids[fingerprint]: words for fingerprint, _, words in noted if fingerprint in ids}
 
 
-def _brief(text: str) -> str:
+def _brief(text: str, longest: int = LONGEST) -> str:
     words = text.split()
-    return " ".join(words[:LONGEST]) + (" ..." if len(words) > LONGEST else "")
+    return " ".join(words[:longest]) + (" ..." if len(words) > longest else "")

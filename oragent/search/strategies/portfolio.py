@@ -22,15 +22,15 @@ from oragent.errors import ConfigError
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.run import Run
-from oragent.search.strategies import eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo
+from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "PortfolioSettings", "gains", "phase", "round"]
 
 MEMBERS = {
-    one.name: one
-    for one in (strategy.STRATEGY for strategy in (eoh, funsearch, gp, mcts_ahd, or_agent, random_search, reevo))
+    module.STRATEGY.name: module.STRATEGY
+    for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)
 }
 MARKS = (0.25, 0.5, 0.75)  # shares of the budget after which the better half goes on
 PLAYED, LEFT = "portfolio: who played", "portfolio: who is left"  # kinds of notes
@@ -74,10 +74,8 @@ async def round(run: Run) -> None:
 
 def phase(run: Run) -> int:
     """How many of the marks the budget has passed, by what is committed; seconds do not count."""
-    budget, spent = run.settings.budget, run.spent
-    bounds = ("evaluations", "model_calls", "tokens", "money")
-    shares = [getattr(spent, name) / limit for name in bounds if (limit := getattr(budget, name)) is not None]
-    return sum(max(shares, default=0.0) >= mark for mark in MARKS)
+    share = run.settings.budget.share(run.spent)
+    return sum(share >= mark for mark in MARKS)
 
 
 def gains(run: Run) -> dict[str, float]:

@@ -3,7 +3,8 @@
 Ye et al. 2024 (arXiv:2402.01145). Each generation pairs parents of different scores at random; the reflector compares
 the two (short-term reflection), the generator unites them by that advice (crossover). At the end of a generation the
 reflector joins the new advice with all earlier one (long-term reflection), by which the generator changes the best
-program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and 5 mutations.
+program so far (elitist mutation). Sizes are the paper's: 30 programs at first, then 10 crossovers and 5 mutations
+(``strategy.options``: ``initial``, ``crossovers``, ``mutations``).
 
 Where we differ: rounds overlap, so that the first pairs of a generation are drawn before the last programs of the one
 before are known, and crossovers of the next generation begin while the long-term reflection is still on its way. The
@@ -11,7 +12,8 @@ first population is at most a fifth of the budget (``strategy.options.initial=30
 rank among programs that differ in more than their numbers, the seed with no one as long as there are others
 (``strategy.options.pairs=even``: all that differ in score alike, where the paper draws until two differ). A generation
 without two such programs falls back on the best ones of the whole run. Short-term reflections that come too late for
-the long-term one of their generation are joined by the next: none is lost, and none joined twice.
+the long-term one of their generation are joined by the next: none is lost, and none joined twice. Prompts tell scores
+and metrics (``strategy.show=paper``: programs alone).
 """
 
 import re
@@ -26,19 +28,18 @@ from pydantic.dataclasses import dataclass
 from oragent.llm.context import Part, fit
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import asked, fill, room, show
+from oragent.search.prompting import Told, asked, fill, room, show, told
 from oragent.search.run import Run
 from oragent.search.selection import best
-from oragent.search.strategies.asking import ask_for_program
+from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategies.operators import prose, write
+from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "round"]
 
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
-FIRST_PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
-GENERATION = PAIRS + 1  # rounds: a crossover each, then all mutations in one
 BOLDER = 0.3  # added to the model's temperature for the first programs
 HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes
 JOINED = "short-term reflections joined"  # kind of the note that says up to which round an advice has them
@@ -50,19 +51,28 @@ class ReEvoSettings:
 
     Attributes:
         initial: Programs of the first population; None: the paper's 30, or a fifth of a smaller budget.
+        crossovers: Number of crossovers of a generation.
+        mutations: Number of changes of the best program that end it.
         pairs: How two programs are drawn to be compared: by ``rank``, or ``even`` as in the paper.
     """
 
     initial: Annotated[int, Ge(1)] | None = None
+    crossovers: Annotated[int, Ge(1)] = PAIRS
+    mutations: Annotated[int, Ge(0)] = MUTATIONS
     pairs: Literal["rank", "even"] = "rank"
+
+    @property
+    def generation(self) -> int:
+        """Rounds of a generation: a crossover each, then all mutations in one."""
+        return self.crossovers + 1
 
 
 async def round(run: Run) -> None:
     """Make one of the first programs, a crossover, or all mutations of a generation."""
-    generation, position = divmod(run.turn - 1 - initial(run), GENERATION)
+    generation, position = divmod(run.turn - 1 - initial(run), run.own.generation)
     if generation < 0:
         await initialise(run)
-    elif position < PAIRS:
+    elif position < run.own.crossovers:
         await cross(run, generation)
     else:
         await mutate(run)
@@ -71,9 +81,7 @@ async def round(run: Run) -> None:
 async def initialise(run: Run) -> None:
     """Ask for something better than the seed."""
     seed = Elite.of(run.history[0])
-    settings = run.settings.model
-    temperature = None if settings is None else min(settings.temperature + BOLDER, 2.0)
-    await generate(run, "initial", fill("reevo_initial"), [seed], temperature)
+    await generate(run, "initial", fill("reevo_initial"), [seed], bolder(run, BOLDER))
 
 
 async def cross(run: Run, generation: int) -> None:
@@ -83,7 +91,8 @@ async def cross(run: Run, generation: int) -> None:
         await initialise(run)
         return
     worse, better = (Elite.of(one) for one in _drawn(run, pairs))
-    programs = [show("First", worse) + "\n", show("Second", better)]
+    figures = told(run, Told.NONE)
+    programs = [show("First", worse, told=figures) + "\n", show("Second", better, told=figures)]
     hint = await reflect(run, "reevo_short", [Part("programs", programs, keep=2)])
     run.note(HINT, hint)
     await generate(run, "crossover", fill("reevo_crossover", reflection=hint), [worse, better])
@@ -98,7 +107,7 @@ async def mutate(run: Run) -> None:
         run.note(ADVICE, advice)
         run.note(JOINED, str(run.horizon))
     (champion,) = best(run.scored, run.fitness, 1)
-    for _ in range(MUTATIONS):
+    for _ in range(run.own.mutations):
         await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [Elite.of(champion)])
 
 
@@ -138,8 +147,8 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
 def _parents(run: Run, generation: int) -> list[Committed]:
     """The generation before: what it made, and the best program so far."""
     first = initial(run)
-    begin = first + 1 + (generation - 1) * GENERATION if generation else 0
-    end = first + 1 + generation * GENERATION
+    begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
+    end = first + 1 + generation * run.own.generation
     known = run.scored
     elitist = best(known, run.fitness, 1)
     made = [one for one in known if begin <= run.turn_of(one.round) < end]
@@ -148,11 +157,7 @@ def _parents(run: Run, generation: int) -> list[Committed]:
 
 def initial(run: Run) -> int:
     """Size of the first population: the paper's, or a fifth of a budget that is too small for it."""
-    if run.own.initial is not None:
-        return int(run.own.initial)
-    budget = run.settings.budget
-    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
-    return max(LEAST, min([INITIAL, *(bound // FIRST_PART for bound in bounds)]))
+    return first_population(run, run.own.initial, INITIAL)
 
 
 def _drawn(run: Run, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:

@@ -1,0 +1,83 @@
+"""The test files of LEHD, where somebody has them: tours and routes of 200 and 500 nodes in the unit square.
+
+Luo et al. 2023 (arXiv:2310.07985; CIAM-Group/NCO_code), for non-commercial use: they do not ship with oragent. The
+parts are those of ReEvo (Ye et al. 2024, arXiv:2402.01145): lines 0 to 9 for ``train``, 10 to 41 for ``val``, 64 to 127
+for ``test``.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from oragent.domains import cvrp, tsp
+from oragent.errors import ProblemError
+
+__all__ = ["SIZES", "routes", "tours"]
+
+SIZES = (200, 500)
+PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
+T = TypeVar("T")
+
+
+def tours(folder: Path, mode: str, size: int) -> list[tsp.Instance]:
+    """Read cities of one part of ``test_TSP<size>_n128.txt``.
+
+    Args:
+        folder: Folder that has the file.
+        mode: ``train``, ``val`` or ``test``.
+        size: 200 or 500.
+
+    Raises:
+        ProblemError: naming the file, if it is missing or not as expected; or if there is no such part or size.
+    """
+    return _part(folder / f"test_TSP{size}_n128.txt", mode, size, lambda line: _tour(line, size))
+
+
+def routes(folder: Path, mode: str, size: int) -> list[cvrp.Instance]:
+    """Read customers of one part of ``vrp<size>_test_lkh.txt``; arguments and errors as for ``tours``."""
+    return _part(folder / f"vrp{size}_test_lkh.txt", mode, size, lambda line: _route(line, size))
+
+
+def _part(path: Path, mode: str, size: int, read: Callable[[str], T]) -> list[T]:
+    if size not in SIZES or mode not in PARTS:
+        known = f"sizes {' and '.join(map(str, SIZES))}, modes {', '.join(PARTS)}"
+        raise ProblemError(f"LEHD's test files have no {mode} instances of size {size}: they have {known}")
+    if not path.is_file():
+        raise ProblemError(
+            f"{path} is missing: put LEHD's test file there (CIAM-Group/NCO_code, for non-commercial use), "
+            "or leave --protocol=oragent away"
+        )
+    wanted = PARTS[mode]
+    with path.open(encoding="utf-8") as lines:
+        chosen = [line for number, line in enumerate(lines) if number in wanted]
+    if len(chosen) < len(wanted):
+        raise ProblemError(f"{path} has too few lines: expected {wanted.stop}, an instance each")
+    try:
+        return [read(line) for line in chosen]
+    except (ValueError, IndexError, LookupError) as problem:
+        raise ProblemError(f"{path} is not LEHD's test file of {size} nodes: {problem}") from None
+
+
+def _tour(line: str, size: int) -> tsp.Instance:
+    words = line.split()
+    end = words.index("output")
+    return tsp.Instance(_points(words[:end], size))
+
+
+def _route(line: str, size: int) -> cvrp.Instance:
+    words = [word.strip() for word in line.split(",")]
+    at = {name: words.index(name) for name in ("depot", "customer", "capacity", "demand", "cost")}
+    points = _points(words[at["depot"] + 1 : at["customer"]] + words[at["customer"] + 1 : at["capacity"]], size + 1)
+    demands = [int(float(word)) for word in words[at["demand"] + 1 : at["cost"]]]
+    if len(demands) == size:  # the depot's, which some files have
+        demands = [0, *demands]
+    return cvrp.Instance(points, np.array(demands, dtype=np.int64), int(float(words[at["capacity"] + 1])))
+
+
+def _points(words: list[str], count: int) -> np.ndarray:
+    points = np.array(words, dtype=float).reshape(-1, 2)
+    if len(points) != count:
+        raise ValueError(f"{len(points)} nodes in a line, expected {count}")
+    return points

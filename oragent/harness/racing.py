@@ -1,0 +1,115 @@
+"""An evaluation that is a race: what the candidate has come to, how it answered at first, and the end."""
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from oragent.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, Ended, Terms, score_of, steps
+
+__all__ = ["Outraced", "Race"]
+
+BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
+CLOSE = 1e-5  # relative: a mean of rounded values, and a score
+
+
+class Outraced(Exception):
+    """The evaluation is over before its end.
+
+    Attributes:
+        ended: How.
+    """
+
+    def __init__(self, ended: Ended) -> None:
+        super().__init__(ended.why)
+        self.ended = ended
+
+
+class Race:
+    """One candidate's race: what it has come to so far, and a hash of how it answered at first.
+
+    Args:
+        terms: What it is held against.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._planned: dict[str, int] = {}
+        self._values: dict[str, list[float]] = {}
+        self._answers = hashlib.blake2b(digest_size=8)
+        self._listens, self._behaviour = False, ""
+
+    def begin(self, planned: Mapping[str, int]) -> Iterator[dict[str, int]]:
+        """Begin, with so many instances of each size.
+
+        Returns:
+            After how many of each size to ``look``.
+        """
+        self._planned = dict(planned)
+        return steps(self._planned, self.terms.probes)
+
+    def attend(self, index: int) -> None:
+        """Say which instance of its size comes next."""
+        self._listens = index < self.terms.probes
+
+    def hear(self, answer: Any) -> None:
+        """Take note of an answer of the candidate."""
+        if self._listens:
+            _mark(self._answers, answer)
+
+    def look(self, values: Mapping[int, Sequence[float]], step: Mapping[str, int]) -> None:
+        """End the evaluation where it need not go on.
+
+        Args:
+            values: Values so far, by size, in the order of the instances.
+            step: Number of instances of each size that are done.
+
+        Raises:
+            Outraced: it need not.
+            ValueError: the evaluator has not kept a value for each of them.
+        """
+        self._values = {str(size): [round(float(one), DIGITS) for one in of_size] for size, of_size in values.items()}
+        if {size: len(of_size) for size, of_size in self._values.items()} != dict(step):
+            raise ValueError("each() wants one value an instance, by its size, in the order of the instances")
+        told = ""
+        if not self._behaviour and self.terms.probed(step, self._planned):
+            told = self._behaviour = self._answers.hexdigest()
+        ended = self.terms.look(self._values, self._planned, told)
+        if ended is not None:
+            raise Outraced(ended)
+
+    def metrics(self, score: float) -> dict[str, Any]:
+        """What races against this one need; nothing where the score is not the mean of means that they are about."""
+        if not self._values or not math.isclose(score_of(self._values), score, rel_tol=CLOSE, abs_tol=CLOSE):
+            return {}
+        return {BY_INSTANCE: self._values} | ({BEHAVIOUR: self._behaviour} if self._behaviour else {})
+
+
+def _mark(digest: Any, answer: Any) -> None:
+    """Add an answer to a hash: numbers up to rounding, whatever holds them; all else as it is."""
+    if isinstance(answer, bool | int | float):
+        answer = np.asarray(answer)
+    elif isinstance(answer, list | tuple) and all(type(one) in (int, float) for one in answer):
+        answer = np.asarray(answer, dtype=float)
+    elif type(answer).__module__ == "torch":
+        answer = np.asarray(answer)
+    if isinstance(answer, np.ndarray) and answer.dtype.kind in "biuf":
+        mantissa, exponent = np.frexp(answer.astype(np.float64))
+        digest.update(f"numbers {answer.shape}".encode())
+        digest.update((np.round(mantissa * BITS) + 0.0).tobytes() + exponent.astype(np.int32).tobytes())
+    elif isinstance(answer, dict):
+        digest.update(f"dict {len(answer)}".encode())
+        for key, value in answer.items():
+            _mark(digest, key)
+            _mark(digest, value)
+    elif isinstance(answer, set | frozenset):
+        _mark(digest, ["set", *sorted(map(repr, answer))])
+    elif isinstance(answer, list | tuple):
+        digest.update(f"list {len(answer)}".encode())
+        for value in answer:
+            _mark(digest, value)
+    else:
+        data = answer.tobytes() if isinstance(answer, np.ndarray) else repr(answer).encode(errors="replace")
+        digest.update(f"{type(answer).__name__} {len(data)}".encode() + data)

@@ -1,0 +1,69 @@
+"""Races of a run: what a candidate is held against by the archive that its round sees, and under which name it is kept.
+
+That a program was ended early says something of it and of the terms that held, so the terms are part of the name. How a
+race ends is a function of the terms and of what the instances come to: a program that another round has measured to its
+end is not evaluated again, and still ends as it would have ended.
+"""
+
+import hashlib
+from dataclasses import replace
+
+from oragent.evaluation import Evaluation
+from oragent.protocol import Status
+from oragent.racing import BEHAVIOUR, Ended, Terms, values_in
+from oragent.search.archive import Archive
+
+__all__ = ["RACES", "course", "mark", "name_of_race", "terms_of"]
+
+RACES = "raced "  # how names of candidates begin that were ended early
+DIGEST = 16  # characters of the hash of terms
+
+
+def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> Terms:
+    """What a candidate is held against.
+
+    Args:
+        archive: Archive as its round sees it.
+        length: Nodes of the candidate's syntax tree: a shorter twin of an elite is scored, as it may take its cell.
+        quantile: Quantile of the elites that it must be able to come up to, in [0, 1]; None: none.
+        probes: Number of instances of each size whose answers are held against the elites'; 0: none.
+    """
+    elites = archive.elites()
+    measured = [values for elite in elites if (values := values_in(elite.metrics))] if quantile is not None else []
+    bar = measured[round((1 - (quantile or 0.0)) * (len(measured) - 1))] if measured else None
+    known = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
+    twins = {behaviour for behaviour, elite in known if isinstance(behaviour, str) and elite.length <= length}
+    return Terms(archive.direction, bar, probes, frozenset(twins))
+
+
+def name_of_race(fingerprint: str, terms: Terms) -> str:
+    """Key under which a program's race with these terms is kept, and under which it goes where it was ended."""
+    return f"{RACES}{hashlib.sha256(terms.dumps().encode()).hexdigest()[:DIGEST]} {fingerprint}"
+
+
+def mark(name: str) -> str:
+    """What tells that a program was ended early, whatever the terms.
+
+    Args:
+        name: Name of ``name_of_race``, or a fingerprint, for which there is the same answer.
+    """
+    return f"{RACES}{name.rpartition(' ')[2]}"
+
+
+def course(full: Evaluation, terms: Terms) -> Evaluation | None:
+    """How a program would have ended in a race, by its full evaluation.
+
+    Returns:
+        The evaluation as it would be; None where nothing tells, so that it is to be run.
+    """
+    values = values_in(full.metrics)
+    if full.status is not Status.OK or values is None or (terms.probes and BEHAVIOUR not in full.metrics):
+        return None
+    ended = terms.course(values, str(full.metrics.get(BEHAVIOUR, "")))
+    return full if ended is None else _outraced(full, ended)
+
+
+def _outraced(full: Evaluation, ended: Ended) -> Evaluation:
+    return replace(
+        full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.why, output=""
+    )

@@ -1,0 +1,121 @@
+"""Tune the constants of a program by differential evolution, a batch of trials at a time.
+
+Storn & Price 1997 (doi:10.1023/A:1008202821328), as TIDE (arXiv:2601.21239) has it: a small population of Gaussian
+neighbours of the constants as they stand, in a box in proportion to them; for each member some trials are made of three
+others by difference and binomial crossover, scored at once, and the best of them takes its place if it is better.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.errors import BudgetExhausted
+from oragent.search.candidate import Candidate, Elite
+from oragent.search.run import Run
+from oragent.search.strategies.or_agent.constants import Constant, constants, with_values
+
+__all__ = ["TUNED", "Box", "evolve_constants", "trial"]
+
+TUNED = "tide_tuned"  # origin of the programs
+MOST = 8  # constants that are tuned at once, those that weigh most
+FACTOR, CROSSOVER = 0.5, 0.9  # F and CR, which the paper does not say
+WIDTH, SIGMA = 0.5, 0.1  # of the box, and of the noise, as shares of a constant
+NEAR_ZERO, AROUND_ZERO = 1e-3, 0.5  # constants below the one have a box of plus and minus the other
+LEAST = 4  # members: a target, and three others
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """Where constants are looked for.
+
+    Attributes:
+        centre: ``(d,)`` constants as they stand.
+        reach: ``(d,)`` how far each may go, up and down.
+    """
+
+    centre: Vector
+    reach: Vector
+
+    @classmethod
+    def around(cls, found: Sequence[Constant]) -> "Box":
+        """The box in proportion to constants."""
+        centre = np.array([constant.value for constant in found])
+        return cls(centre, np.where(np.abs(centre) < NEAR_ZERO, AROUND_ZERO, WIDTH * np.abs(centre)))
+
+    def clipped(self, point: Vector) -> Vector:
+        """The nearest point in the box."""
+        return np.clip(point, self.centre - self.reach, self.centre + self.reach)
+
+    def neighbour(self, rng: np.random.Generator) -> Vector:
+        """A point near the centre."""
+        return self.clipped(rng.normal(self.centre, self.reach * SIGMA / WIDTH))
+
+
+def trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, rng: np.random.Generator) -> Vector:
+    """A trial for a member: x1 + F (x2 - x3) in some dimensions, one at least, and the member's own in the others."""
+    first, second, third = others
+    mutant = box.clipped(first + FACTOR * (second - third))
+    taken = rng.random(len(target)) < CROSSOVER
+    taken[int(rng.integers(len(target)))] = True
+    return np.where(taken, mutant, target)
+
+
+async def evolve_constants(run: Run, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
+    """Evaluate a program with other constants.
+
+    Args:
+        run: Round that pays.
+        solution: Program whose constants are tuned.
+        evaluations: Number of evaluations that it takes at most.
+        batch: Number of trials of a member, scored at once.
+
+    Returns:
+        The candidates; none where there is no constant, or too little to spend.
+    """
+    found = constants(solution.source, run.problem.about.function)[:MOST]
+    if not found or evaluations < LEAST - 1 + batch:
+        return []
+    box, tried = Box.around(found), list[Candidate]()
+    points = [box.centre, *(box.neighbour(run.rng) for _ in range(LEAST - 1))]
+    try:
+        tried += await _scored(run, solution, found, points[1:])
+        fitness = [run.archive.fitness(solution.score), *(_fitness(run, one) for one in tried)]
+        target = 0
+        while len(tried) + batch <= evaluations:
+            trials = [_trial(points, target, box, run.rng) for _ in range(batch)]
+            scored = await _scored(run, solution, found, trials)
+            tried += scored
+            best = max(range(batch), key=lambda place: _fitness(run, scored[place]))
+            if _fitness(run, scored[best]) > fitness[target]:
+                points[target], fitness[target] = trials[best], _fitness(run, scored[best])
+            target = (target + 1) % LEAST
+    except BudgetExhausted:
+        pass
+    return tried
+
+
+def _trial(points: Sequence[Vector], target: int, box: Box, rng: np.random.Generator) -> Vector:
+    others = [place for place in rng.permutation(len(points)) if place != target][:3]
+    first, second, third = (points[int(place)] for place in others)
+    return trial(points[target], (first, second, third), box, rng)
+
+
+async def _scored(run: Run, solution: Elite, found: Sequence[Constant], points: Sequence[Vector]) -> list[Candidate]:
+    function = run.problem.about.function
+    sources = [
+        with_values(solution.source, function, dict(zip((one.number for one in found), map(float, point), strict=True)))
+        for point in points
+    ]
+    return await run.fork([partial(_evaluated, source=source, parent=solution) for source in sources])
+
+
+async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
+    return await run.evaluate(source, [parent.id], TUNED)
+
+
+def _fitness(run: Run, candidate: Candidate) -> float:
+    return -np.inf if candidate.score is None else run.archive.fitness(candidate.score)

@@ -1,0 +1,220 @@
+"""LEVI: a large model for few ideas, a small one for most programs, cells by what programs look like.
+
+Tanveer et al. 2026 (arXiv:2605.09764; official code: ttanv/levi). The large model (role ``idea``) writes four seeds,
+each told to use another algorithm than those before. The small one (role ``code``) writes variants of them. The counts
+of loops, branches, operators and nesting of all these give the cells of an archive, fifty at most, which keep their
+best. Then the small model improves a program drawn by a softmax over scores, at a temperature drawn from four; another
+elite, and advice, are each shown four times in five. Every ten rounds the large model sees the best of three regions of
+the archive and writes a program of another paradigm; where that enters, the small one makes three variants. Every fifty
+rounds advice is drawn from what happened. Where ``proxy`` is on, the size that ranks the first programs as all sizes do
+is chosen, and a program that does much worse there than its cell's elite is not scored on the others.
+
+Where we differ: rounds overlap, and count where the paper counts evaluations; cells are fixed by the first programs,
+without the code's noise; the proxy is one of the problem's sizes, where LEVI chooses among inputs; there are at most as
+many variants as a fifth of the budget allows; the problem's seed heuristic belongs to the archive. Prompts tell all
+figures (``strategy.show=paper``: scores). Name the large model by ``models={idea: {name: ...}}``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Annotated
+
+import numpy as np
+from annotated_types import Ge, Le, Lt, MinLen
+from pydantic.dataclasses import dataclass
+
+from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.config import Blocks
+from oragent.search.prompting import Told, asked, fill
+from oragent.search.run import Run
+from oragent.search.scoring import Gate
+from oragent.search.strategies.asking import ask_for_program
+from oragent.search.strategies.levi_proxy import proxy_gate
+from oragent.search.strategies.operators import prose, write
+from oragent.search.strategies.sizes import PART
+from oragent.search.strategies.syntax_cells import Cells, clusters
+from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
+
+__all__ = ["STRATEGY", "LeviSettings", "elites", "representatives", "round", "variants"]
+
+SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
+WORDS = 250  # of advice
+RECENT = 50  # candidates that advice is drawn from
+
+
+@dataclass(frozen=True, config=STRICT)
+class LeviSettings:
+    """What ``strategy.options`` may say.
+
+    Attributes:
+        seeds: Number of programs that the large model writes at first.
+        tries: Number of times that it is asked for each, at most, until one has a score.
+        variants: Number of variants of each seed; fewer where that would be more than a fifth of the budget.
+        cells: Number of cells, at most.
+        temperatures: Temperatures of the draw of parents, each as likely.
+        shown: Probability that another elite is shown, and that advice is.
+        shift: Number of rounds from one change of paradigm to the next.
+        regions: Number of programs that the large model sees then.
+        refinements: Number of variants of a new paradigm that enters the archive.
+        advice: Number of rounds from one piece of advice to the next.
+        proxy: Whether programs are looked at on one size first.
+        slack: Gap to the elite of its cell there, as a share of its score, up to which a program passes.
+    """
+
+    seeds: Annotated[int, Ge(1)] = 4
+    tries: Annotated[int, Ge(1)] = 3
+    variants: Annotated[int, Ge(0)] = 20
+    cells: Annotated[int, Ge(1)] = 50
+    temperatures: Annotated[tuple[float, ...], MinLen(1)] = (0.3, 0.7, 1.0, 1.2)
+    shown: Annotated[float, Ge(0), Le(1)] = 0.8
+    shift: Annotated[int, Ge(1)] = 10
+    regions: Annotated[int, Ge(1)] = 3
+    refinements: Annotated[int, Ge(0)] = 3
+    advice: Annotated[int, Ge(1)] = 50
+    proxy: bool = False
+    slack: Annotated[float, Ge(0), Lt(1)] = 0.2
+
+
+async def round(run: Run) -> None:
+    """Write the seeds, a variant of them, an improvement, or a program of another paradigm."""
+    own: LeviSettings = run.own
+    first = 1 + variants(run)
+    if run.turn == 1:
+        await _write_seeds(run)
+    elif run.turn <= first:
+        await _vary(run)
+    else:
+        cells, found = elites(run, first)
+        if (run.turn - first) % own.advice == 0:
+            await _advise(run)
+        if (run.turn - first) % own.shift == 0:
+            await _shift_paradigm(run, cells, found)
+        else:
+            await _improve(run, cells, found)
+
+
+def variants(run: Run) -> int:
+    """Number of variants of all seeds together."""
+    own: LeviSettings = run.own
+    bounds = [
+        bound for bound in (run.settings.budget.evaluations, run.settings.budget.model_calls) if bound is not None
+    ]
+    return min([own.seeds * own.variants, *(bound // PART for bound in bounds)])
+
+
+def elites(run: Run, first: int) -> tuple[Cells, dict[int, Committed]]:
+    """The cells of the archive, which the programs of the first rounds give, and the best program of each."""
+    begun = [one for one in run.scored if run.turn_of(one.round) <= first]
+    cells = Cells.of([one.source for one in begun], run.own.cells)
+    found: dict[int, Committed] = {}
+    for record in run.scored:
+        cell = cells.cell(record.source)
+        if cell not in found or run.fitness(record) > run.fitness(found[cell]):
+            found[cell] = record
+    return cells, found
+
+
+async def _write_seeds(run: Run) -> None:
+    """Let the large model write the seeds, each of another algorithm than those before; weak ones stay."""
+    known: list[Elite] = []
+    for _ in range(run.own.seeds):
+        failure = ""
+        for _ in range(run.own.tries):
+            task = fill("levi_seed", run.style, failure=failure)
+            messages = asked(run, write(run, task, known, "answer_code", paper=Told.SCORE))
+            candidate = await ask_for_program(run, "idea", messages, [])
+            if candidate.score is not None:
+                known.append(Elite.of(candidate))
+                run.note(SEED, candidate.fingerprint)
+                break
+            failure = f"\n\nYour last attempt failed: {candidate.evaluation.message[:500]}"
+
+
+async def _vary(run: Run) -> None:
+    """Let the small model write a variant of two random seeds; of the problem's own until there are any."""
+    marks = {note.text for note in run.recall(SEED)}
+    seeds = [one for one in run.scored if one.candidate.fingerprint in marks] or run.scored[:1]
+    places = run.rng.permutation(len(seeds))[:2]
+    shown = sorted((seeds[int(place)] for place in places), key=run.fitness)
+    await _ask(run, "code", "levi_variant", shown)
+
+
+async def _improve(run: Run, cells: Cells, found: Mapping[int, Committed]) -> None:
+    """Let the small model improve an elite, now and then beside another one and with advice."""
+    own: LeviSettings = run.own
+    members = list(found.values())
+    temperature = own.temperatures[int(run.rng.integers(len(own.temperatures)))]
+    parent = _drawn(run, members, temperature)
+    others = [one for one in members if one is not parent]
+    beside = others and run.rng.random() < own.shown
+    shown = [others[int(run.rng.integers(len(others)))]] if beside else []
+    known = run.recall(ADVICE)
+    told = f"\n\nAdvice from the search so far:\n{known[-1].text}" if known and run.rng.random() < own.shown else ""
+    gate = proxy_gate(run, 1 + variants(run), cells, found) if own.proxy else None
+    await _ask(run, "code", "levi_improve", [*shown, parent], gate, advice=told)
+
+
+def _drawn(run: Run, members: Sequence[Committed], temperature: float) -> Committed:
+    """Draw a program by a softmax over scores, which go from 0 for the worst to 1 for the best."""
+    fitness = np.array([run.fitness(one) for one in members])
+    span = float(np.ptp(fitness)) or 1.0
+    weights = np.exp(((fitness - fitness.min()) / span - 1.0) / temperature)
+    return members[int(run.rng.choice(len(members), p=weights / weights.sum()))]
+
+
+async def _shift_paradigm(run: Run, cells: Cells, found: Mapping[int, Committed]) -> None:
+    """Let the large model write something else than what there is, and the small one make variants if it enters."""
+    candidate = await _ask(run, "idea", "levi_shift", representatives(run, cells, found))
+    if candidate.score is None:
+        return
+    holder = found.get(cells.cell(candidate.source))
+    if holder is None or run.archive.fitness(candidate.score) > run.fitness(holder):
+        await run.fork([partial(_refine, base=Elite.of(candidate))] * run.own.refinements)
+
+
+async def _refine(run: Run, base: Elite) -> None:
+    prompt = write(run, fill("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
+    await ask_for_program(run, "code", asked(run, prompt), [base])
+
+
+def representatives(run: Run, cells: Cells, found: Mapping[int, Committed]) -> list[Committed]:
+    """The best program of each region of the archive, worst first; regions are clusters of occupied centroids."""
+    points = cells.centroids[list(found)]
+    middles = clusters(points, run.own.regions)
+    regions: dict[int, Committed] = {}
+    for point, record in zip(points, found.values(), strict=True):
+        region = int(np.argmin(((middles - point) ** 2).sum(axis=1)))
+        if region not in regions or run.fitness(record) > run.fitness(regions[region]):
+            regions[region] = record
+    return sorted(regions.values(), key=run.fitness)
+
+
+async def _advise(run: Run) -> None:
+    """Let advice be drawn from what the latest candidates came to."""
+    latest = [record for record in run.history if not record.candidate.is_probe][-RECENT:]
+    failures = [one.candidate.evaluation.message[:120] for one in latest if one.score is None]
+    best = max(run.scored, key=run.fitness)
+    lines = [f"Of the latest {len(latest)} programs {len(failures)} have no score."]
+    lines += [f"- {message}" for message in dict.fromkeys(failures[-5:])]
+    lines.append(f"The best of all has the score {best.score:.6g}; the latest have:")
+    lines.append(", ".join(f"{one.score:.6g}" for one in latest if one.score is not None) or "none")
+    messages = asked(run, fill("levi_advice", run.style, statistics="\n".join(lines)))
+    if words := prose((await run.ask("reflect", messages)).text, WORDS):
+        run.note(ADVICE, words)
+
+
+async def _ask(
+    run: Run,
+    role: str,
+    template: str,
+    parents: Sequence[Committed],
+    gate: Callable[[str], Gate | None] | None = None,
+    **more: str,
+) -> Candidate:
+    shown = [Elite.of(one) for one in parents]
+    messages = asked(run, write(run, fill(template, run.style, **more), shown, "answer_code", paper=Told.SCORE))
+    return await ask_for_program(run, role, messages, shown, gate=gate)
+
+
+STRATEGY = Strategy(name="levi", round=round, remembers=True, islands=1, blocks=Blocks.NONE, settings=LeviSettings)

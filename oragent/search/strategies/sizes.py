@@ -1,0 +1,22 @@
+"""How many programs make a first population, where a budget may be too small for the paper's."""
+
+from oragent.search.run import Run
+
+__all__ = ["LEAST", "PART", "first_population"]
+
+PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
+
+
+def first_population(run: Run, wanted: int | None, published: int) -> int:
+    """Size of the first population.
+
+    Args:
+        run: Round that asks.
+        wanted: Size that the settings say; None: they say none.
+        published: Size that the paper has, which a smaller budget cuts to a fifth of it.
+    """
+    if wanted is not None:
+        return wanted
+    budget = run.settings.budget
+    bounds = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
+    return max(LEAST, min([published, *(bound // PART for bound in bounds)]))

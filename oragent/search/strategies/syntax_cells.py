@@ -1,0 +1,105 @@
+"""Cells of an archive by what programs look like: counts of their syntax, and centroids that follow the first ones.
+
+As LEVI (arXiv:2605.09764) has it; centroids as in CVT-MAP-Elites (Vassiliades et al. 2018,
+doi:10.1109/TEVC.2017.2735550).
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.errors import CandidateError
+from oragent.programs.inspection import tree
+
+__all__ = ["Cells", "clusters", "counts"]
+
+LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
+STEPS = 20  # of Lloyd's method
+WORDS = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")  # loops, branches, operators in other languages
+LOOPS = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
+BRANCHES = (ast.If, ast.IfExp, ast.Try, ast.Match)
+Points = NDArray[np.float64]
+
+
+@lru_cache(4096)
+def counts(source: str) -> tuple[float, float, float, float]:
+    """Loops, branches, arithmetic operators and the deepest nesting of loops; words count where it is not Python."""
+    try:
+        found = tree(source)
+    except CandidateError:
+        words = [float(len(re.findall(pattern, source))) for pattern in WORDS]
+        return words[0], words[1], words[2], 0.0
+    nodes = list(ast.walk(found))
+    kinds = (LOOPS, BRANCHES, (ast.BinOp, ast.AugAssign))
+    loops, branches, arithmetic = (float(sum(isinstance(node, kind) for node in nodes)) for kind in kinds)
+    return loops, branches, arithmetic, float(_nesting(found))
+
+
+def _nesting(node: ast.AST) -> int:
+    below = max((_nesting(child) for child in ast.iter_child_nodes(node)), default=0)
+    return below + isinstance(node, ast.For | ast.While | ast.AsyncFor)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells around centroids.
+
+    Attributes:
+        mean: ``(d,)`` mean of the counts.
+        deviation: ``(d,)`` their deviation, at least 0.1.
+        centroids: ``(k, d)`` centroids of normalised counts, in [0, 1].
+    """
+
+    mean: Points
+    deviation: Points
+    centroids: Points
+
+    @classmethod
+    def of(cls, sources: list[str], most: int) -> "Cells":
+        """Cells that follow programs, at least one, with at most so many centroids."""
+        raw = np.array([counts(source) for source in sources])
+        spread = raw.std(axis=0, ddof=1) if len(raw) > 1 else np.ones(raw.shape[1])
+        own = cls(raw.mean(axis=0), np.maximum(spread, LEAST_DEVIATION), np.empty((0, raw.shape[1])))
+        points = np.array([own.place(source) for source in sources])
+        return cls(own.mean, own.deviation, clusters(points, most))
+
+    def place(self, source: str) -> Points:
+        """``(d,)`` normalised counts of a program: z-scores, squeezed into [0, 1] by a sigmoid."""
+        scores = (np.array(counts(source)) - self.mean) / self.deviation
+        return 1.0 / (1.0 + np.exp(-np.clip(scores, -FARTHEST, FARTHEST)))
+
+    def cell(self, source: str) -> int:
+        """The cell of a program: the nearest centroid's, the first of equally near ones."""
+        return int(np.argmin(((self.centroids - self.place(source)) ** 2).sum(axis=1)))
+
+
+def clusters(points: Points, most: int) -> Points:
+    """Centroids of at most so many clusters, by Lloyd's method from points that are far from each other.
+
+    Args:
+        points: ``(n, d)`` array, at least one point.
+        most: Number of clusters; fewer come where fewer points are different.
+
+    Returns:
+        ``(k, d)`` array.
+    """
+    distinct = np.unique(points, axis=0)
+    chosen = [int(np.argmin(((distinct - points.mean(axis=0)) ** 2).sum(axis=1)))]
+    while len(chosen) < min(most, len(distinct)):
+        gaps = ((distinct[:, None] - distinct[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+        chosen.append(int(np.argmax(gaps)))
+    centroids = distinct[chosen]
+    for _ in range(STEPS):
+        nearest = ((points[:, None] - centroids[None]) ** 2).sum(axis=2).argmin(axis=1)
+        moved = np.array([
+            points[nearest == place].mean(axis=0) if np.any(nearest == place) else centroid
+            for place, centroid in enumerate(centroids)
+        ])  # fmt: skip
+        if np.allclose(moved, centroids):
+            break
+        centroids = moved
+    return centroids

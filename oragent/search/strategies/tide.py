@@ -1,0 +1,185 @@
+"""TIDE: islands that differ by their syntax trees, operators chosen by a bandit, constants tuned outside the model.
+
+Chen et al. 2026 (arXiv:2601.21239; no public code). Each of six islands keeps its eight best programs. A round belongs
+to one island. A bandit (UCB) chooses one of five operators: ``e1`` and ``e2`` start from parents drawn by tournament,
+``m1``, ``m2`` and ``m3`` change the elite. A child that comes near the elite has its constants tuned by differential
+evolution. The model says in words what sets the island's best program apart from its worst; its prompts show that. An
+island that gains nothing for two rounds gets something from the one with the best elite: where their programs are alike
+as trees, that elite takes the place of the worst, else its insight goes into prompts. After eight rounds without a gain
+the island starts anew with a program that the model writes in another structure than the best of all.
+
+Where we differ: constants are found in the syntax tree, where the paper asks the model to name them, so replies name
+none. Rounds overlap. Likeness is the mean over pairs of the best three programs of each island, and token by token
+where trees are too large to compare. Prompts tell all figures (``strategy.show=paper``: scores in the two prompts that
+have them there, no figures in others). What the paper does not say is ours: tournaments of two, two parents, one bandit
+for all islands, F 0.5, CR 0.9, boxes of half a constant, "near the elite" within 5 %, half of the evaluations for
+tuning at most, an insight whenever an island has a new elite, and the island with the best elite as the sender.
+"""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Annotated
+
+from annotated_types import Ge, Gt, Le
+from pydantic.dataclasses import dataclass
+
+from oragent.llm.context import Part, fit
+from oragent.programs.examiner import Hopeless, ask
+from oragent.search.candidate import Candidate, Committed, Elite
+from oragent.search.config import Blocks
+from oragent.search.prompting import Told, asked, fill, room, show, told
+from oragent.search.run import Run
+from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
+from oragent.search.strategies.operators import apply, prose
+from oragent.search.strategies.tide_islands import EVENT, Arm, Event, Island, choose, replayed
+from oragent.search.strategy import Strategy
+from oragent.settings import STRICT
+
+__all__ = ["STRATEGY", "TideSettings", "alike", "round"]
+
+OPERATORS = ("e1", "e2", "m1", "m2", "m3")
+EXPLORING = ("e1", "e2")
+INFORMED = ("e1", "e2", "m1")  # operators whose prompts show what another island sends
+WORDS = 200  # of an insight: two short paragraphs
+COMPARED = 3  # programs of each island that likeness is told by, the best
+
+
+@dataclass(frozen=True, config=STRICT)
+class TideSettings:
+    """What ``strategy.options`` may say.
+
+    Attributes:
+        population: Number of programs that an island keeps.
+        exploration: Weight of exploration in the choice of operators.
+        parents: Number of programs that ``e1`` and ``e2`` are shown.
+        tournament: Number of programs among which the best becomes a parent.
+        stagnation: Number of rounds of an island without a gain after which it starts anew.
+        migration: Number of its rounds between two migrations into an island that does not gain.
+        similarity: Likeness of islands above which a program migrates, and not an insight.
+        competitive: Gap to the elite, as a share of its score, within which a child's constants are tuned.
+        tuning: Share of the evaluations that tuning takes at most; 0: constants are not tuned.
+        tuning_evaluations: Number of evaluations that one tuning takes at most.
+        trials: Number of trials of a member in a tuning, scored at once.
+    """
+
+    population: Annotated[int, Ge(2)] = 8
+    exploration: Annotated[float, Ge(0)] = 2**0.5
+    parents: Annotated[int, Ge(1)] = 2
+    tournament: Annotated[int, Ge(1)] = 2
+    stagnation: Annotated[int, Ge(1)] = 8
+    migration: Annotated[int, Ge(1)] = 2
+    similarity: Annotated[float, Ge(0), Le(1)] = 0.7
+    competitive: Annotated[float, Ge(0)] = 0.05
+    tuning: Annotated[float, Ge(0), Le(0.9)] = 0.5
+    tuning_evaluations: Annotated[int, Gt(0)] = 15
+    trials: Annotated[int, Ge(1)] = 3
+
+
+async def round(run: Run) -> None:
+    """Play one island: start it anew; or explain, migrate, write a program, and tune it."""
+    own: TideSettings = run.own
+    arms = {name: Arm() for name in OPERATORS}
+    islands = replayed(run, own.population, arms)
+    island = islands[run.island]
+    if island.since >= own.stagnation:
+        await _start_anew(run, islands, island)
+        return
+    event = Event(run.island)
+    if island.since >= own.migration and island.moved >= own.migration and len(islands) > 1:
+        event = await _migration(run, islands, island)
+    if len(island.members) > 1 and island.explained != island.members[0].id:
+        event = replace(event, insight=await _insight(run, island))
+    operator = choose(arms, own.exploration, run.turn)
+    event = replace(event, operator=operator)
+    run.note(EVENT, json.dumps(asdict(event)))
+    parents = _tournament(run, island.members) if operator in EXPLORING else island.members[:1]
+    words = [event.insight or island.insight]
+    words += [event.lent or island.lent] if operator in INFORMED else []
+    child = await apply(run, f"tide_{operator}", parents, more={"insight": _told(words)})
+    await _tune(run, child, island)
+
+
+def _tournament(run: Run, members: Sequence[Committed]) -> list[Committed]:
+    """Different parents, each the best of a few that are drawn, worst first; members come best first."""
+    left, won = list(range(len(members))), list[int]()
+    while left and len(won) < run.own.parents:
+        drawn = run.rng.permutation(len(left))[: run.own.tournament]
+        won.append(left.pop(int(min(drawn))))
+    return [members[place] for place in sorted(won, reverse=True)]
+
+
+def _told(words: Sequence[str]) -> str:
+    """Insights as a prompt has them."""
+    said = [one for one in words if one]
+    return "\n\n".join(["", "What seems to make programs here good or bad:", *said]) if said else ""
+
+
+async def _tune(run: Run, child: Candidate, island: Island) -> None:
+    """Tune the constants of a child that comes near the island's elite, within the share of the budget."""
+    own: TideSettings = run.own
+    if child.score is None or not own.tuning or run.repeats(child):
+        return
+    best = run.fitness(island.members[0])
+    if run.archive.fitness(child.score) < best - own.competitive * abs(best):
+        return
+    done = sum(record.candidate.origin == TUNED for record in run.history)
+    left = own.tuning * (run.spent.evaluations + own.tuning_evaluations) - done
+    most = min(own.tuning_evaluations, int(left), run.case.allowance.evaluations - run.used.evaluations)
+    if most >= LEAST - 1 + own.trials:
+        await evolve_constants(run, Elite.of(child), most, own.trials)
+
+
+async def _insight(run: Run, island: Island) -> str:
+    """What makes the difference between an island's best program and its worst, in the model's words."""
+    figures = told(run, Told.SCORE)
+    best, worst = (Elite.of(one) for one in (island.members[0], island.members[-1]))
+    programs = [show("The worst", worst, told=figures) + "\n", show("The best", best, told=figures)]
+    return await _words(run, "tide_insight", [Part("programs", programs, keep=2)])
+
+
+async def _words(run: Run, template: str, parts: Sequence[Part]) -> str:
+    prompt = fit(
+        lambda left: fill(template, **{name: "\n".join(pieces) for name, pieces in left.items()}), parts, room(run)
+    )
+    return prose((await run.ask("reflect", asked(run, prompt))).text, WORDS)
+
+
+async def _migration(run: Run, islands: Sequence[Island], island: Island) -> Event:
+    """What comes from the island with the best elite: that elite, or what is known there."""
+    others = [one for one in islands if one is not island and one.members]
+    sender = max(others, key=lambda one: run.fitness(one.members[0]))
+    if run.own.similarity < await asyncio.to_thread(alike, sender.members, island.members):
+        return Event(run.island, settler=sender.members[0].id)
+    return Event(run.island, lent=sender.insight)
+
+
+def alike(first: Sequence[Committed], second: Sequence[Committed]) -> float:
+    """Mean likeness of the programs of two islands, the best of each, in [0, 1]."""
+    pairs = [(one.source, other.source) for one in first[:COMPARED] for other in second[:COMPARED]]
+    return sum(_likeness(*pair) for pair in pairs) / len(pairs)
+
+
+def _likeness(first: str, second: str) -> float:
+    if first == second:
+        return 1.0
+    try:
+        share = ask("likeness", first=first, second=second).get("share")
+    except Hopeless:  # programs that were scored: who knows what a comparison of them takes
+        return 0.0
+    return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else 0.0
+
+
+async def _start_anew(run: Run, islands: Sequence[Island], island: Island) -> None:
+    """Ask for a program of another structure than the best of all, with which the island begins again."""
+    best = max((one.members[0] for one in islands if one.members), key=run.fitness)
+    run.note(EVENT, json.dumps(asdict(Event(run.island, reset=True))))
+    stuck = island.members[0]
+    shown = [best] if stuck.id == best.id else [stuck, best]
+    await apply(run, "tide_reset", shown, paper=Told.SCORE)
+
+
+STRATEGY = Strategy(
+    name="tide", round=round, remembers=True, islands=6, window=4, blocks=Blocks.NONE, settings=TideSettings
+)

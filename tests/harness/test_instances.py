@@ -1,0 +1,141 @@
+"""Instances come size by size, in a race in blocks of all sizes, and a race ends where nothing can be won any more."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from oragent.harness import each
+from oragent.direction import Direction
+from oragent.harness.racing import Outraced, Race
+from oragent.protocol import Failure, Result, Status, parse
+from oragent.racing import BEHAVIOUR, BY_INSTANCE, Terms
+
+SETS = {20: list(range(8)), 50: list(range(8))}
+EVALUATOR = """
+from oragent.harness import each, figures, run, Result
+
+def evaluate(arguments, guess):
+    values = {10: [], 20: []}
+    for size, index, instance in each(guess, {10: list(range(8)), 20: list(range(8))}, values):
+        values[size].append(abs(float(guess(instance)) - size))
+    metrics, score = figures("miss", values)
+    return Result(metrics, None, score)
+
+run(evaluate, function="guess", sizes={"train": (10, 20), "val": (10, 20)}, race=True)
+"""
+
+
+def guest(terms: Terms | None = None) -> SimpleNamespace:
+    return SimpleNamespace(where="", done=0, planned=0, race=Race(terms) if terms else None)
+
+
+def measured(one: SimpleNamespace, value: float = 1.0) -> list[str]:
+    values: dict[int, list[float]] = {20: [], 50: []}
+    places = []
+    for size, index, _ in each(one, SETS, values):
+        places.append(one.where)
+        values[size].append(value + index / 7)
+        if one.race is not None:
+            one.race.hear(np.array([value, index]))
+    return places
+
+
+def test_without_a_race_they_come_size_by_size() -> None:
+    one = guest()
+    assert measured(one) == [f"size {size}, instance {index}" for size in SETS for index in range(8)]
+    assert (one.done, one.planned) == (16, 16)
+
+
+def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
+    places = measured(guest(Terms(Direction.MINIMIZE)))
+    assert sorted(places) == sorted(measured(guest()))
+    assert places[:4] == [f"size {size}, instance {index}" for size in (20, 50) for index in (0, 1)]
+    assert "size 50, instance 7: 2" in capsys.readouterr().out
+
+
+def test_who_is_behind_everywhere_is_ended() -> None:
+    bar = {str(size): [0.1 + index / 7 for index in range(8)] for size in SETS}
+    one = guest(Terms(Direction.MINIMIZE, bar))
+    with pytest.raises(Outraced, match="ended after 6 of 16 instances"):
+        measured(one)
+    assert one.done == 6
+    measured(guest(Terms(Direction.MAXIMIZE, bar)))
+
+
+def behaviour(value: float) -> str:
+    one = guest(Terms(Direction.MINIMIZE, probes=2))
+    measured(one, value)
+    assert one.race is not None
+    return str(one.race.metrics(value + 0.5)[BEHAVIOUR])
+
+
+def test_equal_answers_are_alike_up_to_rounding_and_others_are_not() -> None:
+    assert behaviour(1.0) == behaviour(1.0 + 1e-13) != behaviour(1.001)
+    one = guest(Terms(Direction.MINIMIZE, probes=2, twins=frozenset([behaviour(1.0)])))
+    with pytest.raises(Outraced, match="ended after 4 of 16 instances: it answers just as"):
+        measured(one)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [([1, 2], [2, 1]), ({"a": 1}, {"a": 2}), ("1", 1), ({1, 2}, {1, 3}), ([[1], [2]], [[1, 2]]), (None, False)],
+)
+def test_what_differs_is_not_alike(first: object, second: object) -> None:
+    found = []
+    for answer in (first, second, first):
+        race = Race(Terms(Direction.MINIMIZE, probes=1))
+        race.begin({"1": 1})
+        race.attend(0)
+        race.hear(answer)
+        race.look({1: [1.0]}, {"1": 1})
+        found.append(race.metrics(1.0)[BEHAVIOUR])
+    assert found[0] == found[2] != found[1]
+
+
+def test_a_score_that_is_no_mean_of_means_is_no_bar_for_anybody() -> None:
+    one = guest(Terms(Direction.MINIMIZE))
+    measured(one)
+    assert one.race is not None
+    assert one.race.metrics(1.5)[BY_INSTANCE]["20"][0] == 1.0
+    assert one.race.metrics(1.7) == {}
+
+
+def test_an_evaluator_that_keeps_no_values_is_told_so() -> None:
+    with pytest.raises(ValueError, match="one value an instance"):
+        list(each(guest(Terms(Direction.MINIMIZE)), SETS, {20: [], 50: []}))
+
+
+def evaluated(folder: Path, body: str, terms: Terms) -> Result | Failure:
+    (folder / "eval.py").write_text(EVALUATOR)
+    (folder / "heuristic.py").write_text(f"def guess(x):\n    {body}\n")
+    argv = [sys.executable, "eval.py", "--root_dir=.", f"--race={terms.dumps()}"]
+    return parse(subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False).stdout)
+
+
+def test_a_race_by_hand(tmp_path: Path) -> None:
+    full = evaluated(tmp_path, "return 14.5", Terms(Direction.MINIMIZE, probes=1))
+    assert isinstance(full, Result)
+    bar = full.metrics[BY_INSTANCE]
+    assert bar == {"10": [4.5] * 8, "20": [5.5] * 8}
+    ended = evaluated(tmp_path, "return 0.0", Terms(Direction.MINIMIZE, bar))
+    assert isinstance(ended, Failure)
+    assert ended.status is Status.SCREENED
+    assert ended.metrics == {"raced": {"done": 6, "planned": 16, "estimate": 15.0}}
+    twin = evaluated(
+        tmp_path, "return 29 / 2", Terms(Direction.MINIMIZE, None, 1, frozenset([full.metrics[BEHAVIOUR]]))
+    )
+    assert isinstance(twin, Failure)
+    assert "answers just as an elite" in twin.message
+    # A candidate cannot say of itself that it was screened: what it raises is an error.
+    lied = evaluated(
+        tmp_path,
+        "from oragent.errors import CandidateError; raise CandidateError('x', 'screened')",
+        Terms(Direction.MINIMIZE, json.loads(json.dumps(bar))),
+    )
+    assert isinstance(lied, Failure)
+    assert lied.status is not Status.SCREENED

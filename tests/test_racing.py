@@ -1,0 +1,123 @@
+"""A race ends who cannot come up to an elite, seldom anybody else, and always in the same way."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t
+
+from oragent import racing
+from oragent.direction import Direction
+from oragent.racing import BY_INSTANCE, Terms, score_of, steps, values_in
+
+PLANNED = {"20": 64, "50": 64, "100": 64}
+
+
+def drawn(rng: np.random.Generator, shift: float, planned=PLANNED) -> tuple[dict, dict]:
+    """Values of an elite, and of a candidate that is worse by so much on average, as instances are hard alike."""
+    hard = {size: rng.normal(6, 1, count) for size, count in planned.items()}
+    bar = {size: (values + rng.normal(0, 0.2, len(values))).round(6).tolist() for size, values in hard.items()}
+    own = {size: (values + shift + rng.normal(0, 0.2, len(values))).round(6).tolist() for size, values in hard.items()}
+    return bar, own
+
+
+def test_who_is_far_behind_is_ended_at_once_and_who_is_better_never_is() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        bar, own = drawn(rng, 2.0)
+        ended = Terms(Direction.MINIMIZE, bar).course(own, "")
+        assert ended is not None
+        assert ended.done <= 0.07 * ended.planned
+        assert Terms(Direction.MAXIMIZE, bar).course(own, "") is None
+
+
+def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
+    rng = np.random.default_rng(2)
+    pairs = [drawn(rng, 0.0) for _ in range(300)]
+    lost = sum(score_of(own) <= score_of(bar) and _ended(bar, own) for bar, own in pairs)
+    assert sum(_ended(*pair) for pair in pairs) <= 0.1 * len(pairs)
+    assert lost <= 0.02 * len(pairs)  # of those that would have come up to it
+
+
+def _ended(bar: dict, own: dict) -> bool:
+    return Terms(Direction.MINIMIZE, bar).course(own, "") is not None
+
+
+def test_what_it_would_come_to_is_near_what_it_comes_to() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        bar, own = drawn(rng, 1.0)
+        ended = Terms(Direction.MINIMIZE, bar).course(own, "")
+        assert ended is not None
+        assert ended.estimate == pytest.approx(score_of(own), abs=0.5)
+        assert f"ended after {ended.done} of 192 instances" in ended.why
+        assert ended.metrics == {"raced": {"done": ended.done, "planned": 192, "estimate": ended.estimate}}
+
+
+@pytest.mark.parametrize("freedom", [3, 4, 6, 10, 30, 190])
+def test_the_quantiles_are_students(freedom: int) -> None:
+    assert racing._student(0.995, freedom) == pytest.approx(t.ppf(0.995, freedom), rel=0.01)
+
+
+@given(st.dictionaries(st.sampled_from("abcd"), st.integers(1, 90), min_size=1), st.integers(0, 6))
+def test_steps_grow_until_all_is_done(planned: dict[str, int], probes: int) -> None:
+    found = list(steps(planned, probes))
+    assert found[-1] == planned
+    for before, after in pairwise(found):
+        assert all(before[size] <= after[size] for size in planned)
+        assert before != after
+    if probes:
+        first = next(step for step in found if Terms(Direction.MINIMIZE, probes=probes).probed(step, planned))
+        assert all(first[size] >= min(probes, count) for size, count in planned.items())
+
+
+def test_few_differences_end_nobody_and_a_bar_of_other_instances_none_at_all() -> None:
+    terms = Terms(Direction.MINIMIZE, {"5000": [1.0] * 5})
+    assert terms.behind({"5000": [2.0] * 3}, {"5000": 5}) is None
+    assert terms.behind({"5000": [2.0] * 4}, {"5000": 5}) is not None
+    assert terms.behind({"5000": [2.0] * 4}, {"5000": 6}) is None
+    assert terms.behind({"20": [2.0] * 4}, {"20": 5}) is None
+    assert terms.behind({"5000": [2.0] * 5}, {"5000": 5}) is None  # there is nothing left to save
+
+
+def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end() -> None:
+    terms = Terms(Direction.MINIMIZE, probes=1, twins=frozenset(["beef"]))
+    values = {size: [1.0] * count for size, count in PLANNED.items()}
+    ended = terms.course(values, "beef")
+    assert ended is not None
+    assert (ended.done, ended.estimate) == (3, None)
+    assert terms.course(values, "cafe") is None
+    assert terms.course({"20": [1.0]}, "beef") is None
+
+
+@given(
+    st.sampled_from(Direction),
+    st.none() | st.dictionaries(st.text(max_size=3), st.lists(st.floats(-1e6, 1e6), min_size=1), min_size=1),
+    st.integers(0, 5),
+    st.frozensets(st.text("abcdef0123456789", min_size=1)),
+)
+def test_terms_are_read_as_they_were_written(direction, bar, probes, twins) -> None:
+    rounded = None if bar is None else values_in({BY_INSTANCE: bar})
+    terms = Terms(direction, rounded, probes, twins)
+    assert Terms.loads(terms.dumps()) == terms
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "7", '{"direction": "up"}', '{"direction": "minimize", "bar": 3}', "{}",
+        '{"direction": "minimize", "bar": {"20": ["x"]}}', '{"direction": "minimize", "probes": -1}',
+        '{"direction": "minimize", "bar": {"20": [NaN]}}', '{"direction": "minimize", "more": 1}',
+        '{"direction": "minimize", "twins": "beef"}',
+    ],
+)  # fmt: skip
+def test_terms_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Terms.loads(text)
+
+
+@pytest.mark.parametrize("told", [None, 3, {}, {"20": []}, {"20": [True]}, {"20": [float("inf")]}, {"20": "12"}])
+def test_values_in_another_form_are_no_bar(told) -> None:
+    assert values_in({BY_INSTANCE: told}) is None
