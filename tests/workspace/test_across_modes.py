@@ -1,0 +1,87 @@
+"""What modes come to together: rates, gains, correlations, and what prompt tokens buy."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from oragent.bench.plan import Cell
+from oragent.budget import Spent
+from oragent.ledger.study import Finished
+from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table
+from oragent.workspace.bench_tables import Measured
+from oragent.workspace.grading import Outcome
+
+
+def measured(subject: str, name: str, outcomes: list[Outcome], tokens: int = 0, **settings: str) -> Measured:
+    own = {"agent": name, "interface": "filesystem", "track": "pulp-highs", **settings}
+    label = ", ".join((name, *settings.values()))
+    done = [
+        Finished(f"i{place}", {"outcome": one, "passed": one is Outcome.PASSED, "prompt_tokens": tokens}, Spent())
+        for place, one in enumerate(outcomes)
+    ]
+    return Measured(subject, label, own, {Cell(subject, label, 0): done}, len(done))
+
+
+def explained(name: str, points: float) -> Measured:
+    done = [Finished("i0", {"outcome": "answered", "total": points, "prompt_tokens": 0}, Spent())]
+    return Measured("explain", name, {"agent": name}, {Cell("explain", name, 0): done}, 1)
+
+
+PASSED, WRONG, BROKEN, NONE = Outcome.PASSED, Outcome.WRONG_DATA, Outcome.RUNTIME_ERROR, Outcome.INFEASIBLE
+FOUND: Mapping[str, list[Measured]] = {
+    "build": [
+        measured("build", "a", [PASSED, WRONG, BROKEN, NONE], 1000),
+        measured("build", "b", [PASSED, PASSED, WRONG, WRONG], 4000),
+        measured("build", "c", [PASSED] * 4, 2000),
+        measured("build", "a", [PASSED, PASSED, PASSED, NONE], 3000, interface="flat"),
+    ],
+    "revise-code": [
+        measured("revise-code", "a", [PASSED, PASSED, WRONG, NONE], 2000),
+        measured("revise-code", "b", [WRONG] * 4, 1000),
+        measured("revise-code", "c", [PASSED] * 4, 2000),
+    ],
+    "revise-all": [measured("revise-all", "a", [PASSED] * 4, 2000)],
+    "explain": [explained("a", 80.0), explained("b", 60.0), explained("c", 70.0)],
+}
+
+
+def rows(table, *columns: int) -> list[tuple[str, ...]]:
+    return [tuple(row[place] for place in columns) for row in table.rows]
+
+
+def test_a_run_counts_as_executed_and_a_point_as_feasible() -> None:
+    table = rate_table(FOUND)
+    assert table.heads[:3] == ("agent", "build: executed %", "build: feasible %")
+    assert table.rows[0][:5] == ("a", "75.0", "50.0", "100.0", "75.0")
+    assert rate_table({"explain": FOUND["explain"]}) is None
+
+
+def test_gains_stand_beside_the_published_ones_and_correlations_are_over_agents() -> None:
+    found = {(what, who): (ours, published) for what, who, ours, published in gain_table(FOUND).rows}
+    assert found["revise-all − revise-code", "a"] == ("+50.0", "+7.4")
+    assert found["revise-code − build", "a"][0] == "+25.0"
+    assert found["build, filesystem − flat", "a"] == ("-50.0", "-8.2")
+    assert found["correlation of build and revise-code", "3 agents"] == ("0.65", "0.82")
+    assert found["correlation of revise-code and explain", "3 agents"][1] == "0.28"
+
+
+def test_the_front_holds_who_has_most_points_for_their_tokens() -> None:
+    table = token_table(FOUND)
+    build = [row for row in table.rows if row[0] == "build"]
+    assert [(row[1], row[5]) for row in build] == [("a", "yes"), ("b", "no"), ("c", "yes"), ("a, flat", "no")]
+    assert build[0][4] == "25.00"
+    assert [row for row in table.rows if row[0] == "revise-code − build"] == [
+        ("revise-code − build", "a", "+25.0", "1000", "–", "–", "+25.00")
+    ]
+    assert token_table({"explain": FOUND["explain"]}) is None
+
+
+def test_all_published_tables_are_there() -> None:
+    sizes = [len(table.rows) for _, table in published_tables()]
+    assert sizes == [20, 5, 3, 4, 6, 5]
+    assert all(len(row) == len(table.heads) for _, table in published_tables() for row in table.rows)
+
+
+@pytest.mark.parametrize("table", [rate_table, gain_table, token_table])
+def test_nothing_done_is_no_error(table) -> None:
+    table({"build": [measured("build", "a", [])], "explain": []})
