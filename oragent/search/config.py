@@ -69,7 +69,7 @@ class StrategySettings:
             as the strategy has it.
         history: Whether prompts tell how the program to be changed came about. None: as the strategy has it.
         tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
-            strategy; 0: none.
+            strategy; 0: none. None: as the strategy has it.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -84,7 +84,7 @@ class StrategySettings:
     features: bool | None = None
     standing: bool | None = None
     history: bool | None = None
-    tuning: Annotated[float, Ge(0), Le(0.9)] = 0.0
+    tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

@@ -12,7 +12,7 @@ from oragent.errors import CandidateError
 from oragent.programs.syntax import canonical, check, length, signature
 from oragent.search.genetics import draft as drafts
 from oragent.search.genetics import growth, mutations
-from oragent.search.genetics.variation import MAX_NODES, OPERATORS, vary
+from oragent.search.genetics.variation import MAX_NODES, OPERATORS, room, vary
 
 EDGES = '''import numpy as np
 
@@ -446,3 +446,14 @@ def test_grafting_brings_the_mates_expression_with_its_variables_written_out():
 def test_grafting_takes_no_expression_whose_names_are_not_bound():
     mate = "return sum(d[i] * 2.0 for i in range(3)) + unknown * 1.5"
     assert not any("unknown" in text for text in bodies(growth.graft, "return np.sqrt(d)", mate=mate))
+
+
+def test_growth_has_to_pay_for_itself():
+    def summed(terms):
+        return "def guess(x):\n    return " + " + ".join(f"x * {number}.5" for number in range(terms)) + "\n"
+
+    seed, some, many = summed(1), summed(15), summed(40)
+    assert (room(seed), room(seed, seed)) == (200, 100)
+    assert 100 < room(seed, some) == round(1.5 * length(some)) < 200
+    assert room(seed, many) == 200
+    assert room(many, seed) == room(many, many) == 2 * length(many) > 200
