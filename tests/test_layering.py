@@ -77,6 +77,7 @@ COMPOSERS = {"cli", "api", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
+    "cmaes",
     "genai_prices",
     "openai",
     "pandas",

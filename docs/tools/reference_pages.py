@@ -160,6 +160,8 @@ def _python() -> str:
 
 def _documented(name: str, thing: Any) -> str:
     parts = [f"### {name}"]
+    if not callable(thing):  # a constant
+        return f"{parts[0]}\n\n```python\n{name} = {thing!r}\n```"
     if not (isinstance(thing, type) and issubclass(thing, Exception)):
         parts.append(f"```python\n{_signature(name, thing)}\n```")
     parts.append(_text(inspect.getdoc(thing) or ""))

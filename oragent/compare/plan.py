@@ -39,6 +39,7 @@ FAIR = {
     "strategy.features": True,
     "strategy.standing": True,
     "strategy.history": True,
+    "strategy.tuning": 0.0,
     "archive.islands": 4,
 }
 

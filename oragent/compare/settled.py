@@ -19,6 +19,7 @@ WORDS = {
     "strategy.features": "meanings of features told",
     "strategy.standing": "where the search stands told",
     "strategy.history": "how programs came about told",
+    "strategy.tuning": "share of evaluations for tuning",
     "archive.islands": "islands",
 }
 

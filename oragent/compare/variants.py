@@ -24,7 +24,8 @@ __all__ = ["FILE", "STRATEGY", "Variant", "configured", "kept", "plain", "read"]
 
 STRATEGY, FILE = "strategy.name", "strategy.file"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
-OWN = ("strategy", "or_agent", "archive", "cascade", "models", "ensemble")  # sections that say how to search
+# Sections that say how to search.
+OWN = ("strategy", "or_agent", "archive", "cascade", "race", "twins", "models", "ensemble")
 ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--seeds"}
 
 

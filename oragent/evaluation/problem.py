@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 import yaml
 from annotated_types import Ge, Gt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
 from oragent import shipped
@@ -17,6 +17,7 @@ from oragent.direction import Direction
 from oragent.errors import ProblemError
 from oragent.evaluation.companions import Companions, companions
 from oragent.evaluation.job import Job, is_guarded
+from oragent.evaluation.primitives import read as read_primitive
 from oragent.isolation.environment import Value, chosen
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature
@@ -128,7 +129,8 @@ class Description:
         sizes: Problem sizes of each mode, for people; the evaluator has the last word.
         features: Axes of the archive, in the order of the features that the evaluator prints.
         hooks: What the evaluator tells who watches it, by the names of its hooks: when, and what; for models to read.
-        primitives: Expressions over the function's arguments that breeding may insert.
+        primitives: Expressions over the function's arguments that breeding may insert; ``{expression, type}`` where it
+            cannot be read off what they come to: ``number``, ``array``, or either with ``nonnegative`` before it.
         requires: Modules that the evaluator imports and that oragent does not bring, and, as ``program:node``, programs
             that it starts; looked for before a run.
         environment: Variables that the evaluator finds; without a value the user's own, which must be set.
@@ -149,7 +151,7 @@ class Description:
     sizes: dict[str, list[int]] = field(default_factory=dict)
     features: tuple[Feature, ...] = ()
     hooks: dict[str, str] = field(default_factory=dict)
-    primitives: tuple[str, ...] = ()
+    primitives: tuple[Annotated[str, PlainValidator(read_primitive)], ...] = ()
     requires: tuple[str, ...] = ()
     environment: dict[str, Value] = field(default_factory=dict)
     published: dict[str, Any] = field(default_factory=dict)

@@ -85,7 +85,7 @@ class StrategySettings:
         show: What prompts of published strategies tell of the programs that they show: ``rich``, or what their
             ``paper`` has; strategies without such prompts do not look at it.
         tuning: Share of the evaluations, at most, that go into tuning the constants of good programs, whatever the
-            strategy; 0: none.
+            strategy; 0: none. None: as the strategy has it.
         patience: Rounds in a row without a new program to score, after which a run gives up.
         novelty: Share of its tokens by which a program must differ from every elite to be scored; 0: it must not equal
             one.
@@ -101,7 +101,7 @@ class StrategySettings:
     standing: bool | None = None
     history: bool | None = None
     show: Show = Show.RICH
-    tuning: Annotated[float, Ge(0), Le(0.9)] = 0.0
+    tuning: Annotated[float, Ge(0), Le(0.9)] | None = None
     patience: Annotated[int, Ge(1)] = 30
     novelty: Annotated[float, Ge(0), Lt(1)] = 0.0
 

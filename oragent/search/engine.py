@@ -38,7 +38,7 @@ from oragent.search.racing import mark
 from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
-from oragent.search.strategies.tuned import with_tuning
+from oragent.search.strategies.tuned import is_worth, period, with_tuning
 from oragent.search.strategy import Round, Strategy
 from oragent.search.wording import marks
 
@@ -112,8 +112,9 @@ class Engine:
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
-        share = self._settings.tuning
-        self._play = with_tuning(strategy.round, share) if share else strategy.round
+        share = self._settings.tuning or 0.0
+        self._free = period(self._window) if is_worth(share, self._budget) else 0
+        self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
         self._remembering = looking_back or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
         self._notes: list[Note] = []
@@ -330,7 +331,8 @@ class Engine:
         self._latest = next(
             (t.evaluation.message for t in run.candidates if t.evaluation.status is Status.REJECTED), ""
         )
-        self._idle_rounds = 0 if used.evaluations else self._idle_rounds + 1
+        kept_free = self._free > 0 and number % self._free == 0
+        self._idle_rounds = 0 if used.evaluations else self._idle_rounds + (not kept_free)
         if number >= len(self._recorded) - 1:  # a resumed run first takes back all that it had
             self._check_end()
         progress = self._progress(candidates)

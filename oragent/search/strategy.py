@@ -31,6 +31,7 @@ class Strategy:
         languages: Languages of the candidates that it can write; empty: any.
         standing: Whether they tell where the search stands where ``strategy.standing`` is not set.
         history: Whether they tell how a program came about where ``strategy.history`` is not set.
+        tuning: Share of the evaluations that tuning takes at most where ``strategy.tuning`` is not set.
         settings: Class of its own settings, a pydantic dataclass, which a configuration has under ``strategy.options``,
             or under the strategy's name where that is a section; None: it has none.
     """
@@ -46,6 +47,7 @@ class Strategy:
     languages: tuple[str, ...] = ()
     standing: bool = False
     history: bool = False
+    tuning: float = 0.1
     settings: type[Any] | None = None
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class Strategy:
             features=self.features if chosen.features is None else chosen.features,
             standing=self.standing if chosen.standing is None else chosen.standing,
             history=self.history if chosen.history is None else chosen.history,
+            tuning=self.tuning if chosen.tuning is None else chosen.tuning,
         )
 
     def own(self, config: Config) -> Any:

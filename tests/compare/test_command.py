@@ -256,7 +256,7 @@ def test_a_comparison_of_an_earlier_version_goes_on(
     assert {database: evaluated(database) for database in databases(folder)} == before
     written, begun = (yaml.safe_load((one / "comparison.yaml").read_text()) for one in (folder, compared[0]))
     assert list(written) == ["oragent", "root", "problems", "strategies", "seeds", "settings"]
-    level = {"window": 2, "blocks": "all", "features": True, "standing": True, "history": True}
+    level = {"window": 2, "blocks": "all", "features": True, "standing": True, "history": True, "tuning": 0.0}
     assert {name: begun["settings"]["strategy"].pop(name) for name in level} == level
     assert {name: written["settings"]["strategy"].pop(name) for name in level} == dict.fromkeys(level)
     assert (begun["settings"]["archive"].pop("islands"), written["settings"]["archive"].pop("islands")) == (4, None)

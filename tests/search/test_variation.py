@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.errors import CandidateError
+from oragent.evaluation.primitives import Primitive
 from oragent.programs.syntax import canonical, check, length, signature
 from oragent.search.genetics import draft as drafts
 from oragent.search.genetics import growth, mutations
-from oragent.search.genetics.variation import MAX_NODES, OPERATORS, vary
+from oragent.search.genetics.variation import MAX_NODES, OPERATORS, room, vary
 
 EDGES = '''import numpy as np
 
@@ -446,3 +447,37 @@ def test_grafting_brings_the_mates_expression_with_its_variables_written_out():
 def test_grafting_takes_no_expression_whose_names_are_not_bound():
     mate = "return sum(d[i] * 2.0 for i in range(3)) + unknown * 1.5"
     assert not any("unknown" in text for text in bodies(growth.graft, "return np.sqrt(d)", mate=mate))
+
+
+def test_growth_has_to_pay_for_itself():
+    def summed(terms):
+        return "def guess(x):\n    return " + " + ".join(f"x * {number}.5" for number in range(terms)) + "\n"
+
+    seed, some, many = summed(1), summed(15), summed(40)
+    assert (room(seed), room(seed, seed)) == (200, 100)
+    assert 100 < room(seed, some) == round(1.5 * length(some)) < 200
+    assert room(seed, many) == 200
+    assert room(many, seed) == room(many, many) == 2 * length(many) > 200
+
+
+def test_a_type_tells_where_a_primitive_fits_and_what_may_be_done_with_it():
+    """What reading cannot tell: a call of the seed's own helper, which comes to an array that is never negative."""
+    seed = "def near(d):\n    return d.min(axis=1)\n\n\ndef f(d):\n    return np.sqrt(d) + d.max()\n"
+    wanted = {"plain": "near(d)", "typed": Primitive.of("near(d)", "nonnegative array")}
+    made = {
+        name: [
+            vary(seed, None, function="f", primitives=[text], rng=np.random.default_rng(number)).source
+            for number in range(150)
+        ]
+        for name, text in wanted.items()
+    }
+    used = {name: [source for source in sources if source.count("near(d)") > 1] for name, sources in made.items()}
+    powers = {name: sum("np.exp(-" in source for source in sources) for name, sources in used.items()}
+    assert powers["typed"] > powers["plain"]  # as forms for arrays that are never negative are open to it
+    scalar = [
+        vary(
+            seed, None, function="f", primitives=[Primitive.of("near(d)", "number")], rng=np.random.default_rng(number)
+        )
+        for number in range(60)
+    ]
+    assert not any("np.mean(near(d))" in child.source for child in scalar)  # a number has no mean

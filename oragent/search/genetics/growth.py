@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from oragent.errors import CandidateError
+from oragent.evaluation.primitives import Primitive
 from oragent.programs.inspection import expression
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.walking import nodes
@@ -42,6 +43,34 @@ class _Form:
     sign: bool | None = None
     array: bool = False
     centre: float = 0.7
+
+
+@dataclass(frozen=True)
+class _Block:
+    """What is brought into a program: by its type where a problem tells one, else by what reading it tells.
+
+    Attributes:
+        node: Expression.
+        told: The problem's own word on it; None without one.
+    """
+
+    node: ast.expr
+    told: Primitive | None = None
+
+    def shape(self, site: Site) -> int | None:
+        """0 for a number, 1 for an array, None where one cannot tell."""
+        return site.facts.shape(self.node) if self.told is None else int(self.told.is_array)
+
+    def nonnegative(self, site: Site) -> bool:
+        """Whether it is known to be never below zero."""
+        return site.facts.nonnegative(self.node) if self.told is None else self.told.is_nonnegative
+
+    def fits(self, site: Site) -> bool:
+        """Whether it may stand in the place of what a site holds."""
+        if self.told is not None:
+            return self.shape(site) == site.shape
+        known = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is Kind.NUMBER
+        return known and fits(site, self.node)
 
 
 _WRAPS = (
@@ -103,12 +132,12 @@ def wrap_at(draft: Draft, site: Site) -> bool:
 
 def insert(draft: Draft) -> bool:
     """Combine a result, or a part of it, with one of the problem's primitives."""
-    return any(_combine(draft, node) for node in _parsed(draft.shuffled(draft.primitives)))
+    return any(_combine(draft, block) for block in _parsed(draft.shuffled(draft.primitives)))
 
 
 def replace(draft: Draft) -> bool:
     """Put one of the problem's primitives in the place of a sub-expression."""
-    return any(_exchange(draft, node) for node in _parsed(draft.shuffled(draft.primitives)))
+    return any(_exchange(draft, block) for block in _parsed(draft.shuffled(draft.primitives)))
 
 
 def graft(draft: Draft) -> bool:
@@ -116,17 +145,19 @@ def graft(draft: Draft) -> bool:
     given = None if draft.mate is None else _donation(draft, parsed(draft.mate))
     if given is None:
         return False
+    block = _Block(given)
     first, second = (_combine, _exchange) if draft.chance(0.4) else (_exchange, _combine)
-    return first(draft, given) or second(draft, given)
+    return first(draft, block) or second(draft, block)
 
 
-def _combine(draft: Draft, given: ast.expr) -> bool:
+def _combine(draft: Draft, block: _Block) -> bool:
+    given = block.node
     sites = [site for site in draft.sites.numbers if site.context.outer and reachable(site, given)]
-    sites = [site for site in sites if site.shape == 1 or site.facts.shape(given) == 0]
+    sites = [site for site in sites if site.shape == 1 or block.shape(site) == 0]
     if not sites:
         return False
     site = draft.choose(sites)
-    positive, shape, guard = site.facts.nonnegative(given), site.facts.shape(given), _guard(draft, site, given)
+    positive, shape, guard = block.nonnegative(site), block.shape(site), _guard(draft, site, block)
     form = _drawn(draft, _suitable(draft, _INSERTS, positive, shape), site)
     if site.returned and size(given) > 1 and draft.chance(0.3):
         given = draft.define(site, given, "term")
@@ -134,28 +165,27 @@ def _combine(draft: Draft, given: ast.expr) -> bool:
     return True
 
 
-def _exchange(draft: Draft, given: ast.expr) -> bool:
-    text = ast.unparse(given)
+def _exchange(draft: Draft, block: _Block) -> bool:
+    given, text = block.node, ast.unparse(block.node)
     sites = [site for site in draft.sites.numbers if site.context.outer and not site.context.root]
-    sites = [site for site in sites if site.facts.shape(given) is not None and fits(site, given)]
-    sites = [site for site in sites if site.facts.kind(given) is Kind.NUMBER]
+    sites = [site for site in sites if block.fits(site)]
     sites = [site for site in sites if reachable(site, given) and ast.unparse(site.node) != text]
     if not sites:
         return False
     site = draft.pick(sites)
-    site.put(build(_guard(draft, site, given), p=given) if site.divides else given)
+    site.put(build(_guard(draft, site, block), p=given) if site.divides else given)
     return True
 
 
-def _guard(draft: Draft, site: Site, given: ast.expr) -> str:
+def _guard(draft: Draft, site: Site, block: _Block) -> str:
     """Return a form of ``p`` that can be divided by: itself only if the program does so already."""
-    text = ast.unparse(given)
+    text = ast.unparse(block.node)
     operations = [node for node in nodes(draft.tree) if isinstance(node, ast.BinOp)]
     divisors = [node.right for node in operations if isinstance(node.op, ast.Div)]
     bases = [node.left if isinstance(node, ast.BinOp) and _exponent(node) else node for node in divisors]
     if any(ast.unparse(node) == text for node in bases):
         return "{p}"
-    return "{p} + 0.001" if site.facts.nonnegative(given) else "abs({p}) + 0.001"
+    return "{p} + 0.001" if block.nonnegative(site) else "abs({p}) + 0.001"
 
 
 def _donation(draft: Draft, mate: ast.Module) -> ast.expr | None:
@@ -234,9 +264,9 @@ def _exponent(node: ast.expr) -> float:
             return 0.0
 
 
-def _parsed(primitives: Iterable[str]) -> Iterator[ast.expr]:
+def _parsed(primitives: Iterable[str]) -> Iterator[_Block]:
     for text in primitives:
         try:
-            yield expression(text)
+            yield _Block(expression(text), text if isinstance(text, Primitive) else None)
         except CandidateError:  # a problem's author may list a statement: there is nothing to combine it with
             continue

@@ -14,7 +14,14 @@ __all__ = ["vary_unit"]
 
 
 def vary_unit(
-    parent: str, mate: str | None, wanted: Signature, seed: str, *, primitives: Sequence[str], rng: np.random.Generator
+    parent: str,
+    mate: str | None,
+    wanted: Signature,
+    seed: str,
+    *,
+    primitives: Sequence[str],
+    rng: np.random.Generator,
+    best: str | None = None,
 ) -> Offspring:
     """Breed a child of a candidate; nothing is drawn for one that is a single function in a single file.
 
@@ -27,6 +34,7 @@ def vary_unit(
         seed: Seed heuristic, whose length bounds that of its descendants.
         primitives: Expressions over the parameters of the function.
         rng: Only source of randomness.
+        best: Best program so far, whose length bounds it too; None where it is not known.
 
     Raises:
         CandidateError: ``parent`` or ``mate`` does not parse.
@@ -34,14 +42,19 @@ def vary_unit(
     names, functions = wanted.files or ("heuristic.py",), wanted.functions
     function = functions[int(rng.integers(len(functions)))] if len(functions) > 1 else functions[0]
     if len(names) == 1:
-        return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed))
-    files, others, begun = (files_of(text, names) if text else {} for text in (parent, mate, seed))
+        return vary(parent, mate, function=function, primitives=primitives, rng=rng, most=room(seed, best))
+    files, others, begun, top = (files_of(text, names) if text else {} for text in (parent, mate, seed, best))
     home = next((name for name in names if _defines(files.get(name, ""), function)), names[0])
-    for text in (files[home], others.get(home), begun.get(home)):
+    for text in (files[home], others.get(home), begun.get(home), top.get(home)):
         if text:
             vouch(text)  # a file of a program that was looked at file by file
     child = vary(
-        files[home], others.get(home), function=function, primitives=primitives, rng=rng, most=room(begun[home])
+        files[home],
+        others.get(home),
+        function=function,
+        primitives=primitives,
+        rng=rng,
+        most=room(begun[home], top.get(home)),
     )
     source = joined({name: child.source if name == home else files[name] for name in names})
     vouch(source)

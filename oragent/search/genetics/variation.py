@@ -22,6 +22,7 @@ from oragent.search.genetics.names import numeric_call
 __all__ = ["OPERATORS", "Offspring", "room", "vary"]
 
 MAX_NODES = 200
+FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those of the best
 TRIES = 24
 
 _STEPS: dict[str, tuple[Callable[[Draft], bool], float]] = {  # with its weight
@@ -52,9 +53,19 @@ class Offspring:
 
 
 @lru_cache(maxsize=16)
-def room(seed: str) -> int:
-    """Nodes to which programs may grow that descend from a seed: twice its own, if it is a long one."""
-    return max(MAX_NODES, 2 * length(seed))
+def room(seed: str, best: str | None = None) -> int:
+    """Nodes to which programs may grow that descend from a seed: twice its own, if it is a long one.
+
+    Where the best program so far is known, growth pays for itself: beyond ``FREE_NODES`` others may grow to half as
+    much again as that has, so that the bound rises only when a longer program has become the best, as the dynamic
+    limits of Silva & Costa 2009 (doi:10.1007/s10710-008-9075-9).
+
+    Args:
+        seed: Seed heuristic.
+        best: Best program so far; None where it is not known.
+    """
+    bound, begin = max(MAX_NODES, 2 * length(seed)), 2 * length(seed)
+    return bound if best is None else min(bound, max(FREE_NODES, begin, round(PAID * length(best))))
 
 
 def vary(

@@ -16,10 +16,13 @@ TRIES = 20  # draws of an offspring that nobody has tried yet, before the round 
 async def round(run: Run) -> None:
     """Breed one new program and score it."""
     problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
+    best = run.archive.best.source if run.archive.best else None
     for _ in range(TRIES):
         parent, *mates = parents(run.archive, run.island, 2, run.rng, settings.temperature)
         mate = mates[0].source if mates else None
-        child = vary_unit(parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng)
+        child = vary_unit(
+            parent.source, mate, problem.signature, problem.seed, primitives=blocks, rng=run.rng, best=best
+        )
         if not run.seen(child.source):
             line = [parent.id, *(elite.id for elite in mates if "graft" in child.operator)]
             await run.evaluate(child.source, line, child.operator)

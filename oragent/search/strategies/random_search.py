@@ -19,4 +19,4 @@ async def round(run: Run) -> None:
     await apply(run, "i1", [])
 
 
-STRATEGY = Strategy(name="random", round=round, blocks=Blocks.NONE)
+STRATEGY = Strategy(name="random", round=round, blocks=Blocks.NONE, tuning=0.0)

@@ -1,37 +1,42 @@
 """Tuning between rounds: the constants of good programs are tuned for every strategy, within a share of the budget.
 
 TIDE (arXiv:2601.21239) tunes the constants of every candidate; here the best elite that was not tuned yet has its turn
-every so many rounds, so that the rounds of a strategy stay as they are.
+now and then, so that the rounds of a strategy stay as they are. It goes by CMA-ES from the present values on: with as
+few evaluations that came nearer to the bottom of bowls than a tree of Parzen estimators did, from two constants on.
+Every so many rounds one is kept free; where the share does not allow a tuning yet, or nothing is left to tune, that
+round is empty.
 """
 
 import hashlib
-import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from oragent.budget import Budget
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.tuning import tune
+from oragent.search.strategies.or_agent.tuning import FEW, tune
 
-__all__ = ["TUNED", "period", "with_tuning"]
+__all__ = ["COST", "TUNED", "cost", "is_worth", "period", "with_tuning"]
 
-COST = 12  # evaluations of one tuning, at most
-MOST = 5  # constants that are tuned at once
+LEAST = 3  # rounds
+COST = 12  # evaluations of one tuning of few constants
+EACH = 6  # evaluations a constant, where there are many
+MOST = 12  # constants that are tuned at once
 LOOKED_AT = 20  # elites, the best
-TUNED = "tuned"  # kind of the notes that hold a mark of a program that had its turn
+TUNED = "tuned"  # kind of the notes that hold a mark of a program that had its turn, and what that takes at most
 
 Round = Callable[[Run], Awaitable[None]]
 
 
-def with_tuning(round: Round, share: float) -> Round:
+def with_tuning(round: Round, share: float, every: int) -> Round:
     """A strategy's round, in whose place a tuning stands now and then.
 
     Args:
         round: Round of the strategy, which counts its own turns alone.
         share: Share of the budget's evaluations that tuning takes at most, in (0, 1).
+        every: Every how many rounds one is kept free for tuning.
     """
-    every = period(share)
 
     async def either(run: Run) -> None:
         if run.number % every == 0:
@@ -43,21 +48,41 @@ def with_tuning(round: Round, share: float) -> Round:
     return either
 
 
-def period(share: float) -> int:
-    """Every how many rounds a tuning has its turn, if a round takes one evaluation."""
-    return 2 + math.floor(COST * (1 - share) / share)
+def period(window: int) -> int:
+    """Every how many rounds one is kept free.
+
+    The one before is committed by then, long rounds, of which few are in flight, have one as soon as others by time,
+    and an odd number takes from each island in turn.
+    """
+    return max(LEAST, 2 * window - 1)
+
+
+def is_worth(share: float, budget: Budget) -> bool:
+    """Whether a share of a budget is enough for one tuning at least; otherwise no round is kept free."""
+    return share > 0 and (budget.evaluations is None or share * budget.evaluations >= COST)
+
+
+def cost(count: int) -> int:
+    """Evaluations of the tuning of so many constants."""
+    return COST if count <= FEW else EACH * count
 
 
 async def _tuning(run: Run, share: float) -> None:
     """Tune the constants of the best elite that has not had its turn, where there is one and the share allows it."""
-    done = {note.text for note in run.recall(TUNED)}
-    left = share * (run.spent.evaluations + COST) - COST * len(done)
-    chosen = _untuned(run, done)
-    if chosen is None or left < 1:
+    had = [note.text.split() for note in run.recall(TUNED)]
+    chosen = _untuned(run, {words[0] for words in had})
+    if chosen is None:
         return
     elite, found = chosen
-    run.note(TUNED, _mark(elite))
-    await tune(run, elite, [Range.around(constant) for constant in found], min(COST, math.floor(left) or 1))
+    limit = run.settings.budget.evaluations
+    if limit is not None and cost(len(found)) > share * limit:
+        found = found[:FEW]
+    wanted = cost(len(found))
+    taken = sum(int(words[1]) if len(words) > 1 else COST for words in had)
+    if share * (run.spent.evaluations + wanted) - taken < wanted:
+        return
+    run.note(TUNED, f"{_mark(elite)} {wanted}")
+    await tune(run, elite, [Range.around(constant) for constant in found], wanted, local=True)
 
 
 def _untuned(run: Run, done: set[str]) -> tuple[Elite, list[Constant]] | None:

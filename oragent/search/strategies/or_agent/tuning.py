@@ -1,11 +1,15 @@
-"""Tune constants by a real optimiser: the tree-structured Parzen estimator of optuna.
+"""Tune constants by a real optimiser: few by optuna's tree-structured Parzen estimator, many by CMA-ES.
 
-Akiba et al. 2019 (doi:10.1145/3292500.3330701).
+Akiba et al. 2019 (doi:10.1145/3292500.3330701); Hansen & Ostermeier 2001 (doi:10.1162/106365601750190398).
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from oragent.errors import BudgetExhausted
 from oragent.search.candidate import Candidate, Elite
@@ -15,12 +19,16 @@ from oragent.search.strategies.or_agent.constants import Range, with_values
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-__all__ = ["tune"]
+__all__ = ["FEW", "tune"]
 
+FEW = 5  # constants up to which a tree of Parzen estimators looks at all of the ranges
+SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of a range; programs in each
 BATCH = 4  # evaluations at once; fixed, so that the number of workers changes nothing
 
 
-async def tune(run: Run, solution: Elite, ranges: Sequence[Range], evaluations: int) -> list[Candidate]:
+async def tune(
+    run: Run, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
+) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before.
 
     Args:
@@ -28,11 +36,14 @@ async def tune(run: Run, solution: Elite, ranges: Sequence[Range], evaluations: 
         solution: Program whose constants are tuned; its score is what the optimiser knows at first.
         ranges: Ranges of the constants.
         evaluations: Number of evaluations that it takes.
+        local: Whether it begins near the present values, by CMA-ES; otherwise few constants are sought in all of their
+            ranges, which somebody has named.
 
     Returns:
         The candidates; fewer than wanted where the budget ends before.
     """
-    optimiser = _Optimiser(ranges, run.archive.fitness(solution.score), seed=int(run.rng.integers(1 << 31)))
+    fitness, seed = run.archive.fitness(solution.score), int(run.rng.integers(1 << 31))
+    optimiser = _optimiser(ranges, fitness, seed, local)
     tried: list[Candidate] = []
     while (count := min(BATCH, evaluations - len(tried))) > 0:
         asked = [optimiser.ask() for _ in range(count)]
@@ -48,12 +59,19 @@ async def tune(run: Run, solution: Elite, ranges: Sequence[Range], evaluations: 
     return tried
 
 
+def _optimiser(ranges: Sequence[Range], fitness: float, seed: int, local: bool) -> "_Parzen | _Evolution":
+    """Who proposes; CMA-ES needs two constants at least."""
+    if len(ranges) > (1 if local else FEW):
+        return _Evolution(ranges, seed)
+    return _Parzen(ranges, fitness, seed)
+
+
 async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], "tune")
 
 
-class _Optimiser:
-    """Proposes values for constants, by their numbers, and is told what they were worth."""
+class _Parzen:
+    """Proposes values all over the ranges, by optuna."""
 
     def __init__(self, ranges: Sequence[Range], fitness: float, seed: int) -> None:
         # Only where it is needed: its import takes as long as that of half of oragent.
@@ -83,3 +101,45 @@ class _Optimiser:
             self._study.tell(number, state=self._failed)
         else:
             self._study.tell(number, fitness)
+
+
+class _Evolution:
+    """Proposes values near the present ones first, by CMA-ES; all ranges are as wide to it."""
+
+    def __init__(self, ranges: Sequence[Range], seed: int) -> None:
+        from cmaes import CMA  # it imports scipy.stats, which takes a second
+
+        begin = np.array([_place(axis, axis.constant.value) for axis in ranges])
+        bounds = np.tile([0.0, 1.0], (len(ranges), 1))
+        self._ranges = ranges
+        self._search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=GENERATION)
+        self._asked: list[NDArray[np.float64]] = []
+        self._told: list[tuple[NDArray[np.float64], float]] = []
+
+    def ask(self) -> tuple[int, dict[int, float]]:
+        """The number of a proposal, and its values."""
+        self._asked.append(self._search.ask())
+        pairs = zip(self._ranges, self._asked[-1].tolist(), strict=True)
+        return len(self._asked) - 1, {axis.constant.number: _value(axis, place) for axis, place in pairs}
+
+    def tell(self, number: int, fitness: float | None) -> None:
+        """Say what a proposal was worth; None: it failed, and is the worst of its generation."""
+        self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
+        if len(self._told) == GENERATION:
+            self._search.tell(self._told)
+            self._told = []
+
+
+def _place(axis: Range, value: float) -> float:
+    """Where a value lies in its range, from 0 to 1; in orders of magnitude where the range has some."""
+    inside = min(max(value, axis.low), axis.high)
+    if axis.logarithmic:
+        return math.log(inside / axis.low) / math.log(axis.high / axis.low)
+    return (inside - axis.low) / (axis.high - axis.low)
+
+
+def _value(axis: Range, place: float) -> float:
+    """The value at a place in a range."""
+    if axis.logarithmic:
+        return float(axis.low * (axis.high / axis.low) ** place)
+    return float(axis.low + place * (axis.high - axis.low))

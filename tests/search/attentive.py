@@ -1,0 +1,160 @@
+"""A writer for tests whose replies depend on what its prompt shows, so that better prompts earn better programs.
+
+Programs return a vector and say how much effort they take. The writer begins from the best program that it is shown,
+takes places of another one, steps far where the best score that it is told of is far ahead and near where it is not,
+and uses the time that it sees is left; where it is told nothing of these, it guesses.
+"""
+
+import ast
+import json
+import math
+import random
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.problem import load
+from oragent.llm.model import Reply, Request
+from oragent.protocol import Status
+from oragent.search.config import build
+from oragent.search.engine import Outcome
+from oragent.search.folder import RunFolder, begin
+from tests.search.players import search
+
+__all__ = ["LANDSCAPES", "Attentive", "Judge", "played"]
+
+SIZE, LIMIT_S = 6, 10.0
+PROGRAM = "def place(x):\n    effort = {effort!r}\n    return {vector!r}\n"
+SHOWN = re.compile(
+    r"score (?P<score>-?[\d.]+(?:e[-+]?\d+)?)(?P<figures>[^\n]*):\n(?:Idea: [^\n]*\n)?```python\n(?P<program>.*?)```",
+    re.S,
+)
+BODY = re.compile(r"effort = ([\d.]+)\s+return (\[[^\]]*\])")
+TIME = re.compile(r"CPU time of the function (?:about|less than) ([\d.]+) s")
+STANDING = re.compile(r"the best score is (-?[\d.]+)")
+LEFT = re.compile(r"Left of the budget: (\d+) model calls")
+ROW = re.compile(r"^- -?[\d.]+: ", re.M)
+DESCRIPTION = """
+title: Find a place
+description: Write place(x), which returns a list of six numbers; how far they are from where they should be, is the score.
+function: place
+direction: minimize
+timeout_s: 60
+heuristic_s: 10
+"""
+
+
+def bowl(place: list[float]) -> float:
+    """One optimum, each axis by itself, some of them steeper."""
+    return sum(number * (value - 3) ** 2 / 3 for number, value in enumerate(place, 1))
+
+
+def valley(place: list[float]) -> float:
+    """As Rosenbrock's function, whose way to the optimum is bent."""
+    return sum((after - before**2 / 3) ** 2 + (3 - before) ** 2 for before, after in pairwise(place))
+
+
+def hills(place: list[float]) -> float:
+    """Rastrigin's function, with an optimum in every hollow."""
+    return sum((value - 2) ** 2 + 4 * (1 - math.cos(math.pi * (value - 2))) for value in place)
+
+
+LANDSCAPES: dict[str, Callable[[list[float]], float]] = {"bowl": bowl, "valley": valley, "hills": hills}
+
+
+class Judge:
+    """Scores a place, better the more effort was taken, and ends who took more time than there is."""
+
+    def __init__(self, landscape: Callable[[list[float]], float]) -> None:
+        self._landscape = landscape
+
+    def __call__(self, job: Job) -> Evaluation:
+        found = BODY.search(job.source)
+        if found is None:
+            return Evaluation(Status.ERROR, message="there is no place", wall_s=0.001)
+        effort, place = float(found[1]), ast.literal_eval(found[2])
+        if len(place) != SIZE:
+            return Evaluation(Status.INVALID, message=f"expected {SIZE} numbers, got {len(place)}", wall_s=0.001)
+        if effort > LIMIT_S:
+            return Evaluation(Status.TIMEOUT, message=f"your function took {effort:g} s of {LIMIT_S:g} s", wall_s=0.001)
+        score = self._landscape(place) + 20.0 / effort
+        return Evaluation(Status.OK, round(score, 6), None, {"heuristic_seconds": effort}, wall_s=0.001)
+
+
+class Attentive:
+    """Plays all roles of all strategies."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    async def __call__(self, request: Request) -> Reply:
+        text = "\n".join(message.content for message in request.messages)
+        rng = random.Random(f"{self._seed} {request.key} {text}")
+        answer = self._answer(request.role, text, rng)
+        return Reply(answer, model="attentive", tokens_in=len(text) // 4, tokens_out=50, money=0.0, seconds=0.0)
+
+    def _answer(self, role: str, text: str, rng: random.Random) -> str:
+        if role == "idea":
+            wanted = re.search(r"exactly (\d+)", text)
+            ideas = [
+                {"title": f"move {rng.randrange(999)}", "idea": f"Move towards {rng.randrange(9999)}."}
+                for _ in range(int(wanted[1]) if wanted else 1)
+            ]
+            return f"```json\n{json.dumps(ideas)}\n```"
+        if "reflect" in role or "describe" in role or role == "lead":
+            return "Step less far where it did not help."
+        program = f"```python\n{self._written(text, rng)}```"
+        if role == "experiment":
+            return f"THOUGHT: a step\nACTION: EDIT\n{program}"
+        return program if role in ("code", "debug", "repair", "") else f"{{Move on.}}\n{program}"
+
+    def _written(self, text: str, rng: random.Random) -> str:
+        shown = [found for found in SHOWN.finditer(text) if BODY.search(found["program"])]
+        if not shown:
+            return PROGRAM.format(effort=1.0, vector=[round(rng.uniform(-6, 12), 3) for _ in range(SIZE)])
+        ranked = sorted(shown, key=lambda found: float(found["score"]))
+        body = BODY.search(ranked[0]["program"])
+        assert body is not None
+        place, effort, score = ast.literal_eval(body[2]), float(body[1]), float(ranked[0]["score"])
+        if len(ranked) > 1 and rng.random() < 0.4:
+            other = BODY.search(rng.choice(ranked[1:])["program"])
+            assert other is not None
+            place = [rng.choice(pair) for pair in zip(place, ast.literal_eval(other[2]), strict=True)]
+        reach = _reach(text, score, rng)
+        moved = rng.sample(range(SIZE), 2 if len(ROW.findall(text)) > 2 else rng.randint(1, SIZE))
+        place = [round(value + rng.gauss(0, reach) * (at in moved), 3) for at, value in enumerate(place)]
+        return PROGRAM.format(effort=_effort(ranked[0]["figures"], effort, rng), vector=place)
+
+
+def _reach(text: str, score: float, rng: random.Random) -> float:
+    """How far to step: by the best score and what is left where the prompt tells them, else anyhow."""
+    told = STANDING.search(text)
+    if told is None:
+        return rng.choice((0.2, 1.0, 4.0))
+    left = LEFT.search(text)
+    share = min(1.0, int(left[1]) / 40) if left else 1.0  # the end draws near: finer steps
+    return 3.0 if score > 1.5 * float(told[1]) + 1 else 0.2 * math.sqrt(max(score, 0.01) * share)
+
+
+def _effort(figures: str, effort: float, rng: random.Random) -> float:
+    """How much effort to take: as much as the time allows where the prompt tells it, else perhaps twice as much."""
+    told = TIME.search(figures)
+    if told is None:
+        return round(effort * rng.choice((1, 1, 2)), 3)
+    return round(effort * min(2.0, max(1.0, 0.6 * LIMIT_S / max(float(told[1]), 0.1))), 3)
+
+
+def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> tuple[RunFolder, Outcome]:
+    """Let the writer play a strategy for so many calls."""
+    place = root / "problems" / landscape
+    if not place.is_dir():
+        place.mkdir(parents=True)
+        (place / "problem.yaml").write_text(DESCRIPTION)
+        (place / "eval.py").write_text("import oragent.harness\n")
+        (place / "heuristic.py").write_text(PROGRAM.format(effort=1.0, vector=[0.0] * SIZE))
+    settings = f"strategy.name={strategy}", "model.name=attentive", f"budget.model_calls={calls}", f"seed={seed}"
+    more = ("budget.evaluations=null", "strategy.tuning=0", "archive.islands=2")
+    folder = begin(root, root / "outputs", load(place), build({}, (*settings, *more), "test"))
+    return folder, search(folder, Attentive(seed), run=Judge(LANDSCAPES[landscape]))

@@ -1,0 +1,68 @@
+"""A search whose evaluations and questions are written down as they begin, and that ends itself by SIGKILL at one.
+
+python -m tests.search.killing FOLDER LOG NUMBER
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from oragent.evaluation import Evaluation, Job
+from oragent.llm.model import Reply, Request
+from oragent.search.folder import RunFolder, reopen
+from oragent.search.genetics.breeding import breed
+from oragent.search.strategies.scripted import player
+from tests.search.players import search
+from tests.search.test_races import Racing
+
+FATAL = "the evaluation that the search did not survive"
+
+
+class Log:
+    """What began, a line each: evaluations by program and arguments, questions by their key.
+
+    Args:
+        path: File that is appended to.
+        deadly: Number of the evaluation, from 1, in which the process ends; 0: none.
+    """
+
+    def __init__(self, path: Path, deadly: int = 0) -> None:
+        self._path, self._deadly = path, deadly
+        self._racing, self._player = Racing(), player(1, breed)
+        self._count, self._lock = 0, threading.Lock()
+
+    def evaluate(self, job: Job) -> Evaluation:
+        """Evaluate, unless it is the end."""
+        with self._lock:
+            self._count += 1
+            self.write("evaluation", job.source, *job.arguments, job.mode or "")
+            if self._count == self._deadly:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return self._racing(job)
+
+    async def ask(self, request: Request) -> Reply:
+        """Answer as the scripted model does."""
+        self.write("question", request.key)
+        return await self._player(request)
+
+    def write(self, *words: str) -> None:
+        """Append a line at once."""
+        with self._path.open("a") as file:
+            file.write(json.dumps(words) + "\n")
+
+    def read(self) -> list[list[str]]:
+        """All that began, over all sittings."""
+        return [json.loads(line) for line in self._path.read_text().splitlines()]
+
+
+def play(folder: RunFolder, log: Log) -> None:
+    """Search to the end, or to the fatal evaluation."""
+    search(folder, log.ask, run=log.evaluate, workers=1, offers=frozenset(["--race"]))
+
+
+if __name__ == "__main__":
+    place, lines, number = sys.argv[1:]
+    play(reopen(Path(place)), Log(Path(lines), int(number)))
