@@ -1,6 +1,7 @@
 """The text of ``docs/reference/``: commands, settings, Python, the contract and the database, out of the code."""
 
 import inspect
+import json
 import re
 import sqlite3
 import typing
@@ -161,7 +162,7 @@ def _python() -> str:
 def _documented(name: str, thing: Any) -> str:
     parts = [f"### {name}"]
     if not callable(thing):  # a constant
-        return f"{parts[0]}\n\n```python\n{name} = {thing!r}\n```"
+        return f"{parts[0]}\n\n```python\n{name} = {json.dumps(thing)}\n```"
     if not (isinstance(thing, type) and issubclass(thing, Exception)):
         parts.append(f"```python\n{_signature(name, thing)}\n```")
     parts.append(_text(inspect.getdoc(thing) or ""))

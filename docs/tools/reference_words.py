@@ -56,11 +56,13 @@ happens, in plain data, to whoever watches.
 ```python
 from oragent.harness import hook, run, watching
 
+
 def evaluate(arguments, heuristics):
     ...
     for step in range(steps):
         hook("step", step=step, queue=queue, load=load)  # numbers, texts, lists, dicts, arrays
     found = solve(..., watch=watching("iteration", size=size))  # what a solver calls; None where nobody watches
+
 
 run(evaluate, function="heuristics", sizes=SIZES, hooks=("step", "iteration"))
 ```
@@ -77,6 +79,7 @@ with a dict, and once more, with `"end"` and an empty dict, when all is over; wh
 
 ```python
 worst = {{}}
+
 
 def observe(hook, data):
     if hook == "second":
