@@ -1,9 +1,14 @@
-"""The gallery's pages are what their sources say today."""
+"""The gallery's pages are what their sources say today, and its pictures show programs that beat the seed."""
 
+import inspect
 import runpy
 from pathlib import Path
 
 import pytest
+
+from oragent.evaluation import Runner
+from oragent.evaluation.problem import load
+from oragent.sandbox import Limits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "problems"
@@ -24,3 +29,19 @@ def test_there_is_a_page_and_a_picture_for_each_link_and_no_other() -> None:
 def test_the_table_of_results_links_to_every_page() -> None:
     results = (ROOT / "docs" / "results.md").read_text()
     assert all(f"(problems/{name})" in results for name in PAGES)
+
+
+@pytest.mark.slow
+def test_ours_is_better_than_the_seed_in_every_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "tools")
+    rules = runpy.run_path(str(ROOT / "docs" / "tools" / "gallery_pictures.py"))["RULES"]
+    for name, rule in rules.items():
+        problem = load(ROOT / "problems" / name)
+        ours = inspect.getsource(rule).replace(f"def {rule.__name__}(", f"def {problem.about.function}(")
+        with Runner() as run:
+            limits = Limits(problem.about.timeout_s, problem.about.memory_mb)
+            seed, found = (
+                run(problem.job(text, ROOT, limits)) for text in (problem.seed, f"import numpy as np\n\n\n{ours}")
+            )
+        assert found.score is not None, f"{name}: {found.message}"
+        assert problem.about.direction.better(found.score, seed.score), name

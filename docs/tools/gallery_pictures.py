@@ -1,10 +1,10 @@
-"""Pictures of solutions for the gallery: each by the seed, and by the best heuristic that ReEvo ships."""
+"""Pictures of solutions for the gallery: each by the seed, and by a heuristic of our own that is better."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import reevo_rules as rules
+import own_rules as rules
 from classical import seed_of
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
@@ -26,15 +26,15 @@ __all__ = ["CAPTIONS", "draw"]
 Heuristic = Callable[..., object]
 Panel = Callable[[Axes, Heuristic], str]  # draws what a heuristic leads to; returns what it comes to
 RULES = {
-    "tsp_constructive": rules.constructive_weighed,
-    "tsp_aco": rules.tsp_standardised,
-    "tsp_gls": rules.gls_relative,
-    "cvrp_aco": rules.cvrp_never_home,
-    "op_aco": rules.op_cubed,
-    "mkp_aco": rules.mkp_cubic,
-    "bpp_offline_aco": rules.bpp_complement,
-    "bpp_online": rules.funsearch,
-    "dpp_ga": rules.dpp_one_point,
+    "tsp_constructive": rules.constructive_lonely_first,
+    "tsp_aco": rules.tsp_ranked,
+    "tsp_gls": rules.gls_local,
+    "cvrp_aco": rules.cvrp_saving,
+    "op_aco": rules.op_reachable,
+    "mkp_aco": rules.mkp_dense,
+    "bpp_offline_aco": rules.bpp_large,
+    "bpp_online": rules.bpp_all_or_plenty,
+    "dpp_ga": rules.dpp_voted,
 }
 CAPTIONS = {
     "tsp_constructive": "The tour of a val instance of 100 cities; the dot is where it begins.",
@@ -44,21 +44,19 @@ CAPTIONS = {
     "op_aco": "The best path that the ants find on a val instance of 100 nodes; darker nodes have higher prizes.",
     "mkp_aco": "The items of a val instance of 100: prize, and the largest share of a capacity that the item takes.",
     "bpp_offline_aco": "The best packing of a val instance of 120 items; each column is a bin, its parts are items.",
-    "bpp_online": "The first 200 items of a val instance, packed as they come; each column is a bin.",
+    "bpp_online": "How full the bins are that 5,000 items of a val instance went into as they came; what is above is lost.",
     "dpp_ga": "The best placement of a val instance: probe, keep-outs, and 20 capacitors on a grid of 10 x 10 ports.",
 }
 
 
 def draw(name: str, folder: Path) -> None:
-    """Draw ``<name>.png``: the seed's solution on the left, the other's on the right."""
+    """Draw ``<name>.png``: the seed's solution on the left, ours on the right."""
     wide = name in ("bpp_offline_aco", "bpp_online")
     with styled(name):
         figure = new_figure(7.2, 2.6 if wide else 3.7)
-        for place, (what, heuristic) in enumerate((("seed", seed_of(name)), ("ReEvo's best", RULES[name]))):
+        for place, (what, heuristic) in enumerate((("seed", seed_of(name)), ("ours", RULES[name]))):
             axes = figure.add_subplot(1, 2, place + 1)
-            told = PANELS[name](axes, heuristic)
-            title = "FunSearch's rule" if name == "bpp_online" and place else what
-            axes.set_title(f"{title}: {told}")
+            axes.set_title(f"{what}: {PANELS[name](axes, heuristic)}")
         figure.savefig(folder / f"{name}.png", dpi=150)
 
 
@@ -169,12 +167,15 @@ def packing(axes: Axes, heuristic: Heuristic) -> str:
 
 
 def online(axes: Axes, heuristic: Heuristic) -> str:
-    """A packing of items as they come, of a list of 5,000."""
-    whole = bpp.weibull_stream("val", 5000)[0]
-    bins = np.array(pack_online(heuristic, whole.items, whole.capacity))
-    first = bpp.Instance(whole.items[:200], whole.capacity)
-    columns(axes, first, bins[:200])
-    return f"{len(np.unique(bins[:200]))} bins; {bpp.objective(whole, bins)} for all 5,000"
+    """A packing of items as they come, as how full its bins are: the fullest first."""
+    one = bpp.weibull_stream("val", 5000)[0]
+    bins = np.array(pack_online(heuristic, one.items, one.capacity))
+    fills = np.sort(bpp.fills(one, bins))[::-1]
+    used, least = np.count_nonzero(fills), bpp.lower_bound(one)
+    axes.bar(range(used), one.capacity - fills[:used], 1.0, fills[:used], color=FAILED)
+    axes.bar(range(used), fills[:used], 1.0, color=KEPT)
+    axes.set(xlim=(0, 1.05 * least), ylim=(0, one.capacity), xlabel="bins, the fullest first", ylabel="size")
+    return f"{bpp.objective(one, bins)} bins (at least {least})"
 
 
 def capacitors(axes: Axes, heuristic: Heuristic) -> str:
