@@ -37,7 +37,8 @@ LOOK_S = 0.5  # between two looks at who is there
 SILENT_S = 60.0  # a scheduler that answers nothing for so long is gone
 ADMIT_S = 600.0  # a worker that cannot be introduced and given the content by then is left alone for a while
 SIDE_BY_SIDE = 16  # workers that are given the content at once
-SYSTEM = ("/etc", "/proc", "/sys/fs/cgroup", "/run/systemd/resolve", "/dev/null", "/dev/urandom")
+NAMES = ("hosts", "resolv.conf", "nsswitch.conf", "host.conf", "gai.conf", "services", "passwd", "localtime", "ssl")
+SYSTEM = (*(f"/etc/{name}" for name in NAMES), "/proc", "/sys/fs/cgroup", "/run/systemd/resolve", "/dev/urandom")
 
 # Of a scheduler of ours: no pages for anybody, and no worker is given up because it was not heard of for a while.
 CONFIGURATION: dict[str, Any] = {
@@ -143,7 +144,12 @@ class Bridge:
                 return made
             except (OSError, TimeoutError, ValueError, TypeError) as problem:
                 if not isinstance(problem, OSError | TimeoutError) or time.monotonic() > give_up:
-                    raise SandboxError(f"no scheduler answers at {self._address}: {_line(problem)}") from None
+                    remedy = (
+                        "; certificates go into a file (tls: ...), or Dask's own configuration"
+                        if _of_tls(problem)
+                        else ""
+                    )
+                    raise SandboxError(f"no scheduler answers at {self._address}: {_line(problem)}{remedy}") from None
                 await asyncio.sleep(1.0)
 
     async def _watch(self) -> None:
@@ -305,6 +311,10 @@ class Bridge:
 
     def _tell(self, **message: Any) -> None:
         self._writer.write(packed(message))
+
+
+def _of_tls(problem: Exception) -> bool:
+    return "ssl" in str(problem).lower()
 
 
 def _line(problem: object) -> str:

@@ -31,6 +31,7 @@ from oragent.evaluation.problem import Problem
 __all__ = ["Cluster", "connected", "on_executor"]
 
 GRACE_S = 3.0  # for further workers, once there is one
+SLACK_S = 20.0
 LOCAL_S = 60.0  # in which the workers of this machine are there
 AHEAD = 4  # one evaluation more is given out for so many that run
 EVENTS = 10_000  # that are remembered
@@ -119,7 +120,7 @@ class Cluster:
             SandboxError: if none comes that can be used, with the reason.
         """
         assert self.courier is not None
-        give_up = self._loop.time() + where.wait_s
+        give_up = self._loop.time() + where.patience_s + SLACK_S  # the courier knows better why, and says it first
         until = self._loop.time() + LOCAL_S if where.kind is Kind.LOCAL else give_up
         known = self.courier.known
         while known.places < (where.expected or 1) and self._loop.time() < until:
@@ -143,7 +144,7 @@ class Cluster:
         assert self.courier is not None
         why = "; ".join(sorted({f"{host}: {why}" for host, why in self.courier.known.refused.values()})[:3])
         latest = f"; the latest: {self.events[-1][20:]}" if self.events else ""
-        return f"no worker of the cluster can be used: {why or f'none came within {where.wait_s:g} s{latest}'}"
+        return f"no worker of the cluster can be used: {why or f'none came within {where.patience_s:g} s{latest}'}"
 
     def close(self) -> None:
         """End everything that was started."""
@@ -176,7 +177,7 @@ async def connected(where: Where, problem: Problem, root: Path, most: int = 0) -
         cluster.starter = _starter(where, tls, folder, cluster.event)
         order = as_plain(content) | {
             "address": where.address, "host": "127.0.0.1" if where.kind is Kind.LOCAL else None,
-            "interface": where.interface, "wait_s": where.wait_s,
+            "interface": where.interface, "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
             "introduction": introduction.as_plain(await asyncio.to_thread(introduce)), "floor": None,
         }  # fmt: skip

@@ -68,7 +68,8 @@ class Where:
         prologue: Lines of shell before the worker starts, such as ``module load``.
         interface: Network interface at which workers on other machines reach the scheduler; None: this machine's name.
         shared: Folder that all machines see, for certificates and logs of jobs; None: one in the home.
-        wait_s: Seconds without any worker after which a run ends, and can be resumed.
+        wait_s: Seconds without any worker after which a run ends, and can be resumed; None: ten minutes, or a day where
+            jobs wait for their turn.
         straggler_s: Seconds for which an evaluation may be late before it is started a second time elsewhere.
     """
 
@@ -86,7 +87,7 @@ class Where:
     prologue: tuple[str, ...] = ()
     interface: str | None = None
     shared: Path | None = None
-    wait_s: Annotated[float, Gt(0)] = 600.0
+    wait_s: Annotated[float, Gt(0)] | None = None
     straggler_s: Annotated[float, Gt(0)] = 30.0
 
     def __post_init__(self) -> None:
@@ -99,6 +100,11 @@ class Where:
         for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
             if not text.isprintable():
                 raise ValueError(f"{text!r} cannot stand on one line of a job's script")
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds without any worker after which a run ends."""
+        return self.wait_s or (86_400.0 if self.kind in BATCH else 600.0)
 
     @property
     def expected(self) -> int:

@@ -1,5 +1,6 @@
 """On Dask itself, whatever goes wrong: the archive of one worker, every loss made good, and each event written down."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -229,3 +230,41 @@ def test_a_run_begins_with_what_the_weakest_does_not_hold(toy, tmp_path) -> None
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert "on its worker nothing keeps a candidate from this: start processes" in " ".join(ended.stdout.split())
+
+
+def test_a_courier_that_dies_is_replaced_with_its_scheduler_and_workers(toy, tmp_path) -> None:
+    sleeping(toy, 0.5)
+    expected = found(ran(toy, tmp_path / "home", 16, workers=2))
+
+    def couriers() -> list[int]:
+        lines = [
+            (int(path.parent.name), path.read_bytes()) for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()
+        ]
+        return [pid for pid, words in lines if b"oragent.cluster.bridge" in words and _parent(pid) == os.getpid()]
+
+    def kill() -> None:
+        wait_for(tmp_path / "there", "begins")
+        time.sleep(2)
+        for pid in couriers():
+            os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    run = ran(toy, tmp_path / "there", 16, cluster="local:2")
+    thread.join()
+    assert found(run) == expected
+    assert "the courier ended, and another is started" in events(tmp_path / "there")
+    assert not couriers()
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_without_certificates_a_link_that_wants_them_is_no_link(toy, tmp_path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text("kind: address\naddress: tls://127.0.0.1:9\n")
+    with pytest.raises(
+        SandboxError, match=r"no scheduler answers at tls://127\.0\.0\.1:9: .*certificates go into a file"
+    ):
+        ran(toy, tmp_path / "there", cluster=str(file))

@@ -1,12 +1,15 @@
 """What --cluster may say; nothing goes over a network in the open."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
 from oragent.cli.app import main
+from oragent.cluster.connect import connected
 from oragent.cluster.where import Certificates, Kind, where
 from oragent.errors import ConfigError
+from oragent.evaluation.problem import load
 
 
 @pytest.mark.parametrize(
@@ -101,3 +104,17 @@ def test_the_command_line_says_it_in_one_line(capsys, monkeypatch) -> None:
         main()
     assert ended.value.code not in (0, None)
     assert "is not encrypted" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "missing"), [("local:2", "distributed"), ("local:2", "cryptography"), ("slurm", "dask_jobqueue")]
+)
+def test_what_is_not_installed_is_named_with_what_to_install(word, missing, toy, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("oragent.cluster.connect.find_spec", lambda name: None if name == missing else name)
+
+    async def connect() -> None:
+        async with connected(where(word), load(toy), tmp_path):
+            pass
+
+    with pytest.raises(ConfigError, match=rf"needs {missing}, which is not installed: .*\[cluster\]"):
+        asyncio.run(connect())
