@@ -42,8 +42,9 @@ def rate_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
         cells: list[str] = []
         for subject in modes:
             outcomes = [case.result["outcome"] for case in by_mode[subject].cases] if subject in by_mode else []
-            for bad in (NOT_EXECUTED, NOT_FEASIBLE):
-                cells.append(_share(sum(one not in bad for one in outcomes), len(outcomes)))
+            cells += [
+                _share(sum(one not in bad for one in outcomes), len(outcomes)) for bad in (NOT_EXECUTED, NOT_FEASIBLE)
+            ]
         rows.append((name, *cells))
     return Table(("agent", *heads), tuple(rows))
 
