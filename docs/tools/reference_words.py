@@ -129,7 +129,7 @@ COLUMNS = {
         "source": "its text",
         "parents": "JSON list of ids, `round.number` each",
         "origin": "what made it: an operator of breeding, or a model's role",
-        "island": "where it belongs",
+        "island": "where it belongs; -1: nowhere, as its strategy withholds it from the archive",
         "call": "the reply that it came from: number of the call",
         "branch": "and the branch of its round",
         "placed": "what the archive made of it: NEW, IMPROVED or NOT_ADDED; empty without a score",
