@@ -96,7 +96,7 @@ def observe(hook, data):
   evaluation and never enter the archive. Everywhere else `hook` returns at once, and `watching` gives None.
 - **One way.** Observers are strangers' code, so they run as candidates do: in a guest of their own, forked before data is read,
   without network, writable files, environment or keys. They get copies across the wire, and what they answer is thrown away.
-  One that raises, hangs (10 s a call, 30 CPU seconds in all) or dies ends the watching and nothing else; the score stays the
+  One that raises, hangs (60 s a call, 30 CPU seconds in all) or dies ends the watching and nothing else; the score stays the
   same to the last bit, which `oragent check` tries.
 - **Plain data only.** What is no number, text, list, dict or array of numbers is refused. Tell what a candidate could find out
   on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
@@ -135,7 +135,7 @@ COLUMNS = {
         "source": "its text",
         "parents": "JSON list of ids, `round.number` each",
         "origin": "what made it: an operator of breeding, or a model's role",
-        "island": "where it belongs",
+        "island": "where it belongs; -1: nowhere, as its strategy withholds it from the archive",
         "call": "the reply that it came from: number of the call",
         "branch": "and the branch of its round",
         "placed": "what the archive made of it: NEW, IMPROVED or NOT_ADDED; empty without a score",

@@ -15,6 +15,7 @@ from oragent.errors import ConfigError
 from oragent.evaluation.problem import find
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Blocks, Config, build, read
+from oragent.search.folder import with_rounds_of_then
 from oragent.search.strategies import chosen
 from oragent.settings import dump
 
@@ -45,7 +46,7 @@ FAIR = {
 
 
 def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
-    return dump(build(deepcopy(dict(settings)), [], source))
+    return dump(build(with_rounds_of_then(deepcopy(dict(settings))), [], source))
 
 
 MANIFEST = Manifest("comparison.yaml", TERMS, _settled, free=("workers", "zygote"))

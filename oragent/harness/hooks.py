@@ -20,7 +20,7 @@ __all__ = ["END", "OBSERVE", "hook", "observing", "watching"]
 
 OBSERVE = "observe"  # function that an observer defines
 END = "end"  # hook that is called once more when all is over
-CALL_S, ALL_S = 10.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take
+CALL_S, ALL_S = 60.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take
 PRINTED, TRACE = 3000, 600  # characters that are told of what it printed, and of where it failed
 
 

@@ -31,7 +31,7 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.settings import dump
 
-__all__ = ["RunFolder", "another", "begin", "best_file", "reopen"]
+__all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_of_then"]
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
@@ -303,10 +303,17 @@ def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
         strategy |= {"standing": False, "history": False}
         if strategy["name"] == "reevo":
             strategy["options"] = {"initial": 30, "pairs": "even"}
-    if "root_children" not in agent:
-        agent["idea_count"] = agent.pop("ideas")
-        agent |= {"root_children": "better", "opening_counts": True, "from_failure": "never"}
-    return tree | {"or_agent": agent, "strategy": strategy}
+    return with_rounds_of_then(tree | {"or_agent": agent, "strategy": strategy})
+
+
+def with_rounds_of_then(tree: dict[str, Any]) -> dict[str, Any]:
+    """Settings under whose ``ideas`` their number was meant, with the rounds that a version of that time made."""
+    agent = dict(tree.get("or_agent") or {})
+    if agent.get("ideas") not in ("budget", "settings"):
+        return tree
+    agent["idea_count"] = agent.pop("ideas")
+    agent = {"root_children": "better", "opening_counts": True, "from_failure": "never"} | agent
+    return tree | {"or_agent": agent}
 
 
 def _with_own_copy(config: Config, path: Path) -> Config:
