@@ -37,8 +37,8 @@ def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
     rng = np.random.default_rng(2)
     pairs = [drawn(rng, 0.0) for _ in range(300)]
     lost = sum(score_of(own) <= score_of(bar) and _ended(bar, own) for bar, own in pairs)
-    assert sum(_ended(*pair) for pair in pairs) <= 0.1 * len(pairs)
-    assert lost <= 0.02 * len(pairs)  # of those that would have come up to it
+    assert sum(_ended(*pair) for pair in pairs) <= 0.15 * len(pairs)
+    assert lost <= 0.03 * len(pairs)  # of those that would have come up to it
 
 
 def _ended(bar: dict, own: dict) -> bool:

@@ -1,7 +1,7 @@
 """Sets of problems by methods: each cell is a study in a folder of its own, which is gone on with where it was left."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from oragent.ledger import Study
 from oragent.ledger.case import Case
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
-from oragent.llm.model import ModelSettings
+from oragent.llm.model import Model, ModelSettings, Reply
 from oragent.milp.verdict import TOLERANCES, Verdict
 from oragent.sandbox.border import Sandbox
 
@@ -94,14 +94,18 @@ class Benchmark(Studies):
     async def _run(self, cell: Cell, place: Path) -> str:
         own, settings = self._own(cell), self.plan.settings
         cases, options = self.problems(cell.subject), options_of(own, settings)
+        model: Model
+        checks: Sequence[Reply] = ()
         async with AsyncExitStack() as stack:
             if own["model"] in (*STAND_INS, ALL):
                 standing = stand_in(own["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                model = await stack.enter_async_context(models(_asking(own["model"], settings)))
+                made = await stack.enter_async_context(models(_asking(own["model"], settings)))
+                model, checks = made, made.checks
             known = {case.problem.name: case for case in cases.supported}
             study = stack.enter_context(Study(place, {"": model}, budget_of(settings), cell.seed, self.workers))
+            study.book(checks)
             box = stack.enter_context(Sandbox(self.workers))
             runner = Runner(box, Bounds(**settings.get("bounds", {})))
 

@@ -1,6 +1,7 @@
 """Formulate one problem in a folder: begin, go on, replay."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from oragent.formulate.running import Bounds, Runner
 from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model, ModelSettings, Reply
 from oragent.milp.solution import Solution
 from oragent.milp.solving import solve
 from oragent.sandbox.border import Sandbox
@@ -76,12 +77,15 @@ async def _launch(
     bounds: Bounds,
 ) -> Outcome:
     async with AsyncExitStack() as stack:
-        asked = model
+        asked: Model | None = model
+        checks: Sequence[Reply] = ()
         if asked is None and asking:
             if not request.model.get("name"):
                 raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
-            asked = await stack.enter_async_context(models(ModelSettings(**request.model)))
+            made = await stack.enter_async_context(models(ModelSettings(**request.model)))
+            asked, checks = made, made.checks
         study = stack.enter_context(Study(folder, {} if asked is None else {"": asked}, budget))
+        study.book(checks)
         if replay is not None:
             study.replies.take_over(replay / "run.db")
         if not asking:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +16,8 @@ from oragent.errors import BudgetExhausted, ModelError, OragentError
 from oragent.ledger.case import Case, Interrupted
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies
-from oragent.llm.model import Model
+from oragent.llm.client import CHECK
+from oragent.llm.model import Model, Reply
 
 __all__ = ["Finished", "Study"]
 
@@ -28,6 +29,7 @@ CREATE TABLE IF NOT EXISTS facts (
     name TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (name, key));
 """
 VERSION = "study 1"
+CHECKS = "check"  # in place of a case: calls by which servers have shown that they answer
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
 Work = Callable[[Case], Awaitable[Any]]
 
@@ -82,6 +84,7 @@ class Study:
         self._finished = {one.name: one for one in self.finished()}
         self._paid = sum((one.spent for one in self._finished.values()), Spent())
         self._reason = ""
+        self._checks = self._checked()
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +104,7 @@ class Study:
     @property
     def spent(self) -> Spent:
         """Spending of all cases so far."""
-        total = sum((case.used for case in self._active.values()), self._paid)
+        total = sum((case.used for case in self._active.values()), self._paid + self._checks)
         return Spent(total.evaluations, total.model_calls, total.tokens, total.money, self._elapsed_s())
 
     @property
@@ -135,6 +138,18 @@ class Study:
             raise Interrupted(self._reason)
         if exceeded := self.budget.exceeded(self.spent):
             raise BudgetExhausted(exceeded)
+
+    def book(self, checks: Sequence[Reply]) -> None:
+        """Write down the replies by which servers have shown that they answer: they were paid for like any other."""
+        for number, reply in enumerate(checks, len(self._replies.of_case(CHECKS))):
+            request = replace(CHECK, key=f"{CHECKS}.{number}")
+            self._replies.keep(RecordedReply.of(request, reply), request.digest)
+        self._checks = self._checked()
+
+    def _checked(self) -> Spent:
+        paid = self._replies.of_case(CHECKS)
+        tokens = sum(reply.tokens_in + reply.tokens_out for reply in paid)
+        return Spent(model_calls=len(paid), tokens=tokens, money=sum(reply.money or 0.0 for reply in paid))
 
     def stop(self, reason: str = "stopped on request") -> None:
         """Begin nothing more; calls that are under way still end and are kept."""

@@ -96,7 +96,7 @@ def main() -> None:
     parser.add_argument("--problem", default="tsp_constructive")
     parser.add_argument("--size", type=int, default=20)
     parser.add_argument("--programs", type=int, default=30)
-    parser.add_argument("--quantile", type=float, default=0.5)
+    parser.add_argument("--quantile", type=float, default=0.9)
     parser.add_argument("--twins", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()

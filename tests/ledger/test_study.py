@@ -173,3 +173,16 @@ def test_a_study_that_was_killed_goes_on_and_asks_nothing_twice(tmp_path: Path) 
     assert len(paid) == 9
     assert not set(paid) & set(rest.asked)
     assert len(paid) + len(rest.asked) == 4 * len(NAMES)
+
+
+def test_the_check_of_a_server_is_a_call_of_the_study(tmp_path: Path) -> None:
+    reply = Reply("OK", tokens_in=8, tokens_out=1, money=0.5, seconds=0.0, model="served")
+    with study(tmp_path, Oracle(), model_calls=5) as opened:
+        opened.book([reply])
+        assert (opened.spent.model_calls, opened.spent.tokens, opened.spent.money) == (1, 9, 0.5)
+        done = asyncio.run(opened.run(NAMES[:2], work))
+        assert [one is None for one in done] == [False, True]  # the first takes the four calls that are left
+    with study(tmp_path, Oracle()) as opened:
+        opened.book([reply])  # it is asked again, and paid for again
+        assert [one.role for one in opened.asked()].count("check") == 2
+        assert opened.spent.model_calls == 2 + 4
