@@ -85,9 +85,9 @@ def test_a_name_that_nobody_has_gets_the_nearest(tmp_path: Path) -> None:
         chosen(build({}, ["strategy.name=funsaerch"], "test"))
     with pytest.raises(
         ConfigError,
-        match=r"unknown strategy .annealing.: there are eoh, .*, or_agent, portfolio, random, reevo\. One of",
+        match=r"unknown strategy .simulated_cooling.: there are ael, .*, or_agent, portfolio, random, reevo, tide\. One of",
     ):
-        chosen(build({}, ["strategy.name=annealing"], "test"))
+        chosen(build({}, ["strategy.name=simulated_cooling"], "test"))
     with pytest.raises(ConfigError, match=r"no strategy at gone\.py"):
         chosen(build({}, ["strategy.name=gone.py"], "test"))
 
