@@ -47,7 +47,7 @@ def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
 def _film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -> Iterator[Image.Image]:
     """Frames of all drives, one below the other; who arrived first stays at the end."""
     films = [
-        _frames(label, one, road, (min(second, len(one.seconds) - 1) for second in seconds))
+        _frames(label, one, road, [min(second, len(one.seconds) - 1) for second in seconds])
         for label, one in ended.items()
     ]
     for shown in zip(*films, strict=True):
