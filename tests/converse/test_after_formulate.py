@@ -1,13 +1,17 @@
 """What ``formulate`` leaves is discussed by ``converse``, in the words of the problem that it came from."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.converse.conversation import End, Outcome, Turn
+from oragent.converse.conversation import End, Outcome, Turn, opening
+from oragent.converse.problems.formulated import Formulated
 from oragent.converse.transcript import curve
+from oragent.milp import Milp, Objective, Variable
+from oragent.milp.model import Sense
 
 RECORDED = Path(__file__).parents[1] / "formulate" / "recorded" / "pharmacy"
 SAID = """sleeping_pills >= 120
@@ -55,3 +59,12 @@ def test_a_curve_climbs_with_the_best_decision_shown() -> None:
     assert heights == sorted(heights, reverse=True)
     assert heights[-1] == found.foot - (found.foot - found.top) * 0.5 / 0.8
     assert curve(Outcome(End.OWN, tuple(turns[:1]), "", False, 0.0, 0.8)) is None
+
+
+def test_an_opening_that_is_not_proven_says_how_far_it_may_be_from_the_best() -> None:
+    one = Variable("x", 0, 5)
+    proven = Formulated(Milp((one,), (), Objective({"x": 1.0}), Sense.MAXIMIZE, "room"))
+    assert "within" not in opening(proven)
+    doubtful = Formulated(proven.base)
+    doubtful.first = replace(proven.first, gap=0.0123)
+    assert "This is within 1.2 % of the best possible" in opening(doubtful)

@@ -8,6 +8,7 @@ import pytest
 
 from oragent.bench.execute import execute
 from oragent.bench.plan import Plan
+from oragent.bench.studies import UNBOUNDED
 from oragent.formulate import benchmark
 from oragent.formulate.benchmark import TERMS, Benchmark
 from oragent.formulate.contestants import contestants
@@ -86,6 +87,6 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
     assert finished.result["objective"] == 1.0  # 2 where the program had found the label
     assert commands
     assert all(LABEL not in json.dumps(command.to_plain()) for command in commands)
-    with Study(bench.place(done.cell, tmp_path / "bench"), {}, benchmark.UNBOUNDED) as study:
+    with Study(bench.place(done.cell, tmp_path / "bench"), {}, UNBOUNDED) as study:
         assert study.asked()
         assert all(LABEL not in reply.prompt for reply in study.asked())

@@ -1,6 +1,6 @@
 """Pictures of recorded drives: the road and its vehicles from above. Imported only to draw."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,11 +36,22 @@ def animate(ended: Mapping[str, Drive], road: Road, file: Path) -> None:
         road: where they took place.
         file: to be written.
     """
-    films = [_frames(label, one, road, range(len(one.seconds))) for label, one in ended.items()]
-    frames = [_stack(list(shown)) for shown in zip(*films, strict=True)]
-    palette = frames[len(frames) // 2].quantize(PALETTE)
-    images = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    images[0].save(file, save_all=True, append_images=images[1:], duration=FRAME_MS, loop=0)
+    seconds = range(max(len(one.seconds) for one in ended.values()))
+    (middle,) = _film(ended, road, [len(seconds) // 2])
+    palette = middle.quantize(PALETTE)
+    # One by one: all frames of two long drives, before they are made small, take more memory than an evaluation has.
+    images = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in _film(ended, road, seconds))
+    next(images).save(file, save_all=True, append_images=images, duration=FRAME_MS, loop=0)
+
+
+def _film(ended: Mapping[str, Drive], road: Road, seconds: Sequence[int]) -> Iterator[Image.Image]:
+    """Frames of all drives, one below the other; who arrived first stays at the end."""
+    films = [
+        _frames(label, one, road, [min(second, len(one.seconds) - 1) for second in seconds])
+        for label, one in ended.items()
+    ]
+    for shown in zip(*films, strict=True):
+        yield _stack(list(shown))
 
 
 def moments(ended: Drive, road: Road, file: Path, count: int = 2) -> None:
