@@ -86,12 +86,10 @@ HOSTILE = {
 def test_an_observer_changes_nothing_whatever_it_does(evaluated, what: str) -> None:
     wait = "from oragent.harness import hooks; hooks.CALL_S = 0.3\n" if what == "hangs" else ""
     evaluator = EVALUATOR.replace("SECRET", f"{wait}SECRET", 1)
-    plain = parse(evaluated(None).stdout)
     done = evaluated(f"def observe(hook, data):\n    {HOSTILE[what]}\n", evaluator=evaluator)
     found = parse(done.stdout)
     assert isinstance(found, Result)
-    assert isinstance(plain, Result)
-    assert found.score == plain.score == 6.0
+    assert found.score == 6.0  # as without anybody
     assert found.metrics["history"] == [0.0, 2.0, 4.0]
     ends = what in ("raises", "ends its process", "answers what cannot travel", "hangs")
     assert ("the observer ended at hook 'step'" in told(done)) == ends

@@ -75,12 +75,9 @@ class Session:
             return self.best is not None
         return from_failure == "always" or (from_failure == "timeout" and failed.status is Status.TIMEOUT)
 
-    def take(self, candidate: Candidate) -> bool:
-        """Go on with what was evaluated, if it has the first score or fails as all before it; whether it has one."""
-        self.latest = candidate
-        if self.best is None:
-            self.best = telling.scored(candidate)
-        return self.best is not None
+    def mend(self, repaired: Candidate) -> None:
+        """Take a repair of a solution that had no score until then."""
+        self.latest, self.best = repaired, telling.scored(repaired)
 
 
 async def experiment(run: Run, session: Session, most: int) -> None:

@@ -62,7 +62,7 @@ async def _explored(run: Run, idea: Idea, leaf: Node, tree: Tree, start: Start, 
         if not start.opening and session.may_begin(agent.from_failure):
             await experiment(run, session, allotted(run, session.best, parents))
         if session.best is None and leaf.parent is None and not start.opening:
-            session.take(await debug(run, session.latest, agent.root_debugging))
+            session.mend(await debug(run, session.latest, agent.root_debugging))
     except BudgetExhausted:
         node.state = "open" if session else UNTRIED  # at least not to its end, which is no fault of the idea
     if session:
