@@ -68,6 +68,7 @@ ALLOWED = {
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "cluster", "ledger"},
     "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
     "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
+    "study": VALUES | {"evaluation", "pages", "bench", "search", "compare"},
     "authoring": VALUES | {"programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
     "converse": SYSTEM,
@@ -75,7 +76,7 @@ ALLOWED = {
 }
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
-SEARCHING = {"report", "compare", "cli", "api", "__init__"}  # who may import the search
+SEARCHING = {"report", "compare", "study", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "cmaes",
     "genai_prices",

@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from oragent.bench.result import Result
-from oragent.bench.summary import SubjectSummary, Summary
+from oragent.bench.summary import Row, SubjectSummary, Summary
 from oragent.bench.terms import Terms
 from oragent.pages.charts import INK, MUTED, label, new_figure
 from oragent.pages.figures import Drawing, render
@@ -25,6 +25,7 @@ COLORS = ("#D55E00", "#66737D", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#56
 Line = Literal["-", ":", "-."] | tuple[float, Sequence[float]]
 LINES: tuple[Line, ...] = ("-", ":", "-.", (0, (7, 2)))
 MARKERS = ("o", "^", "s", "v")
+CALLS = "calls"  # unit of the way to the best beside that of work
 WIDTH = 24  # characters of a contestant's name
 CURVES = (
     "Line: mean over seeds of the best score so far. Band: from the worst to the best seed. Dashes: the {baseline}."
@@ -60,17 +61,30 @@ def looks(contestants: Sequence[str]) -> dict[str, Look]:
 
 
 def draw(summary: Summary) -> dict[str, Drawing]:
-    """Draw a benchmark, by name of figure: ``finals``, and ``curves`` where runs have any."""
+    """Draw a benchmark, by name of figure.
+
+    Returns:
+        ``finals``; ``curves`` over work where runs have any; and ``calls``, the same over model calls, where these are
+        counted beside it.
+    """
     terms, own = summary.terms, looks(summary.contestants)
     climbed = [one for one in summary.subjects if all(result.curve for row in one.rows for result in row.results)]
     drawings = [render("finals", _caption(FINALS, terms), lambda: _finals(summary.subjects, own, terms))]
     if climbed:
         drawings.append(render("curves", _caption(CURVES, terms), lambda: _curves(climbed, own, terms)))
+    if asked := [one for one in climbed if any(result.spent.calls for row in one.rows for result in row.results)]:
+        caption = f"{_caption(CURVES, terms)} Who asks no model is not drawn."
+        drawings.append(render("calls", caption, lambda: _curves(asked, own, terms, CALLS)))
     return {drawing.name: drawing for drawing in drawings}
 
 
-def best_so_far(results: Sequence[Result], work: int) -> np.ndarray:
+def best_so_far(results: Sequence[Result], work: int, unit: str = "work") -> np.ndarray:
     """The best score so far of each run after each unit of work.
+
+    Args:
+        results: Runs.
+        work: Number of units.
+        unit: What is counted: ``work`` or ``calls``.
 
     Returns:
         ``(runs, work)`` array; column k is after k + 1 units. A run that ended early stays where it was.
@@ -78,7 +92,7 @@ def best_so_far(results: Sequence[Result], work: int) -> np.ndarray:
     table = np.empty((len(results), work))
     at = np.arange(1, work + 1)
     for row, result in enumerate(results):
-        places = np.searchsorted([step.paid.work for step in result.curve], at, side="right") - 1
+        places = np.searchsorted([getattr(step.paid, unit) for step in result.curve], at, side="right") - 1
         table[row] = np.array([step.best for step in result.curve])[np.maximum(places, 0)]
     return table
 
@@ -87,16 +101,16 @@ def _caption(text: str, terms: Terms) -> str:
     return text.format(baseline=terms.baseline, answer=terms.answer)
 
 
-def _curves(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: Terms) -> Figure:
+def _curves(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: Terms, unit: str = "work") -> Figure:
     across = min(2, len(subjects))
     down = math.ceil(len(subjects) / across)
     figure = new_figure(9.4 if across > 1 else 6.6, 0.35 + 3.1 * down)
     panels = figure.subplots(down, across, squeeze=False).ravel()
     for axes, subject in zip(panels, subjects, strict=False):
-        _progress(axes, subject, own, terms)
+        _progress(axes, subject, own, terms, unit)
     for axes in panels[len(subjects) :]:
         axes.set_axis_off()
-    drawn = {row.contestant for subject in subjects for row in subject.rows}
+    drawn = {row.contestant for subject in subjects for row in _spending(subject, unit)}
     names = [name for name in own if name in drawn]
     lines = [Line2D([], [], color=own[name].color, linestyle=own[name].line, linewidth=2) for name in names]
     look = {"ncols": min(len(lines), len(COLORS)), "frameon": False, "labelcolor": MUTED, "handlelength": 1.4}
@@ -104,18 +118,24 @@ def _curves(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: 
     return figure
 
 
-def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], terms: Terms) -> None:
-    results = [result for row in subject.rows for result in row.results]
-    at = np.arange(1, max(max(one.curve[-1].paid.work, one.spent.work) for one in results) + 1)
-    for row in subject.rows[::-1]:  # the best on top
-        table, look = best_so_far(row.results, len(at)), own[row.contestant]
+def _spending(subject: SubjectSummary, unit: str) -> list[Row]:
+    """The contestants on a subject all of whose runs spend something of a unit."""
+    return [row for row in subject.rows if all(getattr(result.spent, unit) for result in row.results)]
+
+
+def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], terms: Terms, unit: str) -> None:
+    rows = _spending(subject, unit)
+    results = [result for row in rows for result in row.results]
+    at = np.arange(1, max(max(getattr(one.curve[-1].paid, unit), getattr(one.spent, unit)) for one in results) + 1)
+    for row in rows[::-1]:  # the best on top
+        table, look = best_so_far(row.results, len(at), unit), own[row.contestant]
         low, high = table.min(axis=0), table.max(axis=0)
         axes.fill_between(at, low, high, step="post", color=look.color, alpha=0.13, linewidth=0)
         axes.step(at, table.mean(axis=0), where="post", color=look.color, linestyle=look.line, linewidth=1.7)
     if baseline := results[0].baselines.get(terms.main):
         axes.axhline(baseline.value, color=INK, linewidth=0.9, linestyle="--", zorder=1)
     axes.set_title(label(subject.name))
-    axes.set_xlabel(terms.work)
+    axes.set_xlabel(terms.work if unit == "work" else "model calls")
     axes.set_ylabel(f"score ({subject.direction.words})")
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlim(1, at[-1])

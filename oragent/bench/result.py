@@ -47,12 +47,14 @@ class Cost:
         tokens: In and out.
         money: US dollars, of the replies whose price is known.
         unpriced: Replies whose price is not known.
+        calls: Replies of models, where they are not the unit of work; 0 where nobody counts them apart.
     """
 
     work: int = 0
     tokens: int = 0
     money: float = 0.0
     unpriced: int = 0
+    calls: int = 0
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ def _median(spent: Sequence[Cost]) -> Cost:
         tokens=round(median(one.tokens for one in spent)),
         money=median(one.money for one in spent),
         unpriced=round(median(one.unpriced for one in spent)),
+        calls=round(median(one.calls for one in spent)),
     )
 
 

@@ -7,7 +7,7 @@ import typer
 from rich.markup import escape
 
 from oragent import __version__
-from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, training, workspace
+from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, study, training, workspace
 from oragent.cli.options import console
 from oragent.errors import OragentError
 from oragent.terminal import Terminal
@@ -38,6 +38,7 @@ app.command()(machine.settings)
 app.command()(search.run)
 app.command()(search.resume)
 app.command(name="compare")(search.compare_strategies)
+app.command()(study.study)
 app.command(name="eval", context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
     problems.evaluate_candidate
 )

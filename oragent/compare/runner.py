@@ -132,7 +132,7 @@ def read(cell: Cell, path: Path) -> Result:
         baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
         tried=data.spend.candidates - 1,  # programs, and replies that held none; the seed heuristic is not among them
         failed=sum(len(group) for group in data.failures.values()),
-        spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced),
+        spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced, calls.number),
         seconds=data.spend.seconds,
         curve=_curve(data),
         folder=path,
@@ -171,7 +171,7 @@ def _paid(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
         tokens, money, unpriced = sums[-1]
         tokens += reply.tokens_in + reply.tokens_out
         sums.append((tokens, money + (reply.money or 0.0), unpriced + (reply.money is None)))
-    return lambda evaluations, count: Cost(evaluations, *sums[count])
+    return lambda evaluations, count: Cost(evaluations, *sums[count], calls=count)
 
 
 def _tested(path: Path) -> dict[str, Score]:

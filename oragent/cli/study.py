@@ -1,0 +1,35 @@
+"""The study of OR-Agent by one command a table or figure."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oragent import study as studies
+from oragent.cli.options import Root, Settings, console
+from oragent.evaluation.problem import project
+
+__all__ = ["study"]
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="table1, fig5, fig6, fig7, fig8, elitist, reflection, ideas or driving.")],
+    settings: Settings = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model name; 'scripted' needs no server (models={idea: ...} for others).")
+    ] = None,
+    scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
+    problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
+    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    root: Root = None,
+    outputs: Annotated[Path | None, typer.Option(help="Of the study (default: outputs/study/NAME).")] = None,
+) -> None:
+    """Fill a table or figure of the study of OR-Agent; the same command again goes on with it."""
+    named = {"model.name": model, "workers": workers}
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
+    base = project(root)
+    some = [word.strip() for word in (problems or "").split(",") if word.strip()]
+    folder = outputs or base / "outputs" / "study" / name
+    asked = studies.Asked(name, scale, seeds, some, [*overrides, *(settings or [])], folder)
+    raise typer.Exit(studies.run(asked, base, console))
