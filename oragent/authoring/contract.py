@@ -22,7 +22,7 @@ __all__ = ["check"]
 EITHER = (
     "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "
     "'function of its arguments', below, says whether it is the heuristic, which should make a generator with a fixed "
-    "seed, np.random.default_rng(0), in every call. If not, seed every generator of the evaluator with mode, size, index"
+    "seed, np.random.default_rng(0), in every call. If not, seed every generator of the evaluator by mode, size, index"
 )
 BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
 
