@@ -20,6 +20,11 @@ from oragent.evaluation.requirements import unmet
 
 __all__ = ["check"]
 
+EITHER = (
+    "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "
+    "'function of its arguments', below, says whether it is the heuristic, which should make a generator with a fixed "
+    "seed, np.random.default_rng(0), in every call. If not, seed every generator of the evaluator by mode, size, index"
+)
 BY_MODELS = "none are bred: gp breeds Python only, so a search for these candidates asks a model"
 
 
@@ -114,10 +119,7 @@ def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) ->
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
         then = explained(second) if second.score is None else f"score {second.score}, cell {second.features}"
-        remedy = chance(source) or (
-            "Seed every random generator of the evaluator with mode, size and index, and keep the clock out of the "
-            "score; or give the heuristic a seeded generator, np.random.default_rng(0), if it is what draws numbers"
-        )
+        remedy = chance(source) or EITHER
         complaint = (
             f"the seed got score {first.score}, cell {first.features}; then, in a second process, {then}. {remedy}"
         )

@@ -14,6 +14,7 @@ __all__ = ["chance", "is_function"]
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50
 PATIENCE = 10  # an audit starts a process for every decision
+OF_THE_EVALUATOR = "what differs from one evaluation to the next comes from the evaluator"
 SEEDED = "draw from a generator with a fixed seed, np.random.default_rng(0), made anew in every call"
 STATELESS = (
     "it remembers: calls in another order get other answers. Keep nothing between calls, in globals, attributes, "
@@ -35,15 +36,18 @@ def is_function(bench: Bench, seed: Seed, quick: bool) -> Finding:
     if told := chance(bench.problem.seed, bench.problem.signature.language):
         return Finding(Level.FAILURE, TITLE, told)
     if AUDIT not in ask(bench.problem, bench.root, bench.score):
-        return Finding(Level.OK, TITLE, f"its text takes nothing from chance or the clock; {missing(AUDIT)}")
+        unknown = f"its text takes nothing from chance or the clock that can be seen; {missing(AUDIT)}"
+        return Finding(Level.OK, TITLE, unknown)
     decisions = QUICK_DECISIONS if quick else DECISIONS
     audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
-    if audit.status is Status.OK and audit.score == seed.train.score:
-        put = audit.metrics.get("audited", decisions)
-        return Finding(Level.OK, TITLE, f"{put} decisions, each put to a process of its own, are the same there")
-    if audit.status not in (Status.OK, Status.REJECTED):
+    if audit.status is Status.OK:
+        same = (
+            f"{audit.metrics.get('audited', decisions)} decisions, each put to a process of its own, are the same there"
+        )
+        return Finding(Level.OK, TITLE, same if audit.score == seed.train.score else f"{same}; {OF_THE_EVALUATOR}")
+    if audit.status is not Status.REJECTED:
         return Finding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
-    random = audit.score not in (None, seed.train.score) or _differ(seed.train, bench.run(mode="train"))
+    random = _differ(seed.train, bench.run(mode="train"))
     why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
     return Finding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
 

@@ -140,6 +140,8 @@ def _search(
         opened.append(open_folder())
         told = f"[bold]{escape(problem.name)}[/] by {escape(config.strategy_name)} in {escape(str(opened[0].path))}"
         console.print(told, highlight=False, soft_wrap=True)
+        if (beside := opened[0].problem.companions).files:
+            console.print(f"[dim]{beside}[/]", highlight=False, soft_wrap=True)
         here = "" if config.cluster else warning()  # what workers hold is told once they have been looked at
         for missing in filter(None, (here, unguarded(opened[0].problem))):
             console.print(f"[bold yellow]careful:[/] {escape(missing)}", soft_wrap=True)

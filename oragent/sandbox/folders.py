@@ -14,7 +14,7 @@ from pathlib import Path
 
 from oragent.sandbox.messages import sound_name
 
-__all__ = ["bring", "hand_over", "opened", "put", "write"]
+__all__ = ["bring", "hand_over", "link", "opened", "put", "write"]
 
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
@@ -74,6 +74,20 @@ def put(folder: int, name: str, content: bytes) -> None:
             left = left[os.write(target, left) :]
 
     write(folder, name, 0o755, fill)
+
+
+def link(folder: int, name: str, target: str) -> None:
+    """Put a link into a folder, or below it.
+
+    Raises:
+        OSError: if that cannot be done, such as where something has its name.
+    """
+    *above, last = name.split("/")
+    inner = _within(folder, above, 0o755)
+    try:
+        os.symlink(target, last, dir_fd=inner)
+    finally:
+        os.close(inner)
 
 
 def _within(folder: int, names: Sequence[str], mode: int) -> int:

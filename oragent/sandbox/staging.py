@@ -23,6 +23,7 @@ from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter
 from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.isolation.means import Means
 from oragent.sandbox import folders
+from oragent.sandbox.alongside import RUNS, alongside, displaced
 from oragent.sandbox.messages import FOLDER, Beside, Command, Limits
 from oragent.sandbox.script import kept
 from oragent.sandbox.wire import receive_through
@@ -35,9 +36,6 @@ HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"
 # What programs of any language need to start: a command with a folder that lasts may read that much of the machine.
 SYSTEM = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", *HARDWARE)))
 EVERYTHING = tuple(map(Path, ("/proc", "/sys")))
-RUNS = "outputs"  # of a project, where its runs lie
-COPIED_FILE_BYTES, COPIED_BYTES = 128 << 10, 1 << 20  # of such a folder's own files: programs, and no data
-CACHES = (RUNS, "__pycache__")  # of a folder beside a command's files, what is none of its own
 PACKAGE = Path(__file__).parents[1]
 FILES = (
     "alternatives fonts group hosts ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf os-release passwd ssl"
@@ -160,7 +158,7 @@ def settle(setting: Setting, script: Path | None) -> Setting:
     with suppress(OSError):
         if os.readlink("/proc/self") == str(os.getpid()):
             processes = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    setting = replace(setting, processes=processes, links=_links(setting.beside))
+    setting = replace(setting, processes=processes, links=alongside(setting.beside))
     if Means.NAMESPACES not in setting.means:
         return replace(setting, shown=_ruled(setting, script))
     outside = namespaces.here()
@@ -172,6 +170,8 @@ def settle(setting: Setting, script: Path | None) -> Setting:
     for path in sorted({secret for project in setting.projects for secret in _secrets(project)}):
         if path not in needed:
             root.cover(path, [other for other in needed if path in other.parents])
+    for path in displaced(setting.beside, script):
+        root.cover(path)
     root.prepare(SHOWN_TO_GUESTS, interpreter_places())
     os.environ[GUEST_ROOT] = str(SHOWN_TO_GUESTS)
     root.leave(proc=True)
@@ -200,29 +200,6 @@ def _ruled(setting: Setting, script: Path | None) -> tuple[Path, ...]:
             secrets = _secrets(project)
             shown += [path for path in project.iterdir() if path not in secrets]
     return (*shown, *map(Path, ("/proc/cpuinfo", "/proc/meminfo")))
-
-
-def _links(beside: Beside | None) -> tuple[tuple[str, str, bytes | None], ...]:
-    """What every command without a lasting folder finds beside its own files: links, and copies of small files.
-
-    A program that is started through a link looks beside what the link leads to: a helper that imports the candidate
-    would find the seed there.
-    """
-    if beside is None:
-        return ()
-    found: list[tuple[str, str, bytes | None]] = []
-    room = COPIED_BYTES
-    for name in sorted(os.listdir(beside.folder)):
-        path = beside.folder / name
-        if name.startswith(".") or name in CACHES or name in beside.brought:
-            continue
-        content = None
-        with suppress(OSError):
-            if path.is_file() and not path.is_symlink() and path.stat().st_size <= min(COPIED_FILE_BYTES, room):
-                content = path.read_bytes()
-                room -= len(content)
-        found.append((name, str(path), content))
-    return tuple(found)
 
 
 def _search_paths() -> set[Path]:
@@ -340,7 +317,7 @@ def _furnish(outline: Outline, launch: Launch, setting: Setting) -> Launch:
     if not launch.lasts:
         for name, target, content in setting.links:
             if content is None:
-                os.symlink(target, name, dir_fd=launch.place)
+                folders.link(launch.place, name, target)
             else:
                 folders.put(launch.place, name, content)
     if launch.lasts and Means.IDENTITY in setting.means and becomes_nobody(launch.needed):

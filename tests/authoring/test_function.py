@@ -84,6 +84,20 @@ def test_chance_that_no_text_shows_is_found_by_evaluating_twice(tmp_path: Path) 
     assert "np.random.default_rng(0)" in found.detail
 
 
+def test_chance_of_the_evaluator_is_not_blamed_on_the_heuristic(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noisy = EVALUATOR.replace(
+        "    metrics, score", "    import os\n    values[0] += os.urandom(1)[0]\n    metrics, score"
+    )
+    monkeypatch.setitem(globals(), "EVALUATOR", noisy)
+    found = {one.title: one for one in checked_with(SEEDS["honest"], tmp_path, quick=True)}
+    assert found["same score twice"].level is Level.FAILURE
+    assert "says whether it is the heuristic" in found["same score twice"].detail
+    assert found[TITLE].level is Level.OK
+    assert "what differs from one evaluation to the next comes from the evaluator" in found[TITLE].detail
+
+
 def test_an_evaluator_without_audits_is_said_to_have_none(checked: Checked) -> None:
     found = about(TITLE, checked())
     assert found.level is Level.OK

@@ -13,6 +13,8 @@ from oragent.evaluation import Runner
 from oragent.evaluation.problem import LimitSettings, Problem, load, root_of
 from oragent.evaluation.requirements import demand, unmet
 from oragent.protocol import Status
+from oragent.sandbox.alongside import alongside
+from oragent.sandbox.messages import Beside
 
 ROOT = Path(__file__).parents[2]
 DESCRIPTION = """
@@ -222,11 +224,62 @@ def test_a_variable_of_the_users_own_is_passed_on(shop: Path, monkeypatch: pytes
     assert evaluated(load(shop)).score == 34.5
 
 
+ASKS = """
+import sys
+from pathlib import Path
+sys.path.insert(0, str(Path(__file__).resolve().parents[{above}]))
+from heuristic import weigh
+print(weigh(10.0))
+"""
+
+
+def starting(shop: Path, name: str, program: str) -> None:
+    """Let the evaluator score what a program of the folder prints."""
+    (shop / name).parent.mkdir(exist_ok=True)
+    (shop / name).write_text(program)
+    starts = f"import subprocess, sys\nasked = [sys.executable, str(Path(__file__).parent / {name!r})]\n"
+    starts += "value = float(subprocess.run(asked, stdout=subprocess.PIPE, text=True, check=True).stdout)\n#"
+    (shop / "eval.py").write_text(PLAIN.replace("value =", starts))
+
+
 @pytest.mark.parametrize("warm", [True, False])
-def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_seed(shop: Path, warm: bool) -> None:
-    (shop / "ask.py").write_text("from heuristic import weigh\nprint(weigh(10.0))\n")
-    starts = "import subprocess, sys\nasked = [sys.executable, str(Path(__file__).parent / 'ask.py')]\n"
-    starts += "value = float(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)\n#"
-    (shop / "eval.py").write_text(PLAIN.replace("value =", f"{starts}"))
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("ask.py", ASKS.format(above=0)),
+        ("ask.py", ASKS.format(above=0) + "#" * (200 << 10)),
+        ("tools/ask.py", ASKS.format(above=1)),
+    ],
+    ids=["small", "large", "in a subfolder"],
+)
+def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_seed(
+    shop: Path, name: str, program: str, warm: bool
+) -> None:
+    starting(shop, name, program)
     ended = evaluated(load(shop), warm=warm, source="def weigh(x):\n    return x * 7.0\n")
     assert ended.score == 70.0, (ended.message, ended.log)
+
+
+def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
+    from oragent.isolation import Means, probe
+
+    if Means.NAMESPACES not in {offer.means for offer in probe() if offer.works}:
+        pytest.skip("nothing here hides a file")
+    starting(shop, "tools/ask.py", ASKS.format(above=1))
+    for number in range(600):
+        (shop / "tools" / f"row{number}.csv").touch()
+    ended = evaluated(load(shop), source="def weigh(x):\n    return x * 7.0\n")
+    assert ended.score is None
+    assert "No module named 'heuristic'" in ended.log
+
+
+def test_only_folders_with_programs_are_made_anew_and_large_data_are_linked(shop: Path) -> None:
+    (shop / "tools" / "lists").mkdir(parents=True)
+    (shop / "tools" / "ask.py").write_text("print(1)\n")
+    (shop / "tools" / "lists" / "large.csv").write_bytes(b"1" * (1 << 20))
+    (shop / "tools" / ".key").write_text("secret")
+    found = {name: content for name, _, content in alongside(Beside(shop, ("eval.py", "heuristic.py")))}
+    assert list(found) == [
+        "data", "deeper.py", "problem.yaml", "shop.py", "tally.js", "tools/ask.py", "tools/lists",
+    ]  # fmt: skip
+    assert (found["data"], found["tools/lists"], found["tools/ask.py"]) == (None, None, b"print(1)\n")
