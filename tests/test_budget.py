@@ -56,3 +56,8 @@ def test_the_grace_is_a_tenth_of_the_time_within_bounds(seconds: float) -> None:
     grace = Budget(seconds=seconds).grace_s
     assert 1.0 <= grace <= 30.0
     assert grace == seconds / 10 or grace in (1.0, 30.0) or abs(grace - seconds / 10) < 1e-9
+
+
+@given(st.lists(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6)), max_size=8))
+def test_many_are_added_as_one_after_the_other(spent: list[Spent]) -> None:
+    assert Spent(1, 2, 3, 0.1, 4.0).plus(spent) == sum(spent, Spent(1, 2, 3, 0.1, 4.0))
