@@ -79,8 +79,9 @@ class Budget:
 
     def room(self, spent: "Spent") -> "Spent":
         """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
-        limits = {field.name: getattr(self, field.name) for field in fields(spent) if field.name != "seconds"}
-        return Spent(**{name: sys.maxsize if limit is None else limit for name, limit in limits.items()}) - spent
+        counted = (self.evaluations, self.model_calls, self.tokens)
+        evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
+        return Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money) - spent
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,13 @@ class Spent:
     seconds: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(*map(add, self._figures(), other._figures()))
+        return Spent(
+            self.evaluations + other.evaluations,
+            self.model_calls + other.model_calls,
+            self.tokens + other.tokens,
+            self.money + other.money,
+            self.seconds + other.seconds,
+        )
 
     def plus(self, others: Iterable["Spent"]) -> "Spent":
         """Add many, one after the other, as ``+`` would."""
