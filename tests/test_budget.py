@@ -80,3 +80,8 @@ def test_other_bounds_hold_by_themselves_and_both_must_be_named() -> None:
     for given_bounds in ({"evaluations": 5}, {"model_calls": 5}, {}):
         with pytest.raises(ValueError, match="until: both needs two bounds"):
             Budget(**given_bounds, until="both")
+
+
+@given(st.lists(st.builds(Spent, COUNTS, COUNTS, COUNTS, st.floats(0, 1e6)), max_size=8))
+def test_many_are_added_as_one_after_the_other(spent: list[Spent]) -> None:
+    assert Spent(1, 2, 3, 0.1, 4.0).plus(spent) == sum(spent, Spent(1, 2, 3, 0.1, 4.0))

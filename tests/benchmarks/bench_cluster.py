@@ -21,6 +21,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,13 +91,14 @@ async def searched(
     with tempfile.TemporaryDirectory() as outputs:
         window = max(4, places + places // 2)
         config = build({}, [f"budget.evaluations={evaluations}", f"strategy.window={window}", "strategy.name=gp"], "")
-        folder, ends = begin(ROOT, Path(outputs), problem, config), []
+        folder, ends, busy = begin(ROOT, Path(outputs), problem, config), [], []
         pool = cluster.pool(executor)
         counted = cluster.dispatch.evaluate
 
         async def counting(job: Any) -> Evaluation:
             found = await counted(job)
             ends.append(time.monotonic())
+            busy.append(found.wall_s)
             return found
 
         cluster.dispatch.evaluate = counting
@@ -112,20 +114,22 @@ async def searched(
             outcome = await Engine(folder, store, pool, player, None, observe).run()
         took_s, used_s = time.monotonic() - since, time.process_time() - cpu
     done = outcome.progress.spent.evaluations
-    low, high = ends[len(ends) // 5], ends[-len(ends) // 5]
+    first, last = len(ends) // 5, len(ends) - len(ends) // 5
+    low, high = ends[first], ends[last]
     parts = [later - earlier for earlier, later in zip([cpu, *quarters], quarters, strict=False)]
     return {
-        "evaluations": done, "seconds": took_s, "rate": (len(ends) * 3 / 5) / (high - low),
+        "evaluations": done, "seconds": took_s, "rate": (last - first) / (high - low), "busy": sum(busy[first:last]) / (high - low) / places,
         "cpu_ms": 1000 * used_s / done, **{f"q{at}": 4000 * part / done for at, part in enumerate(parts, 1)},
     }  # fmt: skip
 
 
 def told_of(name: str, figures: dict[str, float], workers: int, seconds: float) -> None:
-    efficiency = figures["rate"] * seconds / workers
+    efficiency, busy = figures["rate"] * seconds / workers, figures["busy"]
     quarters = ", ".join(f"{figures[key]:.1f}" for key in figures if key.startswith("q"))
     print(
         f"{name}: {figures['evaluations']:.0f} evaluations in {figures['seconds']:.1f} s, {figures['rate']:.1f} a second, "
-        f"efficiency {100 * efficiency:.1f} % (all of the time: "
+        f"workers evaluate for {100 * busy:.1f} % of the time, with {seconds:g} s for each it were {100 * efficiency:.1f} % "
+        f"(from the first to the last: "
         f"{100 * figures['evaluations'] * seconds / workers / figures['seconds']:.1f} %); "
         f"engine {figures['cpu_ms']:.1f} ms CPU a candidate (by quarters {quarters})",
         flush=True,
@@ -231,8 +235,10 @@ def host(count: int, address: str, ca: str, key: str, seconds: float, cells: lis
             return json.dumps({"introduction": known})
         if asked["do"] != "evaluate":
             return json.dumps({"lacks": [], "unmet": []})
+        since = time.monotonic()
         await asyncio.sleep(seconds)
-        return json.dumps({"evaluation": told(sham(asked["job"]["source"], cells))})
+        took_s = time.monotonic() - since
+        return json.dumps({"evaluation": told(replace(sham(asked["job"]["source"], cells), wall_s=took_s))})
 
     serve.__module__, serve.__qualname__ = station.__name__, "serve"
     station.serve = serve
