@@ -123,5 +123,6 @@ def _expect(values: Any, shape: tuple[int, ...], least: float, most: float) -> N
     if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
         raise Refused("an array of another type or shape")
     low, high = float(values.min()), float(values.max())  # NaN if one is
-    if not (math.isfinite(low) and math.isfinite(high) and least <= low and high <= most * (1 + 1e-6)):
+    slack = 1e-6 * max(abs(least), abs(most))  # a bound is no number of single precision
+    if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= most + slack):
         raise Refused("numbers out of range")

@@ -164,6 +164,8 @@ class Server:
             if self._device.type == "cuda":
                 torch.cuda.empty_cache()
         except (OragentError, MemoryError, RuntimeError) as problem:
+            if self._device.type != "cpu" and not isinstance(problem, OragentError):
+                raise  # a GPU that has failed once fails at all that follows: the engine starts us again
             told = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
             answers = [{"trouble": (str(Status.CRASHED), f"on the device: {told}")} for _ in lines]
         spent = (self._clock() - begun) / len(lines)
@@ -265,7 +267,7 @@ def _alarm(seconds: float, device: torch.device) -> Iterator[None]:
         raise _Late
 
     before = signal.signal(number, ring)
-    signal.setitimer(clock, seconds)
+    signal.setitimer(clock, seconds, 1.0)  # again and again: what is raised in a destructor is lost
     try:
         yield
     finally:
@@ -288,13 +290,11 @@ def main() -> None:
     """Serve on the socket that the engine left open for us."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
-    parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--root-dir", type=Path, required=True)
     parser.add_argument("--device", required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
     given = parser.parse_args()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    kernel.die_with_parent(given.parent)
     kernel.hide_memory()
     control = socket.socket(fileno=given.socket)
     torch.set_num_threads(1)

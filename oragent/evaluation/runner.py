@@ -11,7 +11,7 @@ from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.scorer import IDLE_S, LIVES, Scorer
 from oragent.evaluation.verdict import verdict
 from oragent.protocol import Failure, Result, Status
-from oragent.sandbox import Command, Ended
+from oragent.sandbox import Command, End, Ended
 from oragent.sandbox.border import Sandbox
 
 __all__ = ["PATIENCE", "Runner", "evaluate"]
@@ -95,7 +95,9 @@ class Runner:
                 with wire:
                     ended = self._bounded(job, waiting, wire.fileno())
                 if scorer.lives(life):
-                    return ended
+                    break
+        if ended.end is End.DEADLINE and ended.cpu_s < job.limits.cpu_s:
+            scorer.close()  # it slept: a device that answers nobody would have all that follow wait as long
         return ended
 
     def start(self, job: Job) -> None:

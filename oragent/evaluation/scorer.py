@@ -1,7 +1,6 @@
 """The engine's side of the process that keeps networks on a device: it is started, asked for lines, and replaced."""
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
@@ -71,7 +70,7 @@ class Scorer:
             return self.starts == life and self._process is not None and self._process.poll() is None
 
     def close(self) -> None:
-        """End it."""
+        """End it; who asks for a line next has it started again."""
         with self._lock:
             self._end()
 
@@ -82,7 +81,7 @@ class Scorer:
         control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs, tempfile.TemporaryFile() as log:
             command = [
-                sys.executable, "-m", SERVING, f"--socket={theirs.fileno()}", f"--parent={os.getpid()}",
+                sys.executable, "-m", SERVING, f"--socket={theirs.fileno()}",
                 f"--root-dir={self._root_dir.resolve()}", f"--device={self._device}", f"--memory-mb={self._memory_mb}",
             ]  # fmt: skip
             self._process = subprocess.Popen(

@@ -4,6 +4,7 @@ Call ``need_torch`` before anything is imported that imports torch.
 """
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ def device(arguments: Arguments) -> "torch.device":
     asked = arguments.choices["device"]
     cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     there = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
+    if "ORAGENT_MEMORY_MB" in os.environ:  # in the bounds of a search there is no room for a driver
+        there = []
     if asked == "auto":
         if not there:
             print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)

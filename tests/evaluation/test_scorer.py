@@ -189,6 +189,7 @@ def test_a_device_that_is_not_there_is_one_line() -> None:
         {"network": ["tsp_pomo"]},
         {"bias": np.full((2, 8, 8), np.inf, np.float32)},
         {"bias": np.zeros((2, 8, 7), np.float32)},
+        {"bias": np.full((2, 8, 8), -1.1e30, np.float32)},
         {"bias": np.zeros((2, 8, 8), np.complex64)},
         {"starts": True},
         {"starts": 1.0},
@@ -210,6 +211,8 @@ def test_a_request_of_ours_is_read_and_a_beginning_says_how_long_it_is() -> None
     assert frame_bytes(frame[:20]) == len(frame)
     found = read(frame)
     assert found.points.shape == (2, 8, 2)
+    for bound in (-1e30, 1e30):  # what harness.neural.bias clips to
+        assert read(encode(asked(bias=np.full((2, 8, 8), bound, np.float32)))).bias is not None
     assert found.alike == read(encode(asked())).alike
 
 

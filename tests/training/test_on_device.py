@@ -1,7 +1,9 @@
 """What training does on a GPU, on processors: drawn there, moved together, counted."""
 
 import copy
+import importlib
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import pytest
@@ -118,10 +120,20 @@ def test_a_device_that_is_not_there_and_another_batch_are_one_line(
 
 @pytest.mark.slow
 def test_labels_made_by_several_processes_are_those_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("elkai")
-    monkeypatch.setattr(labels, "CORES", 2)
-    several = labels.tsp_labels(tmp_path / "several", 6, 400, 0)
-    monkeypatch.setattr(labels, "CORES", 1)
-    alone = labels.tsp_labels(tmp_path / "alone", 6, 400, 0)
-    assert np.array_equal(several.solutions, alone.solutions)
-    assert np.array_equal(several.coordinates, alone.coordinates)
+    text = """
+    import numpy as np
+    from oragent.training.labels import Labels
+    def make(seed):
+        rng = np.random.default_rng(seed)
+        return Labels(rng.random((2, 5, 2), dtype=np.float32), np.empty((2, 0), np.float32), np.zeros((2, 5), np.int16))
+    """
+    (tmp_path / "labelling.py").write_text(dedent(text))
+    monkeypatch.syspath_prepend(tmp_path)
+    make = importlib.import_module("labelling").make
+    found = []
+    for cores in (1, 2):
+        monkeypatch.setattr(labels, "CORES", cores)
+        monkeypatch.setattr(labels, "BLOCK", 2)
+        found.append(labels._labels(tmp_path / str(cores), "x", 6, [7], lambda: make))
+    assert np.array_equal(found[0].coordinates, found[1].coordinates)
+    assert len(found[1]) == 6
