@@ -62,7 +62,7 @@ ALLOWED = {
     },
     "domains": {"errors", "distribution", "shipped"},
     "solvers": {"errors", "shipped"},
-    "attention_bias": {"errors", "harness", "domains", "solvers"},
+    "attention_bias": {"errors", "protocol", "isolation", "harness", "domains", "solvers"},
     "traffic": {"errors", "harness", "domains"},
     "training": {"errors", "files", "domains", "solvers", "distribution"},
     "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "cluster", "ledger"},

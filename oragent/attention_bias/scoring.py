@@ -6,6 +6,7 @@ from oragent.harness.neural import bias, device
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -16,11 +17,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from oragent.attention_bias.deciding import CALL_S, How, decider
 from oragent.domains import lehd_files
 from oragent.domains.cells import cell
+from oragent.isolation.environment import LINE
 from oragent.solvers.neural.reshaping import reach, strength
-from oragent.solvers.neural.solve import solve, spread
-from oragent.solvers.neural.weights import load
+from oragent.solvers.neural.solve import ALL
 
 __all__ = ["SIZES", "Kind", "evaluate"]
 
@@ -81,8 +83,16 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: st
         problem: Name of the problem, which says what network there is.
         counts: Number of instances of a size that each mode has.
     """
-    where = device(arguments)
-    weights = load(problem, arguments.root_dir, where)
+    apart = LINE in os.environ
+    where = arguments.choices["device"] if apart else str(device(arguments))
+    network = decider(problem, arguments.root_dir, None if apart else torch.device(where))
+    heuristics.limit_s = CALL_S if apart else None
+    how = How(
+        starts=ALL if "all_starts" in arguments.flags else 8 if "multi_start" in arguments.flags else 1,
+        augment="augment" in arguments.flags,
+        bfloat16="bfloat16" in arguments.flags,
+        rebuilds=int(arguments.choices.get("rrc", 0)),
+    )
     lengths: dict[int, list[float]] = {}
     traits: list[tuple[float, float]] = []
     normal: list[float] = []
@@ -90,30 +100,22 @@ def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: st
     for size, instances in _instances(arguments, kind, problem, counts):
         columns = zip(*map(kind.inputs, instances), strict=True)
         inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
-        points, *rest = (column.to(where) for column in inputs)
-        loads = rest[0] if rest else None
-        scores = spread(weights.model, points, loads)
+        points, loads = inputs[0], inputs[1] if len(inputs) > 1 else None
+        scores = network.spread(points, loads)
         biases = []
         for index, instance in enumerate(instances):
             heuristics.where = f"size {size}, instance {index}"
             distances = torch.tensor(instance.distances, dtype=torch.float32)
             biases.append(bias(heuristics(distances, *(column[index] for column in inputs[1:])), len(instance)))
             traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
-        paths = solve(
-            weights.model,
-            points,
-            loads,
-            torch.stack(biases).to(where),
-            starts=8 if "multi_start" in arguments.flags else 1,
-            augment="augment" in arguments.flags,
-            bfloat16="bfloat16" in arguments.flags,
-        )
+        paths = network.solve(points, loads, torch.stack(biases), how)
         lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
         normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(one) for one in instances])))
     metrics, score = figures("length", lengths)
     reached, strong = np.mean(traits, axis=0).tolist()
     metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}
-    metrics |= {"weights": weights.source, "device": str(where)}
+    metrics |= {"weights": network.source, "device": where}
+    metrics |= {} if network.seconds is None else {"device_seconds": round(network.seconds, 3)}
     metrics |= gaps(arguments, problem, lengths) | seconds(begun, heuristics.seconds)
     axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
     return Result(metrics, cell(*axes), score)

@@ -22,7 +22,10 @@ def train(
     decay: Annotated[int | None, typer.Option(help="Finish: lower the learning rate for so many steps.")] = None,
     imitate: Annotated[int, typer.Option(help="Begin tsp_pomo by imitating tours for so many steps.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of a new training.")] = 0,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1.")] = "auto",
+    batch: Annotated[
+        int | None, typer.Option(help="Factor on the instances of a step (default: 1, and 16 on a GPU).")
+    ] = None,
     precise: Annotated[bool, typer.Option("--precise", help="Single precision instead of bfloat16 products.")] = False,
     export: Annotated[bool, typer.Option("--export", help="Only write weights to checkpoints/, as they are.")] = False,
     root: Root = None,
@@ -32,7 +35,7 @@ def train(
     home = base / "outputs" / "training"
     request = TrainRequest(
         problem, folder or home / problem, labels or home / "labels", seed, steps, minutes, decay, imitate, device,
-        precise,
+        precise, batch,
     )  # fmt: skip
     for line in training.run(request, base, export=export):
         console.print(line, highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
 LOG_CHARACTERS = 4000  # kept of what it printed
 HARNESS = "oragent.harness"
+DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
 USAGE = "usage:"  # how argparse begins when it refuses arguments
 
@@ -75,6 +76,11 @@ class Job:
     def is_guarded(self) -> bool:
         """Whether the evaluator keeps the candidate in a guest; otherwise they share a process, and it can forge."""
         return self.is_python and is_guarded(self.evaluator.read_text(encoding="utf-8"))
+
+    @property
+    def device(self) -> str | None:
+        """The device that it is told to compute on; None where it is told none."""
+        return next((word[len(DEVICE) :] for word in self.arguments if word.startswith(DEVICE)), None)
 
     @property
     def is_python(self) -> bool:

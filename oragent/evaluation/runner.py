@@ -1,12 +1,17 @@
 """Evaluations, run: a job becomes a command, and the end of that command an evaluation."""
 
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
+from threading import Lock
 from typing import Self
 
+from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.scorer import IDLE_S, LIVES, Scorer
 from oragent.evaluation.verdict import verdict
 from oragent.protocol import Failure, Result, Status
-from oragent.sandbox import Ended
+from oragent.sandbox import Command, End, Ended
 from oragent.sandbox.border import Sandbox
 
 __all__ = ["PATIENCE", "Runner", "evaluate"]
@@ -21,10 +26,14 @@ class Runner:
         workers: Number of evaluations that run at once.
         warm: Whether they are forked from an interpreter that has imported what the evaluator needs; otherwise each
             starts a fresh one, as by hand.
+        apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
+            are, which no evaluation has room for, and no candidate may see.
     """
 
-    def __init__(self, workers: int = 1, *, warm: bool = True) -> None:
+    def __init__(self, workers: int = 1, *, warm: bool = True, apart: bool = False) -> None:
         self._sandbox = Sandbox(workers, warm=warm)
+        self._apart, self._lock = apart, Lock()
+        self._scorers: dict[tuple[str, Path], Scorer] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -57,10 +66,39 @@ class Runner:
         return Evaluation.of(found, ended)
 
     def _run(self, job: Job) -> Ended:
-        command, warm_up = job.command(), job.evaluator if job.is_python else None
-        patient = replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s)
-        patient_one = replace(command, limits=patient)
-        return self._sandbox(patient_one, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside)
+        patient = replace(job.command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
+        scorer = self._scorer(job)
+        return self._bounded(job, patient) if scorer is None else self._beside(scorer, job, patient)
+
+    def _bounded(self, job: Job, command: Command, line: int | None = None) -> Ended:
+        warm_up = job.evaluator if job.is_python else None
+        return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside, line=line)
+
+    def _scorer(self, job: Job) -> Scorer | None:
+        """The process that computes for a job on its device; None where the job computes itself.
+
+        An evaluator that runs candidates in its own process gets no line: what it asks, a candidate could.
+        """
+        device = job.device
+        if device is None or not job.is_guarded or (device == CPU and not self._apart):
+            return None
+        with self._lock:
+            key = device, job.root_dir.resolve()
+            return self._scorers.setdefault(key, Scorer(*key))
+
+    def _beside(self, scorer: Scorer, job: Job, command: Command) -> Ended:
+        """Run a command with a line to a device; where that process dies under it, again, and then one at a time."""
+        waiting = replace(command, limits=replace(command.limits, idle_s=max(IDLE_S, command.limits.idle_s)))
+        for attempt in range(LIVES):
+            with scorer.again if attempt else nullcontext():
+                wire, life = scorer.line(job.limits.cpu_s)
+                with wire:
+                    ended = self._bounded(job, waiting, wire.fileno())
+                if scorer.lives(life):
+                    break
+        if ended.end is End.DEADLINE and ended.cpu_s < job.limits.cpu_s:
+            scorer.close()  # it slept: a device that answers nobody would have all that follow wait as long
+        return ended
 
     def start(self, job: Job) -> None:
         """Start the server of a job's problem, and do not wait until it is warm."""
@@ -70,6 +108,10 @@ class Runner:
     def close(self) -> None:
         """End all servers, and what runs under them."""
         self._sandbox.close()
+        with self._lock:
+            for scorer in self._scorers.values():
+                scorer.close()
+            self._scorers.clear()
 
 
 def evaluate(job: Job) -> Evaluation:

@@ -4,6 +4,7 @@ Call ``need_torch`` before anything is imported that imports torch.
 """
 
 import importlib
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["CHOICES", "FLAGS", "LEHD_FLAGS", "bias", "device", "need_torch"]
+__all__ = ["CHOICES", "FLAGS", "LEHD_CHOICES", "LEHD_FLAGS", "bias", "device", "need_torch"]
 
 FLAGS = {
+    "all_starts": "take the best of all first nodes (likewise; with --augment as the authors of POMO report it)",
     "augment": "take the best over the eight symmetries of the square (not the score that a search sees)",
     "multi_start": "take the best of 8 first nodes (likewise)",
 }
-LEHD_FLAGS = FLAGS | {
+LEHD_FLAGS = {name: text for name, text in FLAGS.items() if name != "all_starts"} | {
     "bfloat16": "compute in bfloat16, close decisions again in single precision: the same tours sooner"
 }
 CHOICES = {"device": ("auto", "cpu", "cuda", *(f"cuda:{number}" for number in range(8)), "mps"), **PROTOCOL}
+REBUILDS = ("0", "10", "50", "100", "200", "500", "1000")  # parts that LEHD rebuilds (RRC), for figures by hand
+LEHD_CHOICES = CHOICES | {"rrc": REBUILDS}
 LIMIT = 1e30  # of a bias: sums stay finite in single precision
 
 
@@ -59,6 +63,8 @@ def device(arguments: Arguments) -> "torch.device":
     asked = arguments.choices["device"]
     cards = [f"cuda:{number}" for number in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
     there = [*cards, *(["mps"] if torch.backends.mps.is_available() else [])]
+    if "ORAGENT_MEMORY_MB" in os.environ:  # in the bounds of a search there is no room for a driver
+        there = []
     if asked == "auto":
         if not there:
             print("networks compute on the CPU: this PyTorch sees no GPU", file=sys.stderr)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 
 from oragent.isolation.means import FORBID
 
-__all__ = ["KEPT", "RESTARTED", "Value", "chosen", "kept", "refused", "restart_without_secrets"]
+__all__ = ["KEPT", "LINE", "RESTARTED", "Value", "chosen", "kept", "refused", "restart_without_secrets"]
 
 # Everything else stays outside, above all keys and tokens.
 KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
@@ -21,6 +21,7 @@ BY_HAND = frozenset(WORDS.split())
 SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)
 TAKEN = re.compile(r"PATH|HOME|TMPDIR|(?:LD|DYLD|PYTHON|ORAGENT|BASH)_?\w*|\w*_NUM_THREADS")
 Value = str | bool | int | float | None
+LINE = "ORAGENT_DEVICE_LINE"  # tells a command which descriptor is its line, where it was given one
 RESTARTED = "ORAGENT_RESTARTED"  # an environment that has it holds nothing that would have to go
 
 

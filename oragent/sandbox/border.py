@@ -69,6 +69,7 @@ class Sandbox:
         root_dir: Path | None = None,
         warm_up: Path | None = None,
         beside: Beside | None = None,
+        line: int | None = None,
     ) -> Ended:
         """Run a command from its start to its end, whatever that is; may be called from several threads.
 
@@ -80,6 +81,8 @@ class Sandbox:
             warm_up: Python script on disk whose imports are those of the command's own script, which is then forked
                 from an interpreter that has done them.
             beside: Folder whose content is found beside the command's own files, where it has no lasting folder.
+            line: Descriptor of a socket that the command finds open, as a variable of its environment says: what is
+                at its other end must take it for a stranger's. None for none.
 
         Raises:
             SandboxError: if our own side fails: no server, no isolation that was there when the server began, no such
@@ -92,7 +95,7 @@ class Sandbox:
                 slot, worker = client.take()
                 life.enter(Stage.RUNNING)
                 try:
-                    ended = worker.run(command)
+                    ended = worker.run(command, line)
                 except Closed:
                     worker.close()
                     client.give_back(slot, None)

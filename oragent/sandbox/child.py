@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from typing import NoReturn
 
-from oragent.isolation import kernel, landlock, namespaces, root, seccomp
+from oragent.isolation import environment, kernel, landlock, namespaces, root, seccomp
 from oragent.isolation.evaluator import evaluator_filter
 from oragent.isolation.guest import surrender
 from oragent.isolation.means import Means
@@ -14,7 +14,7 @@ from oragent.sandbox.staging import Launch, Setting
 
 __all__ = ["live"]
 
-TROUBLE, RULES = 3, 4  # descriptors, after the standard streams
+TROUBLE, RULES, LINE = 3, 4, 5  # descriptors, after the standard streams
 
 
 def live(launch: Launch, setting: Setting, streams: tuple[int, int], trouble: int) -> NoReturn:
@@ -37,6 +37,8 @@ def live(launch: Launch, setting: Setting, streams: tuple[int, int], trouble: in
     os.close(TROUBLE)
     if launch.environment:
         os.environ |= launch.environment
+    if launch.line >= 0:
+        os.environ[environment.LINE] = str(LINE)
     if launch.forked:
         script.run(launch.argv[1], launch.argv[2:], launch.program)
     with suppress(OSError):
@@ -48,10 +50,14 @@ def _wire_up(launch: Launch, streams: tuple[int, int], trouble: int) -> None:
     """Keep the standard streams, the line for trouble and the rules, and close everything else."""
     os.setsid()
     source = os.open(os.devnull, os.O_RDONLY) if launch.stdin < 0 else launch.stdin
-    kept = (source, *streams, trouble) if launch.rules < 0 else (source, *streams, trouble, launch.rules)
+    kept = [source, *streams, trouble]
+    if launch.rules >= 0 or launch.line >= 0:
+        kept.append(launch.rules if launch.rules >= 0 else source)
+    if launch.line >= 0:
+        kept.append(launch.line)
     high = [os.dup(descriptor) for descriptor in kept]
     for number, descriptor in enumerate(high):
-        os.dup2(descriptor, number, inheritable=number < TROUBLE)
+        os.dup2(descriptor, number, inheritable=number < TROUBLE or number == LINE)
     os.closerange(len(high), os.sysconf("SC_OPEN_MAX"))
 
 

@@ -46,8 +46,12 @@ class Worker:
     handle: int
     spent: bool = False
 
-    def run(self, command: Command) -> Ended:
+    def run(self, command: Command, line: int | None = None) -> Ended:
         """Have a command run, and wait for its end.
+
+        Args:
+            command: Command to run.
+            line: Descriptor that the command finds open, as a variable of its environment says; None for none.
 
         Raises:
             Closed: if the worker dies under it, or does not answer any more.
@@ -58,7 +62,8 @@ class Worker:
         self.spent = bool(command.folder or command.bring)
         try:
             lengths = [len(text) for text in texts]
-            send(self.connection, command.outline.to_plain() | {"lengths": lengths}, after=texts)
+            told = command.outline.to_plain() | {"lengths": lengths}
+            send(self.connection, told, () if line is None else (line,), after=texts)
             answer: dict[str, Any] = {"watched": True}
             while "watched" in answer:
                 answer, _ = receive(self.connection)

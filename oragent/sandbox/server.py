@@ -179,12 +179,16 @@ def _serve(engine: socket.socket, setting: Setting) -> None:
         Closed, Abandoned: if the engine has gone.
         Unplaced: if the command was not confined, and perhaps not read; the engine has been told.
     """
-    plain, _ = receive(engine)
+    plain, lines = receive(engine)
     try:
-        watch(Outline(Command.from_plain(plain), plain["lengths"], engine), setting)
+        line = lines[0] if lines else -1
+        watch(Outline(Command.from_plain(plain), plain["lengths"], engine, line), setting)
     except Unplaced as problem:
         send(engine, {"trouble": str(problem)})
         raise
+    finally:
+        for line in lines:
+            os.close(line)
 
 
 def _threads() -> int:

@@ -96,11 +96,13 @@ class Outline:
         command: The command without them.
         lengths: Numbers of bytes of its files, in their order, and of its standard input.
         connection: Connection on which they come.
+        line: Descriptor that the command is to find open; -1 for none.
     """
 
     command: Command
     lengths: Sequence[int]
     connection: socket.socket
+    line: int = -1
 
 
 @dataclass(frozen=True)
@@ -123,6 +125,7 @@ class Launch:
         held: Bytes of memory with which it begins, that do not count against its limit.
         program: Its script, compiled; None where it is to say itself what is wrong with it.
         stdin: Descriptor of its standard input; -1 for an empty one.
+        line: Descriptor that it finds open; -1 for none.
     """
 
     argv: list[str]
@@ -140,6 +143,7 @@ class Launch:
     held: int
     program: CodeType | None = None
     stdin: int = -1
+    line: int = -1
 
 
 def settle(setting: Setting, script: Path | None) -> Setting:
@@ -288,6 +292,7 @@ def _make(outline: Outline, setting: Setting, stack: ExitStack, after: ExitStack
         rules=_rules(command, setting, own, stack),
         place=place,
         held=_data(setting.processes),
+        line=outline.line,
     )
     launch = _furnish(outline, launch, setting)
     if launch.stdin >= 0:

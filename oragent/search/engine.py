@@ -19,6 +19,7 @@ import numpy as np
 
 from oragent.budget import Spent
 from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import Evaluating, Running
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
@@ -99,7 +100,8 @@ class Engine:
         if 0 in self._recorded:
             self._amend_checks()
         # Where seconds bind, a run that finds its evaluations done would get further than one that does not.
-        shared = config.cache and config.budget.seconds is None
+        # Another product may have the name of this GPU tomorrow, and other last digits.
+        shared = config.cache and config.budget.seconds is None and config.device in (AUTO, CPU)
         self._cache = Cache(folder.root / CACHE, folder.problem, folder.root) if shared else None
         scoring = Scoring(
             folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell, self._cache

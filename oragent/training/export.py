@@ -65,6 +65,7 @@ def _described(now: State, target: Path, gaps: dict[int, float], count: int) -> 
     if now.schedule.decay_from is not None:
         limits = [f"--steps {now.schedule.decay_from}", f"then again with --decay {now.schedule.decay_steps}"]
     imitate = f" --imitate {now.imitate}" if now.imitate else ""
+    batch = f" --batch {now.batch}" if now.batch != 1 else ""
     smallest, largest = sizes_so_far(now.problem, now.step)
     solver = "LKH" if now.problem.startswith("tsp") else "PyVRP, 1,000 iterations"
     return {
@@ -73,10 +74,11 @@ def _described(now: State, target: Path, gaps: dict[int, float], count: int) -> 
         "trained_on": f"{smallest} to {largest} nodes",
         "steps": now.step,
         "cpu_hours": round(now.cpu_s / 3600, 2),
+        **({"gpu_hours": round(now.gpu_s / 3600, 2), "gpu": now.gpu} if now.gpu_s else {}),
         "finished": now.schedule.ended(now.step),
         "gap": gaps,
         "gap_measured": f"greedy, one start, {count} unseen instances a size, against {solver}",
-        "command": f"oragent train {now.problem} --seed {now.seed}{imitate} {', '.join(limits)}",
+        "command": f"oragent train {now.problem} --seed {now.seed}{imitate}{batch} {', '.join(limits)}",
         "seed": now.seed,
         "torch": str(torch.__version__),
         "licence": "MIT, as oragent itself",

@@ -3,9 +3,13 @@
 ``elkai`` (LKH; its licence is for research) labels tours, ``pyvrp`` labels routes. Neither is needed for anything else.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +24,7 @@ from oragent.training.instances import cvrp_batch, tsp_batch
 
 __all__ = ["BLOCK", "Labels", "cvrp_labels", "tsp_labels"]
 
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 BLOCK = 200  # instances a file
 SCALE = 1_000_000  # both solvers compute with whole numbers
 ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 % above the second
@@ -44,6 +49,9 @@ class Labels:
         return len(self.coordinates)
 
 
+Make = Callable[[list[int]], Labels]  # a block, from its seed
+
+
 def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
@@ -56,7 +64,7 @@ def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
     Raises:
         ProblemError: if ``elkai`` is needed and missing.
     """
-    return _labels(folder, f"tsp_{size}_seed{seed}", count, lambda block: _tsp_block(size, [seed, size, block]))
+    return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
 
 
 def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool = False) -> Labels:
@@ -65,20 +73,44 @@ def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool
     With ``careful`` they are to measure against: it searches longer, and all capacities are the usual one.
     """
     name = f"cvrp_{size}_seed{seed}{'_careful' if careful else ''}"
-    return _labels(folder, name, count, lambda block: _cvrp_block(size, [seed, size, block], careful))
+    return _labels(folder, name, count, [seed, size], lambda: partial(_cvrp_block, size, careful=careful))
 
 
-def _labels(folder: Path, name: str, count: int, make: Callable[[int], Labels]) -> Labels:
+def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable[[], Make]) -> Labels:
     blocks = range(-(-count // BLOCK))
     paths = [folder / f"{name}_{block}.npz" for block in blocks]
     missing = [block for block in blocks if not paths[block].is_file()]
-    for block in tqdm(missing, desc=f"labels {name}", unit=" block", disable=None if missing else True):
-        folder.mkdir(parents=True, exist_ok=True)
-        made = make(block)
-        with replacing(paths[block]) as draft:
-            np.savez_compressed(draft, **vars(made))
+    for _ in tqdm(
+        _made(make, seed, {block: paths[block] for block in missing}), f"labels {name}", len(missing), unit=" block",
+        disable=None if missing else True,
+    ):  # fmt: skip
+        pass
     loaded = [dict(np.load(path)) for path in paths]
     return Labels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})
+
+
+def _made(make: Callable[[], Make], seed: list[int], missing: dict[int, Path]) -> Iterator[int]:
+    """Make blocks on all cores, and yield each as it is kept; a Ctrl-C loses those under way alone."""
+    if len(missing) < 2 or CORES < 2:
+        for block, path in missing.items():
+            yield _keep(make(), seed, block, path)
+        return
+    # Started anew, as this process may have threads of PyTorch, which no fork survives.
+    with ProcessPoolExecutor(min(CORES, len(missing)), get_context("spawn")) as pool:
+        futures = [pool.submit(_keep, make(), seed, block, path) for block, path in missing.items()]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _keep(make: Make, seed: list[int], block: int, path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = make([*seed, block])
+    with replacing(path) as draft:
+        np.savez_compressed(draft, **vars(made))
+    return block
 
 
 def _tsp_block(size: int, seed: list[int]) -> Labels:
@@ -90,7 +122,8 @@ def _tsp_block(size: int, seed: list[int]) -> Labels:
 
 def _cvrp_block(size: int, seed: list[int], careful: bool) -> Labels:
     solver = _solver("pyvrp")
-    coordinates, demands, capacities = cvrp_batch(np.random.default_rng(seed), BLOCK, size, usual=careful)
+    rng = np.random.default_rng(seed)
+    coordinates, demands, capacities = cvrp_batch(rng, BLOCK, size, usual=careful)
     solutions = [
         _routed(solver, points, demand, int(capacity), CAREFUL_ITERATIONS if careful else ITERATIONS)
         for points, demand, capacity in zip(coordinates, demands, capacities, strict=True)

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from oragent.solvers.neural.attention import WIDTH
 
-__all__ = ["Optimiser", "Rates"]
+__all__ = ["Muon", "Optimiser", "Rates"]
 
 WEIGHT_DECAY = 1e-6  # of AdamW
+FUSED = {"cuda", "mps", "cpu"}  # kinds of devices that have a fused AdamW
+MOMENTUM = 0.95  # of Muon, as PyTorch has it
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)  # Jordan et al. 2024
 
 
 @dataclass(frozen=True)
@@ -39,17 +42,25 @@ class Optimiser:
     Args:
         model: Model whose parameters move.
         rates: Rates at the schedule's peak.
+        together: Whether to move all parameters in few kernels, as a GPU wants it: AdamW fused, Muon's matrices in one
+            batch for each shape. None: where the parameters are on a GPU.
     """
 
-    def __init__(self, model: nn.Module, rates: Rates) -> None:
+    def __init__(self, model: nn.Module, rates: Rates, *, together: bool | None = None) -> None:
         parameters = list(model.parameters())
+        on = parameters[0].device.type
+        together = on != "cpu" if together is None else together
+        fused = together and on in FUSED
         if rates.matrices is None:
-            self._parts: dict[str, tuple[float, torch.optim.Optimizer]] = {"adamw": (rates.others, _adamw(parameters))}
+            alone = _adamw(parameters, fused)
+            self._parts: dict[str, tuple[float, torch.optim.Optimizer]] = {"adamw": (rates.others, alone)}
             return
         matrices = [one for one in parameters if one.ndim == 2 and min(one.shape) >= WIDTH]
         others = [one for one in parameters if one.ndim != 2 or min(one.shape) < WIDTH]
-        muon = torch.optim.Muon(matrices, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
-        self._parts = {"muon": (rates.matrices, muon), "adamw": (rates.others, _adamw(others))}
+        muon: torch.optim.Optimizer = (
+            Muon(matrices) if together else torch.optim.Muon(matrices, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")
+        )
+        self._parts = {"muon": (rates.matrices, muon), "adamw": (rates.others, _adamw(others, fused))}
 
     def zero_grad(self) -> None:
         """Forget the gradients."""
@@ -73,5 +84,50 @@ class Optimiser:
             part.load_state_dict(kept[name])
 
 
-def _adamw(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY)
+class Muon(torch.optim.Optimizer):
+    """``torch.optim.Muon`` as we use it, with matrices of one shape orthogonalised in one batch.
+
+    POMO has 50 of them in five shapes: 15 products a matrix become 15 a shape. Its state is that of PyTorch's own, so a
+    training can change between the two.
+
+    Args:
+        matrices: Parameters, all of them matrices.
+    """
+
+    def __init__(self, matrices: list[nn.Parameter]) -> None:
+        super().__init__(matrices, {"lr": 1e-3})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Move all matrices that have a gradient."""
+        alike: dict[tuple[int, ...], list[nn.Parameter]] = {}
+        rate = self.param_groups[0]["lr"]
+        for one in self.param_groups[0]["params"]:
+            if one.grad is not None:
+                alike.setdefault(tuple(one.shape), []).append(one)
+        for (rows, columns), ones in alike.items():
+            for one in ones:
+                self.state[one].setdefault("momentum_buffer", torch.zeros_like(one))
+            momenta = [self.state[one]["momentum_buffer"] for one in ones]
+            gradients = [one.grad for one in ones if one.grad is not None]
+            torch._foreach_lerp_(momenta, gradients, 1 - MOMENTUM)
+            ahead = torch.stack(torch._foreach_lerp(gradients, momenta, MOMENTUM))
+            moved = _orthogonal(ahead).to(ones[0].dtype).mul(-rate * 0.2 * max(rows, columns) ** 0.5)
+            torch._foreach_add_([*ones], moved.unbind())
+
+
+def _orthogonal(matrices: Tensor) -> Tensor:
+    """The orthogonal matrices nearest to ``(k, rows, columns)``, roughly: five steps of Newton-Schulz in bfloat16."""
+    a, b, c = NEWTON_SCHULZ
+    x = matrices.bfloat16()
+    tall = x.shape[1] > x.shape[2]
+    x = x.transpose(1, 2) if tall else x
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(5):
+        gram = x @ x.transpose(1, 2)
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.transpose(1, 2) if tall else x
+
+
+def _adamw(parameters: list[nn.Parameter], fused: bool) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(parameters, weight_decay=WEIGHT_DECAY, fused=fused or None)

@@ -1,5 +1,6 @@
 """What is asked of a training; read without PyTorch, which takes a second to import and may be missing."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from oragent.errors import ConfigError
 
 __all__ = ["PROBLEMS", "TrainRequest"]
 
+MOST_BATCH = 256
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 
 
@@ -26,6 +28,7 @@ class TrainRequest:
         imitate: Number of first steps of a new POMO training that imitate tours.
         device: Device to compute on, as torch names it.
         precise: Whether to compute in single precision instead of bfloat16 products.
+        batch: Factor on the instances of a step of a new training; None: 1 on processors, more on a GPU.
     """
 
     problem: str
@@ -38,11 +41,14 @@ class TrainRequest:
     imitate: int = 0
     device: str = "cpu"
     precise: bool = False
+    batch: int | None = None
 
     def __post_init__(self) -> None:
         if self.problem not in PROBLEMS:
             raise ConfigError(f"nothing to train for {self.problem!r}: choose one of {', '.join(PROBLEMS)}")
         if self.imitate and self.problem != "tsp_pomo":
             raise ConfigError("only tsp_pomo can begin by imitation: leave out --imitate")
-        if self.device not in ("auto", "cpu", "cuda"):
-            raise ConfigError(f"unknown device {self.device!r}: choose auto, cpu or cuda")
+        if not re.fullmatch(r"auto|cpu|cuda(:\d{1,2})?", self.device):
+            raise ConfigError(f"unknown device {self.device!r}: choose auto, cpu, cuda or cuda:1 (and so on)")
+        if self.batch is not None and not 1 <= self.batch <= MOST_BATCH:
+            raise ConfigError(f"--batch is a factor from 1 to {MOST_BATCH}, not {self.batch}")

@@ -32,6 +32,9 @@ class State:
         weights: Weights of the network.
         average: Exponential moving average of the weights: what is measured and exported.
         optimiser: State of the optimiser.
+        batch: Factor on the instances of a step.
+        gpu_s: Seconds that a GPU has been at it.
+        gpu: Name of that GPU, the last one; empty for none.
     """
 
     problem: str
@@ -43,12 +46,19 @@ class State:
     weights: dict[str, Tensor]
     average: dict[str, Tensor]
     optimiser: dict[str, Any]
+    batch: int = 1
+    gpu_s: float = 0.0
+    gpu: str = ""
 
     def follow(self, model: nn.Module, longest: float) -> None:
         """Move the average towards the model's weights; ``longest`` is the share that it keeps after many steps."""
         keep = min(longest, (1 + self.step) / (10 + self.step))
-        for name, value in model.state_dict().items():
-            self.average[name].lerp_(value, 1 - keep)
+        own = model.state_dict()
+        if next(iter(own.values())).device.type == "cpu":
+            for name, value in own.items():
+                self.average[name].lerp_(value, 1 - keep)
+        else:  # one kernel for all
+            torch._foreach_lerp_([self.average[name] for name in own], [*own.values()], 1 - keep)
 
 
 def save(state: State, folder: Path, file: str = FILE) -> None:

@@ -19,6 +19,7 @@ from torch.nn import functional
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
 from oragent.solvers.neural.solve import lengths
+from oragent.training.drawing import DeviceTours, instances, starts_of
 from oragent.training.instances import cvrp_batch, symmetric, tsp_batch
 from oragent.training.labels import Labels, cvrp_labels, tsp_labels
 from oragent.training.partial import cut_routes, cut_tours
@@ -31,6 +32,7 @@ CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
 # Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
 TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
 PIECES, PIECE_TOKENS = 2, 3072  # batches of partial solutions a step, and nodes in each
+DRAWN_BY_NUMPY = {"cpu"}  # kinds of devices whose instances come from there
 STARTS = 12  # walks an instance
 WALK_STEPS = 36_000  # decisions of all walks of a step, for one start city of n: sets the batch size
 STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step on, smallest and largest size
@@ -43,14 +45,25 @@ class Context:
     Attributes:
         device: Device of model and batches.
         precise: Whether in single precision throughout; else matrix products in bfloat16.
+        batch: Factor on the instances of a step.
     """
 
     device: torch.device
     precise: bool
+    batch: int = 1
 
     def products(self) -> AbstractContextManager[None]:
         """Compute matrix products as chosen."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=not self.precise)
+
+    @property
+    def draws(self) -> bool:
+        """Whether instances are drawn on the device: a processor draws them as it always has."""
+        return self.device.type not in DRAWN_BY_NUMPY
+
+    def generator(self, rng: np.random.Generator) -> torch.Generator:
+        """A generator on the device, which this step alone has."""
+        return torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
 
     def tensor(self, values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
         """Put an array on the device."""
@@ -77,6 +90,15 @@ class LehdTask:
         self._folder, self._quarters = labels, 0
         self._labels: list[Labels] = []
         self._shares = np.empty(0)
+        self._there: dict[int, DeviceTours] = {}
+
+    def _on(self, labels: Labels, context: Context) -> DeviceTours:
+        """Labels on the device, where they stay until there are more of them."""
+        if id(labels) not in self._there:
+            held = {id(part) for part in self._labels}
+            self._there = {key: tours for key, tours in self._there.items() if key in held}
+            self._there[id(labels)] = DeviceTours(labels, context.device)
+        return self._there[id(labels)]
 
     def _look_up(self, step: int) -> None:
         """Load, or make, the labels that this step draws from."""
@@ -94,12 +116,15 @@ class LehdTask:
         longest = labels.solutions.shape[1] - self.tsp
         left = int(rng.integers(2, longest, endpoint=True))
         for size in (left, longest + 2 - left):
-            count = int(np.clip(PIECE_TOKENS // (size + 2), 32, 256))
+            count = int(np.clip(PIECE_TOKENS // (size + 2), 32, 256)) * context.batch
             yield self._loss(rng, labels, count, size, context) / PIECES
 
     def _loss(self, rng: np.random.Generator, labels: Labels, count: int, left: int, context: Context) -> Tensor:
         if isinstance(self.model, TspLehd):
-            points = context.tensor(cut_tours(rng, labels, count, left))
+            if context.draws:
+                points = self._on(labels, context).cut(context.generator(rng), count, left)
+            else:
+                points = context.tensor(cut_tours(rng, labels, count, left))
             with context.products():
                 logits = self.model.next_logits(points)
             return functional.cross_entropy(logits, torch.zeros(count, dtype=torch.long, device=context.device))
@@ -126,7 +151,12 @@ class PomoTask:
             return
         low, high = next(sizes for begin, sizes in reversed(STAGES) if step >= begin)
         size = int(rng.integers(low, high, endpoint=True))
-        count = int(np.clip(WALK_STEPS // (size * STARTS), 16, 128))
+        count = int(np.clip(WALK_STEPS // (size * STARTS), 16, 128)) * context.batch
+        if context.draws:
+            generator = context.generator(rng)
+            begun = starts_of(generator, count, size, STARTS) + (not self.tsp)
+            yield self._reinforce(instances(generator, count, size, tsp=self.tsp), begun, sampler(generator), context)
+            return
         starts = np.argsort(rng.random((count, size)), axis=1)[:, :STARTS] + (not self.tsp)
         pick = sampler(torch.Generator(context.device).manual_seed(int(rng.integers(2**62))))
         if self.tsp:
@@ -155,8 +185,9 @@ class PomoTask:
 
     def _imitation(self, rng: np.random.Generator, labels: Labels, context: Context) -> Tensor:
         size = labels.solutions.shape[1]
-        chosen = rng.integers(len(labels), size=64)
-        begin, way = rng.integers(size, size=(64, STARTS, 1)), rng.choice((-1, 1), size=(64, STARTS, 1))
+        count = 64 * context.batch
+        chosen = rng.integers(len(labels), size=count)
+        begin, way = rng.integers(size, size=(count, STARTS, 1)), rng.choice((-1, 1), size=(count, STARTS, 1))
         tours = labels.solutions[chosen[:, None, None], (begin + way * np.arange(size)) % size].astype(np.int64)
         points = context.tensor(symmetric(rng, labels.coordinates[chosen]))
         assert isinstance(self.model, TspPomo)

@@ -1,5 +1,6 @@
 """The training loop: steps, averaged weights, measuring, and going on where it was."""
 
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,6 +25,7 @@ RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0
 KEEP = 0.999  # of the averaged weights, a step
 SAVE_S, MEASURE_S = 60.0, 300.0
+GPU_BATCH = 16  # times as many instances a step: fewer leave a GPU idle
 MEASURED = {20: 100, 50: 100}  # size -> instances, while training
 
 
@@ -45,6 +47,8 @@ def train(request: TrainRequest, *, measure: bool = True) -> State:
     torch.manual_seed(request.seed if begun is None else begun.seed)  # the first weights
     task = make_task(request.problem, request.labels, request.imitate if begun is None else begun.imitate)
     device = torch.device(_available(request.device))
+    if begun is not None and request.batch not in (None, begun.batch):
+        raise ConfigError(f"{request.folder} was begun with --batch {begun.batch}: leave it out, or choose a --folder")
     task.model.to(device)
     rates = RATES[request.problem.partition("_")[2]]
     optimiser = Optimiser(task.model, rates)
@@ -59,7 +63,8 @@ def train(request: TrainRequest, *, measure: bool = True) -> State:
         now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=request.decay)
     yardsticks = {size: yardstick(request.labels, request.problem, size, count) for size, count in MEASURED.items()}
     sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
-    sitting.run(Context(device, request.precise))
+    now.gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else now.gpu
+    sitting.run(Context(device, request.precise, now.batch))
     return now
 
 
@@ -79,14 +84,23 @@ def _begun(request: TrainRequest) -> State | None:
 
 
 def _available(device: str) -> str:
-    if device == "cuda" and not torch.cuda.is_available():
-        raise ConfigError("this PyTorch sees no CUDA device: use --device cpu")
-    return "cuda" if device != "cpu" and torch.cuda.is_available() else "cpu"
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto" and not count:
+        print("training computes on the CPU: this PyTorch sees no CUDA device", file=sys.stderr)
+    if device in ("auto", "cpu"):
+        return "cuda:0" if count and device == "auto" else "cpu"
+    wanted = int(device.partition(":")[2] or 0)
+    if wanted >= count:
+        seen = f"{count} CUDA device{'s' if count > 1 else ''}" if count else "no CUDA device"
+        raise ConfigError(f"--device {device}: this PyTorch sees {seen}; use --device {'cuda:0' if count else 'cpu'}")
+    return f"cuda:{wanted}"
 
 
 def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> State:
     average = {name: value.clone() for name, value in model.state_dict().items()}
-    return State(request.problem, request.seed, request.imitate, Schedule(warm_up), 0, 0.0, {}, average, {})
+    batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
+    schedule = Schedule(warm_up)
+    return State(request.problem, request.seed, request.imitate, schedule, 0, 0.0, {}, average, {}, batch)
 
 
 class _Sitting:
@@ -102,8 +116,8 @@ class _Sitting:
     ) -> None:
         self.now, self.task, self.optimiser, self.request = now, task, optimiser, request
         self.yardsticks = yardsticks
-        self.loss = 0.0
-        self._clock = time.process_time()
+        self._loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
+        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
 
     def run(self, context: Context) -> None:
         """Step until a limit; saved and measured every few minutes and at the end."""
@@ -137,15 +151,15 @@ class _Sitting:
         now, model = self.now, self.task.model
         rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
         self.optimiser.zero_grad()
-        total = 0.0
+        total: torch.Tensor | float = 0.0
         for part in self.task.losses(rng, now.step, context):
             part.backward()  # type: ignore[no-untyped-call]
-            total += part.item()
+            total = part.detach() + total
         nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
         self.optimiser.step(now.schedule.share(now.step))
         now.follow(model, KEEP)
         now.step += 1
-        self.loss += 0.02 * (total - self.loss)
+        self._loss = self._loss + 0.02 * (total - self._loss)
 
     def _measure(self) -> str:
         self._count_time()
@@ -156,10 +170,15 @@ class _Sitting:
         model.load_state_dict(now.average)
         gaps = {f"gap_{size}": round(one.gap(model), 5) for size, one in self.yardsticks.items()}
         model.load_state_dict(learnt)
-        record = {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(self.loss, 5)} | gaps
+        hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
+        record = (
+            hours
+            | {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
+            | gaps
+        )
         curve.add(self.request.folder, record)
         curve.draw(self.request.folder, now.problem)
-        self._clock = time.process_time()  # measuring is no training
+        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()  # measuring is no training
         return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
 
     def _save(self) -> None:
@@ -171,4 +190,7 @@ class _Sitting:
     def _count_time(self) -> None:
         passed = time.process_time()
         self.now.cpu_s += passed - self._clock
-        self._clock = passed
+        since = time.monotonic()
+        if next(self.task.model.parameters()).device.type != "cpu":
+            self.now.gpu_s += since - self._on_gpu_since
+        self._clock, self._on_gpu_since = passed, since

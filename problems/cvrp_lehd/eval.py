@@ -1,7 +1,7 @@
 """Score attention biases for LEHD: greedy routes to up to ten times as many customers as it was trained on."""
 
 from oragent.harness import run
-from oragent.harness.neural import CHOICES, LEHD_FLAGS, need_torch
+from oragent.harness.neural import LEHD_CHOICES, LEHD_FLAGS, need_torch
 
 need_torch()
 
@@ -17,4 +17,4 @@ COUNTS = {"train": 3, "val": 10, "test": 10}  # instances of a size
 
 if __name__ == "__main__":
     score = partial(evaluate, kind=ROUTES, problem="cvrp_lehd", counts=COUNTS)
-    run(score, function="heuristics", sizes=SIZES, flags=LEHD_FLAGS, choices=CHOICES)
+    run(score, function="heuristics", sizes=SIZES, flags=LEHD_FLAGS, choices=LEHD_CHOICES)

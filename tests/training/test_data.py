@@ -87,6 +87,7 @@ def test_without_the_outside_solver_the_message_names_it(tmp_path: Path, monkeyp
 def test_tours_of_lkh_are_made_once_and_are_optimal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("elkai")
     monkeypatch.setattr(labels, "BLOCK", 4)
+    monkeypatch.setattr(labels, "CORES", 1)
     made = labels.tsp_labels(tmp_path, 7, 6, 0)
     assert len(made) == 6
     monkeypatch.setattr(labels, "_tsp_block", None)  # no second time

@@ -31,6 +31,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(export, "INSTANCES", {"tsp": 8, "cvrp": 8})
     monkeypatch.setattr(labels, "_tsp_block", greedy_tours)
     monkeypatch.setattr(labels, "_cvrp_block", greedy_routes)
+    monkeypatch.setattr(labels, "CORES", 1)  # no other process has these
 
 
 def greedy_tours(size: int, seed: list[int]) -> labels.Labels:

@@ -9,6 +9,7 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from oragent.solvers.neural.attention import WIDTH, Layer
 
@@ -16,6 +17,12 @@ __all__ = ["CvrpLehd", "TspLehd"]
 
 LAYERS = 6
 SLACK = 1e-5  # remaining capacity in single precision
+WIDTHS = {"cpu": 1}  # by kind of device, steps for which shapes stay as they are; processors gain nothing from that
+BUCKET = 32  # likewise on any other: kernels are chosen, and memory is asked for, once in so many steps
+WAITING = {"cpu"}  # kinds of devices that the program does not run ahead of, so that looking at a value costs nothing
+AGAIN = (
+    4  # where it costs, one in so many close decisions, at most, is made again at once; where more are close, all is
+)
 DOUBT = 0.3  # in bfloat16, the lead of the best logit below which a decision is made again in single precision
 
 
@@ -63,16 +70,18 @@ class Decoder(nn.Module):
         entry = self._entry
         ends = torch.cat((self.embedding_first_node(first), self.embedding_last_node(last)), 1).float()
         parts = zip((left.nodes, *left.projected), (ends, *entry.project(ends)), strict=True)
-        x = entry.finish(*(torch.cat(part, 1) for part in parts))
+        mask = left.mask
+        x, queries, keys, values = (torch.cat(part, 1) for part in parts)
+        x = entry.finish(x, queries, keys, values, mask)
         for layer in self.layers[1:]:
-            x = layer(x)
+            x = layer(x, mask)
         out: Tensor = self.Linear_final(x[:, :-2])
         return out
 
-    def left(self, nodes: Tensor, names: Tensor | None = None) -> "Left":
+    def left(self, nodes: Tensor, names: Tensor | None = None, shut: Tensor | None = None) -> "Left":
         """Prepare nodes ``(batch, k, 128)``: what the first layer makes of them stays the same for all steps."""
         names = torch.arange(nodes.shape[1], device=nodes.device).repeat(len(nodes), 1) if names is None else names
-        return Left(nodes, names, self._entry.project(nodes))
+        return Left(nodes, names, self._entry.project(nodes), shut)
 
     @property
     def _entry(self) -> Layer:
@@ -80,48 +89,113 @@ class Decoder(nn.Module):
 
 
 class Left:
-    """Nodes not yet visited, with their queries, keys and values in the decoder's first layer."""
+    """Nodes not yet visited, with their queries, keys and values in the decoder's first layer.
 
-    def __init__(self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor]) -> None:
-        self.nodes, self.names, self.projected = nodes, names, projected
+    Visited ones are taken out at once, or only shut until a bucket of them is full, so that shapes stay the same.
+
+    Attributes:
+        nodes: ``(batch, w, 128)``, of which ``count`` are open.
+        names: ``(batch, w)`` which nodes they are.
+        projected: Queries, keys and values, ``(batch, w, 128)`` each.
+        shut: ``(batch, w)`` float, 0 where open and -inf where visited; None where all are open.
+        count: Number of open ones.
+    """
+
+    def __init__(
+        self, nodes: Tensor, names: Tensor, projected: tuple[Tensor, Tensor, Tensor], shut: Tensor | None = None
+    ) -> None:
+        self.nodes, self.names, self.projected, self.shut = nodes, names, projected, shut
+        self.count = names.shape[1]
+        self._bucket = WIDTHS.get(nodes.device.type, BUCKET)
+
+    @property
+    def mask(self) -> Tensor | None:
+        """``(batch, 1, w + 2)``: which of the nodes, and of the two ends, a layer may look at; None: at all."""
+        return None if self.shut is None else functional.pad(self.shut, (0, 2))[:, None]
 
     def drop(self, places: Tensor) -> Tensor:
         """Take out one node of each instance, by its place ``(batch,)``; returns which nodes they were."""
         chosen = self.names.gather(1, places[:, None])
-        keep = torch.ones_like(self.names, dtype=torch.bool).scatter_(1, places[:, None], False)
-        self.nodes, self.names = _kept(self.nodes, keep), _kept(self.names, keep)
-        queries, keys, values = (_kept(part, keep) for part in self.projected)
-        self.projected = queries, keys, values
+        self.count -= 1
+        if self._bucket == 1:
+            step = torch.arange(self.count, device=places.device)
+            self._keep(step + (step >= places[:, None]))
+            return chosen.squeeze(1)
+        shut = torch.zeros_like(self.names, dtype=torch.float32) if self.shut is None else self.shut
+        self.shut = shut.scatter(1, places[:, None], -torch.inf)
+        if self.count % self._bucket == 0:
+            self._keep((self.shut < 0).to(torch.int8).argsort(dim=1, stable=True)[:, : self.count])
+            self.shut = None
         return chosen.squeeze(1)
 
+    def some(self, rows: Tensor, decoder: Decoder) -> "Left":
+        """The same for some instances of the batch, projected anew."""
+        return decoder.left(self.nodes[rows], self.names[rows], None if self.shut is None else self.shut[rows])
 
-def decide(decoder: Decoder, left: Left, score: Callable[[Left, slice | Tensor], Tensor]) -> Tensor:
-    """Choose a next node for each instance of the batch.
+    def _keep(self, order: Tensor) -> None:
+        wide = order[..., None].expand(-1, -1, WIDTH)
+        self.nodes, self.names = self.nodes.gather(1, wide), self.names.gather(1, order)
+        queries, keys, values = (part.gather(1, wide) for part in self.projected)
+        self.projected = queries, keys, values
+
+
+Score = Callable[[Left, slice | Tensor], Tensor]
+
+
+class Chooser:
+    """Chooses the next node of each instance of a batch, step by step.
 
     Under autocast in bfloat16 all close decisions are made again in single precision, so that errors of rounding, which
-    would otherwise add up over a tour, change hardly any of them.
+    would otherwise add up over a tour, change hardly any of them. A processor looks which they are. To look would make
+    any other device wait at every step: there the closest few are made again whatever they are, and ``missed`` counts
+    the close ones beyond them, for one look at the end.
 
     Args:
         decoder: Decoder that projects nodes anew.
-        left: Nodes left.
-        score: Function from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``.
-
-    Returns:
-        ``(batch,)`` places of the largest logits, the first on ties.
+        score: Function from nodes left, and from which instances of the batch they are, to logits ``(batch, k)``, -inf
+            for nodes that are shut.
     """
-    logits = score(left, slice(None))
-    kind = logits.device.type
-    if torch.is_autocast_enabled(kind) and logits.shape[1] > 1:
-        best, second = logits.topk(2).values.unbind(1)
-        close = (best - second < DOUBT).nonzero().squeeze(1)
-        if len(close):
-            with torch.autocast(kind, enabled=False):
-                logits[close] = score(decoder.left(left.nodes[close], left.names[close]), close)
-    return logits.argmax(1)
+
+    def __init__(self, decoder: Decoder, score: Score) -> None:
+        self._decoder, self._score = decoder, score
+        self._missed: Tensor | None = None
+
+    def __call__(self, left: Left) -> Tensor:
+        """Places ``(batch,)`` of the largest logits, the first on ties."""
+        logits = self._score(left, slice(None))
+        kind = logits.device.type
+        if torch.is_autocast_enabled(kind) and logits.shape[1] > 1:
+            best, second = logits.topk(2).values.unbind(1)
+            lead = best - second
+            if kind in WAITING:
+                close = (lead < DOUBT).nonzero().squeeze(1)
+                if len(close):
+                    logits[close] = self._again(left, close)
+            else:
+                few = lead.topk(-(-len(lead) // AGAIN), largest=False).indices
+                near = (lead[few] < DOUBT)[:, None]
+                logits[few] = torch.where(near, self._again(left, few), logits[few])
+                missed = (lead < DOUBT).sum() - near.sum()
+                self._missed = missed if self._missed is None else self._missed + missed
+        return logits.argmax(1)
+
+    @property
+    def missed(self) -> bool:
+        """Whether a close decision was not made again; the one look at the device."""
+        return self._missed is not None and bool(self._missed > 0)
+
+    def _again(self, left: Left, rows: Tensor) -> Tensor:
+        with torch.autocast(left.nodes.device.type, enabled=False):
+            return self._score(left.some(rows, self._decoder), rows)
 
 
-def _kept(values: Tensor, keep: Tensor) -> Tensor:
-    return values[keep].reshape(len(keep), -1, *values.shape[2:])
+def surely(build: Callable[[], tuple[Tensor, Chooser]], kind: str) -> Tensor:
+    """Build solutions; all over again in single precision, if a close decision was missed on the way."""
+    built, chooser = build()
+    if chooser.missed:
+        with torch.autocast(kind, enabled=False):
+            built, _ = build()
+    return built
 
 
 class TspLehd(nn.Module):
@@ -144,21 +218,44 @@ class TspLehd(nn.Module):
         Returns:
             ``(batch, n)`` cities.
         """
+        return surely(lambda: self._build(coordinates, start, start, bias), coordinates.device.type)
+
+    def complete(self, coordinates: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Find a way from the first of these cities to the last, through all of them.
+
+        Args:
+            coordinates: ``(batch, k, 2)``; first and last may be one city twice.
+            bias: ``(batch, k, k)``, as for ``forward``.
+
+        Returns:
+            ``(batch, k)`` places of the cities, from 0 to ``k - 1``.
+        """
+        last = coordinates.shape[1] - 1
+        return surely(lambda: self._build(coordinates, 0, last, bias), coordinates.device.type)
+
+    def _build(self, coordinates: Tensor, start: int, end: int, bias: Tensor | None) -> tuple[Tensor, Chooser]:
+        """Go from one city to another through all, and say who chose; the end is told where it is another one."""
         encoded = self.encoder.exact(coordinates)
         left = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
+        first = encoded[:, end, None]
+        if end != start:
+            left.drop(torch.full_like(batch, end))  # the last place, so that no other one changes
         current = left.drop(torch.full_like(batch, start))
-        tour, first = [current], encoded[:, start, None]
+        tour = [current]
 
         def score(left: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits: Tensor = self.decoder(first[rows], left, last).squeeze(-1).float()
+            logits = logits if left.shut is None else logits + left.shut
             return logits if bias is None else logits + bias[batch[rows], current[rows]].gather(1, left.names)
 
-        while left.names.shape[1]:
-            current = left.drop(decide(self.decoder, left, score))
+        choose = Chooser(self.decoder, score)
+        while left.count:
+            current = left.drop(choose(left))
             tour.append(current)
-        return torch.stack(tour, 1)
+        tour += [torch.full_like(batch, end)] if end != start else []
+        return torch.stack(tour, 1), choose
 
     def first_scores(self, coordinates: Tensor) -> Tensor:
         """Logits ``(batch, n - 1)`` of the first decision, from city 0."""
@@ -199,29 +296,56 @@ class CvrpLehd(nn.Module):
         Returns:
             ``(batch, n - 1, 2)``: customers in order, and for each whether it is reached by way of the depot.
         """
+        return surely(lambda: self._build(coordinates, demands, bias), coordinates.device.type)
+
+    def complete(self, coordinates: Tensor, demands: Tensor, room: Tensor, bias: Tensor | None = None) -> Tensor:
+        """Serve what is left of the customers, from where a route stands.
+
+        Args:
+            coordinates: ``(batch, k + 2, 2)``: depot, customers left, where the route stands, which may be the depot.
+            demands: ``(batch, k + 2)`` shares of the capacity, 0 at the depot.
+            room: ``(batch,)`` what is free of the capacity.
+            bias: ``(batch, k + 2, k + 2)``, as for ``forward``.
+
+        Returns:
+            ``(batch, k, 2)``: places of the customers, 1 to ``k``, and for each whether it is reached by way of the
+            depot.
+        """
+        return surely(lambda: self._build(coordinates, demands, bias, room), coordinates.device.type)
+
+    def _build(
+        self, coordinates: Tensor, demands: Tensor, bias: Tensor | None, begun: Tensor | None = None
+    ) -> tuple[Tensor, Chooser]:
+        """Serve all customers and say who chose; from the last node on, with room as begun, where that is given."""
         encoded = self.encoder.exact(torch.cat((coordinates, demands[..., None]), -1))
         left = self.decoder.left(encoded)
         batch = torch.arange(len(encoded), device=encoded.device)
-        current = left.drop(torch.zeros_like(batch))
-        room, path = torch.ones_like(demands[:, 0]), []
+        room = torch.ones_like(demands[:, 0]) if begun is None else begun
+        stands = None if begun is None else left.drop(torch.full_like(batch, encoded.shape[1] - 1))
+        depot = left.drop(torch.zeros_like(batch))
+        current = depot if stands is None else stands
+        path = []
 
         def score(left: Left, rows: slice | Tensor) -> Tensor:
             last = encoded[batch[rows], current[rows], None]
             logits = self._scores(encoded[rows, :1], left, last, room[rows])
+            logits = logits if left.shut is None else logits + left.shut[..., None]
             if bias is not None:
                 logits = logits + bias[batch[rows], current[rows]].gather(1, left.names)[..., None]
             return logits.transpose(1, 2).flatten(1)  # all direct ones come first, as in the original
 
-        while count := left.names.shape[1]:
-            best = decide(self.decoder, left, score)
-            arrived = left.drop(best % count)
-            demand = demands[batch, arrived]
+        choose = Chooser(self.decoder, score)
+        while left.count:
+            width = left.names.shape[1]
+            best = choose(left)
+            arrived = left.drop(best % width)
+            demand = demands.gather(1, arrived[:, None]).squeeze(1)
             # The first customer is reached from the depot anyway, and one that does not fit only by way of it.
-            home = (best >= count) | (current == 0) | (demand > room + SLACK)
+            home = (best >= width) | (current == 0) | (demand > room + SLACK)
             room = torch.where(home, 1.0, room) - demand
             current = arrived
             path.append(torch.stack((current, home.long()), 1))
-        return torch.stack(path, 1)
+        return torch.stack(path, 1), choose
 
     def first_scores(self, coordinates: Tensor, demands: Tensor) -> Tensor:
         """Logits ``(batch, n - 1)`` of the first decision, by way of the depot."""

@@ -18,6 +18,8 @@ __all__ = ["CvrpPomo", "Pick", "Pomo", "TspPomo", "greedy", "sampler"]
 LAYERS, CLIP = 6, 10.0
 SLACK = 1e-5  # demands are shares of the capacity in single precision: three thirds must fit
 CLOSED = -torch.inf
+PATIENCE = {"cpu": 1}  # by kind of device, steps after which to look whether all routes are complete: it waits for that
+RARELY = 16  # likewise on any other
 
 Pick = Callable[[Tensor], Tensor]  # from logits ``(batch, m, n)`` to nodes ``(batch, m)``
 
@@ -58,11 +60,16 @@ class Walks(Protocol):
         begun: Nodes that they all begin with, ``(batch, m)`` each; the last ones are the starts.
         current: ``(batch, m)``, where each walk stands.
         closed: ``(batch, m, n)``, 0 where it may go and -inf where not; changed in place.
+        least: Number of nodes that no walk is complete without.
     """
 
     begun: list[Tensor]
     current: Tensor
     closed: Tensor
+    least: int
+
+    def length(self, steps: int) -> int:
+        """Number of nodes after which all walks were complete, of so many."""
 
     def take(self, nodes: Tensor) -> None:
         """Go on to these nodes, ``(batch, m)``."""
@@ -144,12 +151,13 @@ class Pomo(nn.Module):
         """
         walks = encoded.begin(starts)
         taken = list(walks.begun)
-        while not walks.done(len(taken)):
+        every, least = PATIENCE.get(starts.device.type, RARELY), walks.least
+        while len(taken) < least or (len(taken) - least) % every or not walks.done(len(taken)):
             row = None if bias is None else at(bias, walks.current)
             node = pick(self.decoder.point(walks.queries(), encoded.memory, walks.closed, row))
             walks.take(node)
             taken.append(node)
-        return torch.stack(taken, -1)
+        return torch.stack(taken[: walks.length(len(taken))], -1)
 
     def first_scores(self, *instance: Tensor) -> Tensor:
         """Scores ``(batch, open nodes)`` of the first free decision of walks that begin as greedy ones do."""
@@ -228,6 +236,7 @@ class TspWalks:
 
     def __init__(self, encoded: TspEncoded, starts: Tensor) -> None:
         self.size = encoded.last.shape[1]
+        self.least = self.size
         self.closed = torch.zeros(*starts.shape, self.size, device=starts.device)
         self.begun = [starts]
         self._first, self._last = at(encoded.first, starts), encoded.last
@@ -241,6 +250,10 @@ class TspWalks:
     def done(self, steps: int) -> bool:
         """Tell whether all cities are visited."""
         return steps == self.size
+
+    def length(self, steps: int) -> int:
+        """Number of cities, all of which take part."""
+        return steps
 
     def queries(self) -> Tensor:
         """First and last city."""
@@ -312,6 +325,8 @@ class CvrpWalks:
         self._encoded = encoded
         self._demands = encoded.demands[:, None].expand(shape)
         self._room = torch.ones(starts.shape, device=starts.device)
+        self._complete: list[Tensor] = []
+        self.least = encoded.demands.shape[1] + 1  # all customers, and the depot at both ends
         self._visited = torch.zeros(shape, dtype=torch.bool, device=starts.device)
         self.closed = torch.zeros(shape, device=starts.device)
         self.begun = [torch.zeros_like(starts), starts]
@@ -327,12 +342,17 @@ class CvrpWalks:
         served = self._visited[..., 1:].all(-1)
         self._visited[..., 0] = home & ~served  # home again at once only where all is done
         self._done = served & home
+        self._complete.append(self._done.all())
         shut = self._visited | (self._demands > self._room[..., None] + SLACK)
         self.closed.zero_().masked_fill_(shut, CLOSED)
 
     def done(self, steps: int) -> bool:
         """Tell whether all are home for good."""
-        return bool(self._done.all())
+        return bool(self._complete[-1])
+
+    def length(self, steps: int) -> int:
+        """Number of nodes until all were home for good: those after it are the depot again and again."""
+        return steps + 1 - int(torch.stack(self._complete).sum())
 
     def queries(self) -> Tensor:
         """Last node and remaining capacity."""

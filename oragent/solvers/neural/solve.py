@@ -6,9 +6,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
+from oragent.solvers.neural.paths import as_nodes, lengths
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
+from oragent.solvers.neural.reconstruct import reconstruct
 
-__all__ = ["as_nodes", "lengths", "routes", "solve", "spread"]
+__all__ = ["ALL", "as_nodes", "lengths", "routes", "solve", "spread"]
+
+ALL = 1 << 30  # starts: more than there are
+MOST_ENTRIES = 1 << 24  # of walks by nodes that are kept at once, 64 MiB in single precision
 
 
 def solve(
@@ -20,6 +25,7 @@ def solve(
     starts: int = 1,
     augment: bool = False,
     bfloat16: bool = False,
+    rebuilds: int = 0,
 ) -> Tensor:
     """Build solutions greedily, all instances of the batch at once.
 
@@ -28,9 +34,11 @@ def solve(
         coordinates: ``(batch, n, 2)`` float32 in the unit square, depot first where there is one.
         demands: ``(batch, n)`` shares of the capacity; None for tours.
         bias: ``(batch, n, n)``, added to the scores of row ``current`` before each decision.
-        starts: Number of first cities, or first customers, of which the best is taken (POMO).
+        starts: Number of first cities, or first customers, of which the best is taken; ``ALL`` for all there are. LEHD
+            chooses its first customer itself.
         augment: Whether to take the best over the eight symmetries of the square.
         bfloat16: LEHD computes matrix products in it, and close decisions again in single precision; POMO never does.
+        rebuilds: Number of random parts that LEHD rebuilds after that (``reconstruct``).
 
     Returns:
         ``(batch, k)`` nodes of a closed path: a tour, or routes from and back to the depot, in which a node that is
@@ -42,14 +50,8 @@ def solve(
         for turned in _symmetries(coordinates) if augment else (coordinates,):
             found = _solutions(model, turned, demands, bias, starts)
             best += [_shortest(coordinates, paths) for paths in found]
-        return best[0] if len(best) == 1 else _shortest(coordinates, _stacked(best))
-
-
-def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
-    """Lengths ``(batch,)`` of paths ``(batch, k)`` that close at their end."""
-    points = coordinates.gather(1, paths[..., None].expand(-1, -1, 2))
-    steps = points - points.roll(-1, 1)
-    return steps.square().sum(-1).sqrt().sum(-1)
+        chosen = best[0] if len(best) == 1 else _shortest(coordinates, _stacked(best))
+        return reconstruct(model, coordinates, demands, chosen, bias, rebuilds) if rebuilds else chosen
 
 
 def routes(path: Tensor) -> NDArray[np.int64]:
@@ -75,7 +77,9 @@ def _solutions(
     match model:
         case TspPomo() | CvrpPomo():
             begun = (first + len(inputs) - 1).expand(len(coordinates), -1)  # customers begin at 1
-            return [model.walk(model.encode(*inputs), begun, bias=bias)]
+            few = max(1, MOST_ENTRIES // (begun.shape[1] * coordinates.shape[1]))
+            parts = [_walked(model, inputs, begun, bias, slice(i, i + few)) for i in range(0, len(begun), few)]
+            return parts if len(parts) == 1 else [_joined(parts)]
         case TspLehd():
             return [model(coordinates, int(start), bias)[:, None] for start in first]
         case CvrpLehd():  # it chooses its first customer itself
@@ -83,17 +87,22 @@ def _solutions(
     raise TypeError(f"no network of ours: {type(model).__name__}")
 
 
+def _walked(
+    model: TspPomo | CvrpPomo, inputs: tuple[Tensor, ...], begun: Tensor, bias: Tensor | None, rows: slice
+) -> Tensor:
+    """Walks ``(rows, m, k)`` of some instances."""
+    own = None if bias is None else bias[rows]
+    return model.walk(model.encode(*(part[rows] for part in inputs)), begun[rows], bias=own)
+
+
+def _joined(parts: list[Tensor]) -> Tensor:
+    """Put walks ``(rows, m, k)`` of different lengths below each other; the shorter ones stay at the depot."""
+    longest = max(part.shape[-1] for part in parts)
+    return torch.cat([nn.functional.pad(part, (0, longest - part.shape[-1])) for part in parts])
+
+
 def _inputs(coordinates: Tensor, demands: Tensor | None) -> tuple[Tensor, ...]:
     return (coordinates,) if demands is None else (coordinates, demands)
-
-
-def as_nodes(steps: Tensor) -> Tensor:
-    """Write ``(batch, k, 2)`` customers and detours as nodes ``(batch, 2 * k)``.
-
-    Before each customer comes the depot or, where it is reached directly, its predecessor once more.
-    """
-    customers, home = steps.unbind(-1)
-    return torch.stack((torch.where(home > 0, 0, customers.roll(1, 1)), customers), -1).flatten(1)
 
 
 def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
@@ -101,7 +110,7 @@ def _shortest(coordinates: Tensor, paths: Tensor) -> Tensor:
     if paths.shape[1] == 1:
         return paths[:, 0]
     found = torch.stack([lengths(coordinates, path) for path in paths.unbind(1)], 1)
-    return paths[torch.arange(len(paths)), found.argmin(1)]
+    return paths[torch.arange(len(paths), device=paths.device), found.argmin(1)]
 
 
 def _stacked(paths: list[Tensor]) -> Tensor:

@@ -19,7 +19,7 @@ from oragent.errors import ProblemError
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 
-__all__ = ["FOREIGN", "NETWORKS", "OFFICIAL", "Weights", "find", "fit", "load", "official_names", "read"]
+__all__ = ["FOREIGN", "NETWORKS", "OFFICIAL", "Weights", "find", "fit", "load", "official_names", "read", "told"]
 
 NETWORKS: dict[str, type[nn.Module]] = {
     "tsp_pomo": TspPomo,
@@ -69,9 +69,14 @@ def load(problem: str, root: Path, device: torch.device) -> Weights:
     state = read(path)
     model = NETWORKS[problem]()
     fit(model, {_our_name(problem, name): value for name, value in state.items()}, path)
+    return Weights(model.to(device).eval().requires_grad_(False), told(path, root, problem))
+
+
+def told(path: Path, root: Path, problem: str) -> str:
+    """Say in words where weights come from, such as ``own (checkpoints/tsp_pomo.safetensors)``."""
     kind = "official" if path.name == OFFICIAL[problem] else "own"
     shown = path.relative_to(root) if path.is_relative_to(root) else path
-    return Weights(model.to(device).eval().requires_grad_(False), f"{kind} ({shown})")
+    return f"{kind} ({shown})"
 
 
 def find(problem: str, root: Path) -> Path:

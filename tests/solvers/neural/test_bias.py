@@ -9,6 +9,8 @@ import pytest
 import torch
 
 from oragent.harness import Guest
+from oragent.attention_bias.kinds import ROUTES, TOURS
+from oragent.attention_bias.scoring import Kind
 from oragent.distribution import CPU_BUILD, with_extra
 from oragent.errors import CandidateError
 from oragent.harness.frames import HEAD, FrameError, decode, encode
@@ -107,6 +109,17 @@ def test_the_shared_part_of_neural_evaluators_is_imported_without_pytorch() -> N
     code = "import sys; sys.modules['torch'] = None; import oragent.harness.neural; print('imported')"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert ended.stdout == "imported\n", ended.stderr
+
+
+@pytest.mark.parametrize("kind", [TOURS, ROUTES])
+@pytest.mark.parametrize("size", [200, 1000])
+def test_distances_that_a_candidate_gets_are_exact_zeros_on_the_diagonal_and_symmetric(kind: Kind, size: int) -> None:
+    """``torch.cdist`` of the same points leaves up to 5e-4 there, and one over that is another matrix."""
+    instance = kind.stream("val", size, None)[0]
+    distances = torch.tensor(instance.distances, dtype=torch.float32)
+    assert (distances.diagonal() == 0).all()
+    assert torch.equal(distances, distances.T)
+    assert (distances + torch.eye(len(distances)) > 0).all()
 
 
 def test_reach_counts_what_lies_beyond_the_nearest() -> None:

@@ -1,0 +1,128 @@
+"""What an evaluation may ask the process that holds the networks, checked as data from a stranger.
+
+Evaluations are ours, and the candidate is not: one that had broken out of its guest could send anything. So a frame is
+bounded before it is read, every word of it is one of a list, and every array has the type, shape and range of an
+instance.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oragent.harness.frames import HEAD, FrameError, decode
+from oragent.solvers.neural.solve import ALL
+from oragent.solvers.neural.weights import NETWORKS
+
+__all__ = ["MOST_BYTES", "Refused", "Request", "frame_bytes", "read"]
+
+MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
+MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
+MOST_REBUILDS = 1000
+LIMIT = 1e30  # of a bias: sums stay finite in single precision
+STARTS = frozenset((1, 8, ALL))
+WORDS = frozenset(("network", "points", "demands", "bias", "starts", "augment", "bfloat16", "rebuilds"))
+Floats = NDArray[np.float32]
+
+
+class Refused(ValueError):
+    """A request that no evaluation of ours makes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Instances to be solved, or scores to be measured.
+
+    Attributes:
+        network: Name of the problem whose network is asked.
+        points: ``(batch, n, 2)`` float32.
+        demands: ``(batch, n)`` float32 shares of a capacity; None for tours.
+        bias: ``(batch, n, n)`` float32; None: only the spread of the network's scores is wanted.
+        starts: Number of first nodes.
+        augment: Whether all symmetries are tried.
+        bfloat16: Whether products are computed in bfloat16.
+        rebuilds: Number of parts that are rebuilt.
+    """
+
+    network: str
+    points: Floats
+    demands: Floats | None
+    bias: Floats | None
+    starts: int
+    augment: bool
+    bfloat16: bool
+    rebuilds: int
+
+    @property
+    def alike(self) -> tuple[Any, ...]:
+        """What requests have in common that can be answered at once."""
+        how = self.starts, self.augment, self.bfloat16, self.rebuilds
+        return self.network, self.points.shape, self.bias is None, *how
+
+
+def frame_bytes(buffer: bytes | bytearray) -> int:
+    """Length of the frame that begins so; 0 where its beginning is not there yet.
+
+    Raises:
+        Refused: if it is longer than any that we send.
+    """
+    if len(buffer) < HEAD.size:
+        return 0
+    header, payload = HEAD.unpack_from(buffer)
+    if header > MOST_HEADER or payload > MOST_BYTES:
+        raise Refused(f"a request of {header} and {payload} bytes")
+    return int(HEAD.size + header + payload)
+
+
+def read(frame: bytes | bytearray) -> Request:
+    """Take a request out of a whole frame.
+
+    Raises:
+        Refused: if it is none.
+    """
+    header, _ = HEAD.unpack_from(frame)
+    try:
+        told = decode(bytes(frame[HEAD.size : HEAD.size + header]), memoryview(frame)[HEAD.size + header :])
+    except (FrameError, MemoryError) as problem:
+        raise Refused(str(problem)) from None
+    if not isinstance(told, dict) or set(told) != WORDS:
+        raise Refused("other words than those of a request")
+    network, points = told["network"], told["points"]
+    if not isinstance(network, str) or network not in NETWORKS:
+        raise Refused("an unknown network")
+    batch, size = _extent(points)
+    _expect(points, (batch, size, 2), -1.0, 2.0)
+    if network.startswith("tsp") != (told["demands"] is None):
+        raise Refused("demands that do not fit the network")
+    if told["demands"] is not None:
+        _expect(told["demands"], (batch, size), 0.0, 1.0)
+    if told["bias"] is not None:
+        _expect(told["bias"], (batch, size, size), -LIMIT, LIMIT)
+    if type(told["starts"]) is not int or told["starts"] not in STARTS:
+        raise Refused("an odd number of starts")
+    if type(told["augment"]) is not bool or type(told["bfloat16"]) is not bool:
+        raise Refused("a flag that is none")
+    most = MOST_REBUILDS if network.endswith("lehd") else 0
+    if type(told["rebuilds"]) is not int or not 0 <= told["rebuilds"] <= most:
+        raise Refused("an odd number of rebuilds")
+    return Request(**told)
+
+
+def _extent(points: Any) -> tuple[int, int]:
+    if not isinstance(points, np.ndarray) or points.ndim != 3:
+        raise Refused("points that are none")
+    batch, size, _ = points.shape
+    if not (1 <= batch <= MOST_INSTANCES and 2 <= size <= MOST_NODES and batch * size * size <= MOST_ENTRIES):
+        raise Refused(f"{batch} instances of {size} nodes")
+    return batch, size
+
+
+def _expect(values: Any, shape: tuple[int, ...], least: float, most: float) -> None:
+    if not isinstance(values, np.ndarray) or values.dtype != np.float32 or values.shape != shape:
+        raise Refused("an array of another type or shape")
+    low, high = float(values.min()), float(values.max())  # NaN if one is
+    slack = 1e-6 * max(abs(least), abs(most))  # a bound is no number of single precision
+    if not (math.isfinite(low) and math.isfinite(high) and least - slack <= low and high <= most + slack):
+        raise Refused("numbers out of range")
