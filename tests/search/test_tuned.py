@@ -75,6 +75,7 @@ def test_every_strategy_tunes_by_itself_but_the_baseline_of_independent_samples(
 def test_no_round_is_kept_free_for_what_cannot_be_paid(share: float, evaluations: int | None, worth: bool) -> None:
     assert is_worth(share, Budget(evaluations=evaluations)) is worth
     assert is_worth(0.1, Budget(evaluations=None, seconds=60))
+    assert not is_worth(0.1, Budget(evaluations=None, model_calls=60))
 
 
 def test_a_free_round_begins_when_the_one_before_is_committed() -> None:
