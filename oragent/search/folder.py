@@ -250,9 +250,9 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
 
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
-    agent, strategy = dict(tree["or_agent"]), dict(tree["strategy"])
+    agent, strategy = dict(tree["or_agent"]), {"tuning": 0.0} | tree["strategy"]
     if "reflection_calls" in agent:
-        return tree
+        return tree | {"strategy": strategy}
     agent |= {"reflection_calls": "own", "ideas": "settings"}
     strategy |= {"standing": False, "history": False}
     if strategy["name"] == "reevo":
