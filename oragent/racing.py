@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from oragent.direction import Direction
 
-__all__ = ["BEHAVIOUR", "BY_INSTANCE", "RACED", "Ended", "Terms", "score_of", "shown", "steps", "values_in"]
+__all__ = ["BEHAVIOUR", "BY_INSTANCE", "RACED", "Ended", "Terms", "estimate", "score_of", "shown", "steps", "values_in"]
 
 BY_INSTANCE = "by_instance"  # metric: what each instance came to, by problem size
 BEHAVIOUR = "behaviour"  # metric: hash of the answers on the first instances
@@ -201,6 +201,14 @@ def values_in(metrics: Mapping[str, Any]) -> dict[str, list[float]] | None:
             return None
         found[str(size)] = [round(float(one), DIGITS) for one in values]
     return found
+
+
+def estimate(metrics: Mapping[str, Any]) -> float | None:
+    """What the score of one that was ended would about be; None where metrics do not say."""
+    told = metrics.get(RACED)
+    found = told.get("estimate") if isinstance(told, Mapping) else None
+    known = isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+    return float(found) if known and found is not None else None
 
 
 def shown(metrics: Mapping[str, Any]) -> dict[str, Any]:

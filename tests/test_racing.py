@@ -121,3 +121,12 @@ def test_terms_that_are_none_are_refused(text: str) -> None:
 @pytest.mark.parametrize("told", [None, 3, {}, {"20": []}, {"20": [True]}, {"20": [float("inf")]}, {"20": "12"}])
 def test_values_in_another_form_are_no_bar(told) -> None:
     assert values_in({BY_INSTANCE: told}) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [({}, None), ({"raced": 3}, None), ({"raced": {"estimate": None}}, None), ({"raced": {"estimate": "9"}}, None),
+     ({"raced": {"estimate": float("nan")}}, None), ({"raced": {"estimate": True}}, None), ({"raced": {"estimate": 7}}, 7.0)],
+)  # fmt: skip
+def test_an_estimate_is_a_number_or_none(told: dict, expected: float | None) -> None:
+    assert racing.estimate(told) == expected

@@ -38,7 +38,11 @@ Values are Python literals; nothing of a block is ever evaluated. On failure it 
 ```
 
 An evaluation that was asked to race and ended early prints the same with the status `screened` and one key more, `metrics`:
-`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is nobody's score.
+`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is nobody's score. The terms are JSON on one line:
+`direction`, `bar` (what an elite has on each instance, by size; or null), `probes` and `twins`. One that goes to its end adds
+`by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the first answers of each size. A
+search may play a race again on these figures, so an evaluator of your own must end as `oragent.racing` does; with the harness,
+`each` does it.
 
 ## How an evaluation ends
 

@@ -97,6 +97,18 @@ class Ensemble:
         place = self._flying[number] = choose(self._arms)
         self._arms[place] = replace(self._arms[place], rounds=self._arms[place].rounds + 1)
 
+    def give(self, number: int, place: int) -> None:
+        """Give a round that was begun to the model at a place, whatever the bandit would have.
+
+        Args:
+            number: Number of the round; it was begun.
+            place: Place of the model, from 0, in the order in which they were given.
+        """
+        before = self._flying[number]
+        for one, step in ((before, -1), (place, 1)):
+            self._arms[one] = replace(self._arms[one], rounds=self._arms[one].rounds + step)
+        self._flying[number] = place
+
     def settle(self, number: int, reward: float, money: float, tokens: int) -> None:
         """Take down what came of a round.
 

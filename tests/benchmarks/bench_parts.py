@@ -21,9 +21,9 @@ PROBLEMS = "tsp_constructive", "bpp_offline_aco", "cvrp_aco", "op_aco"
 PARTS = {
     "plain": {"strategy": {"tuning": 0.0}},
     "race": {"race": 0.9, "strategy": {"tuning": 0.0}},
-    "twins": {"twins": 1, "strategy": {"tuning": 0.0}},
+    "twins": {"twins": 4, "strategy": {"tuning": 0.0}},
     "tuning": {"strategy": {"tuning": 0.1}},
-    "all": {"race": 0.9, "twins": 1, "strategy": {"tuning": 0.1}},
+    "all": {"race": 0.9, "twins": 4, "strategy": {"tuning": 0.1}},
 }
 
 

@@ -46,6 +46,7 @@ def test_an_old_run_is_shown_and_its_folder_is_not_touched_by_that(old: Path) ->
 def test_an_old_run_goes_on(old: Path) -> None:
     before = candidates(old / "run.db")
     folder = reopen(old, ["budget.evaluations=20"])
+    assert folder.config.strategy.tuning == 0.0  # as it was begun
     outcome = launch(folder.config, folder.root, folder.problem, lambda: folder, lambda progress: None)
     after = candidates(old / "run.db")
     assert outcome.complete

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from oragent.errors import ConfigError
+from oragent.llm.ensemble import Ensemble
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
 from oragent.search.strategies.portfolio import LEFT, PLAYED, PortfolioSettings
@@ -58,7 +59,37 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(begun) -> None:
     assert facts(parts) == facts(whole)
 
 
-@pytest.mark.parametrize("members", [["gp"], ["gp", "gp"], ["gp", "nobody"]])
-def test_members_must_be_several_strategies(members: list[str]) -> None:
+@pytest.mark.parametrize(
+    "members", [["gp"], ["gp", "gp"], ["gp", "nobody"], ["eoh@a", "eoh"], ["eoh@a", "eoh@a"], ["none@a", "eoh@b"]]
+)
+def test_members_must_be_several_strategies_or_models(members: list[str]) -> None:
     with pytest.raises((ConfigError, ValueError)):
         PortfolioSettings(members=tuple(members))
+
+
+class Named:
+    """A model that notes which calls it got."""
+
+    def __init__(self, seed: int) -> None:
+        self.player, self.keys = player(seed, breed), []
+
+    async def __call__(self, request):
+        self.keys.append(request.key)
+        return await self.player(request)
+
+
+def test_a_strategy_may_play_with_several_models_each_of_which_answers_its_own_rounds(begun) -> None:
+    settings = (
+        "strategy.name=portfolio", "model.name=one", "ensemble=[{name: two}]", "budget.evaluations=24",
+        "strategy.options.members=[eoh@one, eoh@two]",
+    )  # fmt: skip
+    folder, one, two = begun(*settings), Named(1), Named(2)
+    search(folder, Ensemble([one, two]))
+    with Store(folder.database, readonly=True) as store:
+        played = {str(note.round): note.text for note in store.notes() if note.kind == PLAYED}
+    for model, name in ((one, "eoh@one"), (two, "eoh@two")):
+        assert model.keys
+        assert {played.get(key.partition(".")[0], name) for key in model.keys} == {name}
+    unknown = begun(*settings[:-1], "strategy.options.members=[eoh@one, eoh@three]")
+    with pytest.raises(ConfigError, match="no model 'three'; there are one, two"):
+        search(unknown, Ensemble([Named(1), Named(2)]))

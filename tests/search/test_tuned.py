@@ -19,7 +19,10 @@ def read(folder) -> tuple[list, list[str]]:
         return store.records(), [note.text for note in store.notes() if note.kind == TUNED]
 
 
-@pytest.mark.parametrize("strategy", ["gp", "eoh", "reevo", "mcts_ahd", "funsearch", "or_agent"])
+OTHERS = [pytest.param(name, marks=pytest.mark.slow) for name in ("eoh", "reevo", "mcts_ahd", "funsearch")]
+
+
+@pytest.mark.parametrize("strategy", ["gp", "or_agent", *OTHERS])
 def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) -> None:
     share, evaluations, free = 0.3, 50, period(STRATEGIES[strategy].window)
     settings = (f"strategy.name={strategy}", "model.name=m", f"budget.evaluations={evaluations}")
@@ -34,15 +37,18 @@ def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) 
 
 
 def test_a_run_tunes_unless_its_budget_is_too_small(begun) -> None:
-    small, large = begun("strategy.name=gp", "budget.evaluations=60"), begun("strategy.name=gp", "seed=2")
+    small, large = (
+        begun("strategy.name=gp", "budget.evaluations=60"),
+        begun("strategy.name=gp", "budget.evaluations=130"),
+    )
     search(small, None)
     assert read(small)[1] == []
     assert {one.round for one in read(small)[0]} >= {period(4)}  # nor is a round kept free
-    search(large, None)  # 200 evaluations
+    search(large, None)
     records, tuned = read(large)
     made = [one for one in records if one.candidate.origin == "tune"]
     assert tuned
-    assert 1 <= len(made) <= 20
+    assert 1 <= len(made) <= 13
 
 
 def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
@@ -75,6 +81,7 @@ def test_every_strategy_tunes_by_itself_but_the_baseline_of_independent_samples(
 def test_no_round_is_kept_free_for_what_cannot_be_paid(share: float, evaluations: int | None, worth: bool) -> None:
     assert is_worth(share, Budget(evaluations=evaluations)) is worth
     assert is_worth(0.1, Budget(evaluations=None, seconds=60))
+    assert not is_worth(0.1, Budget(evaluations=None, model_calls=60))
 
 
 def test_a_free_round_begins_when_the_one_before_is_committed() -> None:

@@ -19,6 +19,7 @@ from pydantic.dataclasses import dataclass
 
 from oragent.budget import Spent
 from oragent.errors import ConfigError
+from oragent.llm.ensemble import Ensemble
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.run import Run
@@ -41,7 +42,8 @@ class PortfolioSettings:
     """What ``strategy.options`` may say.
 
     Attributes:
-        members: Strategies that begin, at least two different ones.
+        members: Strategies that begin, at least two different ones; ``eoh@gpt-4.1-nano`` is one that asks that model,
+            the run's own or one of its ensemble, and then all of them name theirs.
     """
 
     members: Annotated[tuple[str, ...], MinLen(2)] = field(default=("or_agent", "eoh", "reevo", "funsearch"))
@@ -52,11 +54,13 @@ class PortfolioSettings:
         Raises:
             ConfigError: there is no such one, or one comes twice.
         """
-        unknown = [name for name in self.members if name not in MEMBERS]
+        unknown = [name for name in map(_strategy, self.members) if name not in MEMBERS]
         if unknown:
             raise ConfigError(f"strategy.options.members: no strategy {unknown[0]!r}; there are {', '.join(MEMBERS)}")
         if len(set(self.members)) < len(self.members):
-            raise ConfigError("strategy.options.members must be different strategies")
+            raise ConfigError("strategy.options.members must be different strategies, or name different models")
+        if len({"@" in name for name in self.members}) > 1:
+            raise ConfigError("strategy.options.members: all of them name a model, such as eoh@gpt-4.1, or none does")
 
 
 async def round(run: Run) -> None:
@@ -67,9 +71,10 @@ async def round(run: Run) -> None:
     flying = range(run.horizon + 1, run.number) if len(alive) == 1 else ()  # else they are others'
     turns = [*_turns(run).get(name, ()), *flying, run.number]
     run.case.allowance = _capped(run, stage, len(alive))
-    await MEMBERS[name].round(
-        replace(run, acting=_own(run, name), turns={number: turn for turn, number in enumerate(turns, 1)})
-    )
+    _give_to_its_model(run, name)
+    kept = run.memory if _is_single(run, name) else [note for note in run.memory if note.round in turns]
+    numbered = {number: turn for turn, number in enumerate(turns, 1)}
+    await MEMBERS[_strategy(name)].round(replace(run, acting=_own(run, name), turns=numbered, memory=kept))
 
 
 def phase(run: Run) -> int:
@@ -147,9 +152,35 @@ def _capped(run: Run, stage: int, alive: int) -> Spent:
     return replace(own, evaluations=least("evaluations", own.evaluations), model_calls=calls)
 
 
+def _strategy(name: str) -> str:
+    """The strategy of a member."""
+    return name.partition("@")[0]
+
+
+def _is_single(run: Run, name: str) -> bool:
+    """Whether no other member has the same strategy, so that all notes of its kinds are its own."""
+    return sum(_strategy(other) == _strategy(name) for other in run.own.members) == 1
+
+
+def _give_to_its_model(run: Run, name: str) -> None:
+    """Let the model answer that a member names; where replies are given again, that is settled.
+
+    Raises:
+        ConfigError: there is no such model.
+    """
+    wanted, settings = name.partition("@")[2], run.settings
+    if not wanted:
+        return
+    known = [one.name for one in (settings.model, *settings.ensemble) if one]
+    if wanted not in known:
+        raise ConfigError(f"strategy.options.members: no model {wanted!r}; there are {', '.join(known) or 'none'}")
+    if isinstance(run.desk.asked, Ensemble):
+        run.desk.asked.give(run.number, known.index(wanted))
+
+
 def _own(run: Run, name: str) -> object:
     """A member's own settings: the section of the configuration, or its defaults."""
-    settings = MEMBERS[name].settings
+    settings = MEMBERS[_strategy(name)].settings
     if settings is AgentSettings:
         return run.settings.or_agent
     return None if settings is None else settings()

@@ -58,8 +58,12 @@ def period(window: int) -> int:
 
 
 def is_worth(share: float, budget: Budget) -> bool:
-    """Whether a share of a budget is enough for one tuning at least; otherwise no round is kept free."""
-    return share > 0 and (budget.evaluations is None or share * budget.evaluations >= COST)
+    """Whether a share of a budget is enough for one tuning at least; otherwise no round is kept free.
+
+    A call of a model makes about one program, so calls bound evaluations too; of other bounds nobody knows.
+    """
+    known = [bound for bound in (budget.evaluations, budget.model_calls) if bound is not None]
+    return share > 0 and (not known or share * min(known) >= COST)
 
 
 def cost(count: int) -> int:

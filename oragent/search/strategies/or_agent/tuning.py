@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.errors import BudgetExhausted
+from oragent.protocol import Status
+from oragent.racing import estimate
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Range, with_values
@@ -53,10 +55,16 @@ async def tune(
         except BudgetExhausted:
             break
         for (number, _), candidate in zip(asked, batch, strict=True):
-            score = candidate.evaluation.score
+            score = _reached(candidate)
             optimiser.tell(number, None if score is None else run.archive.fitness(score))
         tried += batch
     return tried
+
+
+def _reached(candidate: Candidate) -> float | None:
+    """Its score; of one that a race has ended, what that would about be; None for a failure."""
+    found = candidate.evaluation
+    return estimate(found.metrics) if found.status is Status.SCREENED else found.score
 
 
 def _optimiser(ranges: Sequence[Range], fitness: float, seed: int, local: bool) -> "_Parzen | _Evolution":
