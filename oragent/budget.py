@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass, fields
-from operator import add, ge, sub
+from operator import ge, sub
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt
@@ -77,8 +77,9 @@ class Budget:
 
     def room(self, spent: "Spent") -> "Spent":
         """What is left of each bound, at least 0; ``sys.maxsize`` where there is none, and of seconds."""
-        limits = {field.name: getattr(self, field.name) for field in fields(spent) if field.name != "seconds"}
-        return Spent(**{name: sys.maxsize if limit is None else limit for name, limit in limits.items()}) - spent
+        counted = (self.evaluations, self.model_calls, self.tokens)
+        evaluations, model_calls, tokens = (sys.maxsize if limit is None else limit for limit in counted)
+        return Spent(evaluations, model_calls, tokens, sys.maxsize if self.money is None else self.money) - spent
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,13 @@ class Spent:
     seconds: float = 0.0
 
     def __add__(self, other: "Spent") -> "Spent":
-        return Spent(*map(add, self._figures(), other._figures()))
+        return Spent(
+            self.evaluations + other.evaluations,
+            self.model_calls + other.model_calls,
+            self.tokens + other.tokens,
+            self.money + other.money,
+            self.seconds + other.seconds,
+        )
 
     def __sub__(self, other: "Spent") -> "Spent":
         """Budget that is left, never below 0."""

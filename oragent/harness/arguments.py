@@ -240,5 +240,6 @@ def _heuristic_s(given: float | None, mode: str, here: str) -> float | None:
     described = os.path.join(here, "problem.yaml")
     if mode not in SEARCHED or not os.path.isfile(described):
         return None
-    said = (yaml.safe_load(Path(described).read_text(encoding="utf-8")) or {}).get("heuristic_s")
+    text = Path(described).read_text(encoding="utf-8")
+    said = (yaml.safe_load(text) or {}).get("heuristic_s") if "heuristic_s" in text else None  # to read it takes 4 ms
     return float(said) if said else None

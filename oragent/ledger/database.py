@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -113,9 +114,8 @@ class Database:
 
     def write(self, verb: str, table: str, values: Mapping[str, Any]) -> None:
         """Write a row, such as by ``INSERT INTO``; the names of its columns come from our own code alone."""
-        names, marks = ", ".join(values), ", ".join(f":{name}" for name in values)
         with self.guarded():
-            self._db.execute(f"{verb} {table} ({names}) VALUES ({marks})", dict(values))
+            self._db.execute(_statement(verb, table, tuple(values)), dict(values))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -142,3 +142,9 @@ class Database:
         except sqlite3.DatabaseError as problem:
             remedy = f"restore it from a copy or start a new {self._noun}"
             raise StoreError(f"{self.path} is corrupted ({problem}); {remedy}") from None
+
+
+@lru_cache(maxsize=256)  # the same few for every candidate
+def _statement(verb: str, table: str, names: tuple[str, ...]) -> str:
+    marks = ", ".join(f":{name}" for name in names)
+    return f"{verb} {table} ({', '.join(names)}) VALUES ({marks})"

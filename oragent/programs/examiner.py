@@ -4,6 +4,7 @@ The engine parses only what the child has passed (``inspection`` says how), and 
 stranger: JSON of bounded length, checked field by field.
 """
 
+import asyncio
 import atexit
 import contextlib
 import hashlib
@@ -17,17 +18,21 @@ import tempfile
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from oragent.errors import OragentError
 from oragent.isolation.means import FORBID
 from oragent.programs.examining import CPU_S, HEAD, MEMORY_MB
 
-__all__ = ["Examiner", "Hopeless", "ask"]
+__all__ = ["Examiner", "Hopeless", "ask", "promptly"]
 
+T = TypeVar("T")
 LONGEST = 64 << 20  # bytes of an answer: a canonical form, a reply's JSON
 PATIENCE_S = 120.0  # by the clock on the wall, for a machine with other things to do; the kernel counts CPU time
+BRIEF_S = 0.005  # what an event loop waits for an answer; a usual text takes a tenth of that
+BRIEF_BYTES = 32 << 10  # of a request that a pipe takes at once
 STARTS = 2  # attempts at a request: what dies of something else must not blame the text
 REMEMBERED = 4096  # texts that were the end of a child
 ALLOWED = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", FORBID)
@@ -37,6 +42,13 @@ BEGIN = "import sys; sys.path[:] = sys.argv[1:]; from oragent.programs.examining
 
 class Hopeless(Exception):
     """A text cannot be read within the limits; the reason on one line, that it can be told to whoever wrote it."""
+
+
+_THIS_THREAD = threading.local()
+
+
+class _Later(BaseException):
+    """The answer is not there at once; nobody on the way takes this for a failure of the text."""
 
 
 class _Gone(Exception):
@@ -56,6 +68,8 @@ class Examiner:
         self._owner = 0
         self._log: Any = None
         self._hopeless: OrderedDict[bytes, str] = OrderedDict()
+        self._received = bytearray()
+        self._pending = b""  # key of the request whose answer nobody has waited for yet
 
     def ask(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Have a text examined.
@@ -73,24 +87,30 @@ class Examiner:
         """
         body = json.dumps({"kind": kind, "fields": fields}).encode()
         key = hashlib.sha256(body).digest()
-        with self._lock:
+        if not self._lock.acquire(blocking=not _is_brief()):
+            raise _Later
+        try:
             if key in self._hopeless:
                 raise Hopeless(self._hopeless[key])
-            try:
-                return self._asked(body)
-            except Hopeless as problem:
-                self._hopeless[key] = str(problem)
-                if len(self._hopeless) > REMEMBERED:
-                    self._hopeless.popitem(last=False)
-                raise
-            except BaseException:  # an interrupt: the answer to this would be taken for that to the next request
-                self.close()
-                raise
+            return self._asked(key, body)
+        except Hopeless as problem:
+            self._hopeless[key] = str(problem)
+            if len(self._hopeless) > REMEMBERED:
+                self._hopeless.popitem(last=False)
+            raise
+        except _Later:
+            raise
+        except BaseException:  # an interrupt: the answer to this would be taken for that to the next request
+            self.close()
+            raise
+        finally:
+            self._lock.release()
 
     def close(self) -> None:
         """End the child, if there is one."""
         with self._lock:
             process, self._process = self._process, None
+            self._received, self._pending = bytearray(), b""
             if process is None or self._owner != os.getpid():  # a fork's parent goes on using it
                 return
             process.kill()
@@ -101,29 +121,50 @@ class Examiner:
             process.wait()
             self._log.close()
 
-    def _asked(self, body: bytes) -> dict[str, Any]:
+    def _asked(self, key: bytes, body: bytes) -> dict[str, Any]:
+        if _is_brief() and len(body) > BRIEF_BYTES:
+            raise _Later
         code = 0
         for _ in range(STARTS):
-            process = self._started()
+            process = self._free(key)
             try:
-                _write(process, body)
-                answer = _read(process)
+                if not self._pending:
+                    _write(process, body)
+                    self._pending = key
+                answer = self._message(process)
             except _Gone as problem:
                 self.close()
                 code = problem.code
                 if code == -signal.SIGPROF:
                     break
                 continue
-            if answer.get("last") is not False:
+            self._pending = b""
+            if answer.get("last") is not False or self._received:  # nobody has asked for more
                 self.close()
             if isinstance(found := answer.get("answer"), dict):
                 return found
             raise Hopeless(_trouble(str(answer.get("trouble"))))
         raise Hopeless(_ended(code))
 
+    def _free(self, key: bytes) -> subprocess.Popen[bytes]:
+        """A child to which this request, and no other, may have been put already."""
+        process = self._started()
+        if self._pending in (b"", key):
+            return process
+        try:
+            worn = self._message(process).get("last") is not False  # whoever waits for that will ask again
+            self._pending = b""
+        except _Gone:
+            worn = True
+        if worn:
+            self.close()
+        return self._started()
+
     def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._owner == os.getpid() and self._process.poll() is None:
             return self._process
+        if _is_brief():
+            raise _Later
         self.close()
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._owner = os.getpid()
@@ -139,7 +180,7 @@ class Examiner:
             start_new_session=True,  # an interrupt from the keyboard is ours to handle
         )
         try:
-            if _read(self._process) == {"ready": True}:
+            if self._message(self._process) == {"ready": True}:
                 return self._process
             said = "it did not say that it is ready"
         except _Gone as problem:
@@ -148,6 +189,62 @@ class Examiner:
             said = lines[-1] if lines else str(problem)
         self.close()
         raise OragentError(f"the process that reads programs cannot be started: {said}")
+
+    def _message(self, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        """Wait for one message.
+
+        Raises:
+            _Gone: if none comes, or something that is none.
+            _Later: if this thread may not wait for it.
+        """
+        until = time.monotonic() + (BRIEF_S if _is_brief() else PATIENCE_S)
+        while (end := _end(self._received)) is None:
+            self._receive(process, until)
+        body = bytes(self._received[HEAD.size : end])
+        del self._received[:end]
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            raise _Gone(_code(process)) from None
+        if not isinstance(message, dict):
+            raise _Gone(_code(process))
+        return message
+
+    def _receive(self, process: subprocess.Popen[bytes], until: float) -> None:
+        assert process.stdout
+        place = process.stdout.fileno()
+        waiting = select.poll()
+        waiting.register(place, select.POLLIN)
+        ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
+        if not ready and _is_brief():
+            raise _Later
+        chunk = os.read(place, 1 << 20) if ready else b""
+        if not chunk or len(self._received) > LONGEST:
+            raise _Gone(_code(process))
+        self._received += chunk
+
+
+async def promptly(work: Callable[[], T]) -> T:
+    """Do, for an event loop, what has texts examined: at once where the answers come at once, else in a thread.
+
+    A thread for each usual text would cost more than the text does.
+
+    Args:
+        work: Function that asks; it begins anew where an answer takes longer, and may change nothing before.
+    """
+    _THIS_THREAD.is_brief = True
+    try:
+        return work()
+    except _Later:
+        pass
+    finally:
+        _THIS_THREAD.is_brief = False
+    return await asyncio.to_thread(work)
+
+
+def _is_brief() -> bool:
+    """Whether this thread may not wait."""
+    return getattr(_THIS_THREAD, "is_brief", False)
 
 
 def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
@@ -159,38 +256,12 @@ def _write(process: subprocess.Popen[bytes], body: bytes) -> None:
         raise _Gone(_code(process)) from None
 
 
-def _read(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    """Wait for one message.
-
-    Raises:
-        _Gone: if none comes, or something that is none.
-    """
-    until = time.monotonic() + PATIENCE_S
-    (length,) = HEAD.unpack(_bytes(process, HEAD.size, until))
-    if length > LONGEST:
-        raise _Gone(_code(process))
-    try:
-        message = json.loads(_bytes(process, length, until))
-    except (ValueError, RecursionError):
-        raise _Gone(_code(process)) from None
-    if not isinstance(message, dict):
-        raise _Gone(_code(process))
-    return message
-
-
-def _bytes(process: subprocess.Popen[bytes], count: int, until: float) -> bytes:
-    assert process.stdout
-    found = bytearray()
-    place = process.stdout.fileno()
-    while len(found) < count:
-        waiting = select.poll()
-        waiting.register(place, select.POLLIN)
-        ready = waiting.poll(max(0.0, until - time.monotonic()) * 1000)
-        chunk = os.read(place, min(count - len(found), 1 << 20)) if ready else b""
-        if not chunk:
-            raise _Gone(_code(process))
-        found += chunk
-    return bytes(found)
+def _end(received: bytearray) -> int | None:
+    """Where the first message ends; None as long as it is not whole."""
+    if len(received) < HEAD.size:
+        return None
+    end = HEAD.size + int(HEAD.unpack_from(received)[0])
+    return end if end <= len(received) else None
 
 
 def _code(process: subprocess.Popen[bytes]) -> int:

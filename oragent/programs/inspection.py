@@ -197,6 +197,7 @@ def outline(source: str, function: str) -> str:
     return syntax.outline(source, function)
 
 
+@lru_cache(maxsize=64)  # of seeds, in every prompt
 def documentation(source: str, function: str) -> str:
     """The docstring of a function at the top level; empty where it has none.
 

@@ -57,7 +57,7 @@ class Desk:
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
-    marks: list[Marks] = field(default_factory=list)
+    marks: list[Marks] = field(default_factory=lambda: [Marks()])
     packages: tuple[str, ...] = ()
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False

@@ -308,7 +308,7 @@ class Engine:
         if number not in self._recorded:
             self._store.commit(number, placed, used, self._elapsed(), run.notes)
         self._notes += run.notes
-        self._desk.marks.append(marks(run.candidates))
+        self._desk.marks.append(self._desk.marks[-1] + marks(run.candidates))
         del self._granted[number]
         self._desk.paid.pop(number, None)
         self._spent = replace(self._spent + used, seconds=self._elapsed())

@@ -141,7 +141,7 @@ class Run:
     @property
     def style(self) -> str:
         """Wording of the round's prompts: ``small`` or ``strong``."""
-        return styled(self.settings.model, self.desk.marks[: self.horizon + 1])
+        return styled(self.settings.model, self.desk.marks[self.horizon + 1])
 
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""

@@ -4,13 +4,15 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, missing, options
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import Problem
-from oragent.programs.inspection import inspect, vouched
+from oragent.programs.examiner import promptly
+from oragent.programs.inspection import inspect
 from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.search.archive import Archive
@@ -110,7 +112,7 @@ class Scoring:
         Returns:
             A fingerprint of its own, and how it did.
         """
-        found = await asyncio.to_thread(inspect, source, self._problem.signature)
+        found = await promptly(partial(inspect, source, self._problem.signature))
         if found.problem:
             return self.reject(source, found.problem)
         sizes = self._problem.about.sizes.get("train", [])
@@ -129,8 +131,7 @@ class Scoring:
             The fingerprint under which it goes, and how it did.
         """
         wanted = self._problem.signature
-        # In a thread where another process is to look at it: a hostile text may take it seconds.
-        found = inspect(source, wanted) if vouched(source) else await asyncio.to_thread(inspect, source, wanted)
+        found = await promptly(partial(inspect, source, wanted))
         if found.problem:
             return self.reject(source, found.problem)
         caught = name_of_found_out(found.fingerprint)

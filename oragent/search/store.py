@@ -125,9 +125,16 @@ class Store:
         with self._db.transaction():
             for row in rows:
                 self._db.write("INSERT OR REPLACE INTO", "times", dict(row))
+        self._retold.update(row["fingerprint"] for row in rows)
+
+    @cached_property
+    def _retold(self) -> set[str]:
+        return {row["fingerprint"] for row in self._db.rows("SELECT fingerprint FROM times")}
 
     def with_first_times(self, fingerprint: str, evaluation: Evaluation) -> Evaluation:
         """An evaluation with the times that the replayed run measured; else as it is."""
+        if fingerprint not in self._retold:
+            return evaluation
         row = self._db.row("SELECT * FROM times WHERE fingerprint = ?", fingerprint)
         if row is None or row["status"] != str(evaluation.status):
             return evaluation

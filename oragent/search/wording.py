@@ -18,7 +18,7 @@ USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
 
 @dataclass(frozen=True)
 class Marks:
-    """What the replies of a round showed.
+    """What the replies of some rounds showed.
 
     Attributes:
         programs: Number of programs that were asked for.
@@ -30,6 +30,9 @@ class Marks:
     usable: int = 0
     scored: int = 0
 
+    def __add__(self, other: "Marks") -> "Marks":
+        return Marks(self.programs + other.programs, self.usable + other.usable, self.scored + other.scored)
+
 
 def marks(candidates: Sequence[Candidate]) -> Marks:
     """What a round's candidates show of the model that wrote them."""
@@ -38,18 +41,17 @@ def marks(candidates: Sequence[Candidate]) -> Marks:
     return Marks(len(written), len(usable), sum(one.score is not None for one in written))
 
 
-def styled(model: ModelSettings | None, shown: Sequence[Marks]) -> str:
+def styled(model: ModelSettings | None, shown: Marks) -> str:
     """The style of a model's prompts, ``small`` or ``strong``.
 
     Args:
         model: Settings of the model; None where nobody knows them.
-        shown: Marks of the rounds that were committed.
+        shown: Marks of all rounds that were committed.
     """
     if model is not None and model.style != "auto":
         return model.style
-    programs = sum(one.programs for one in shown)
-    if programs >= ENOUGH:
-        usable, scored = (sum(getattr(one, name) for one in shown) for name in ("usable", "scored"))
-        return "strong" if usable >= USABLE * programs and scored >= SCORED * programs else "small"
+    if shown.programs >= ENOUGH:
+        good = shown.usable >= USABLE * shown.programs and shown.scored >= SCORED * shown.programs
+        return "strong" if good else "small"
     size = SIZE.search(model.name) if model else None
     return "small" if size and float(size[1]) <= SMALL_B else "strong"

@@ -1,9 +1,12 @@
 """What strangers wrote is read in a child with limits: nothing hangs, grows or ends the process that asks."""
 
+import asyncio
 import os
 import resource
 import signal
 import threading
+from contextlib import suppress
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from oragent.errors import CandidateError, OragentError, ReplyError
 from oragent.programs import caps, examiner, examining, inspection, looking, syntax
-from oragent.programs.examiner import Examiner, Hopeless
+from oragent.programs.examiner import Examiner, Hopeless, promptly
 from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code, extract_json
 from oragent.programs.syntax import Signature
@@ -382,3 +385,47 @@ def test_a_reply_is_read_though_its_program_cannot_be_looked_at(monkeypatch: pyt
 
     monkeypatch.setattr(examiner, "ask", ask)
     assert extract_code("...", WANTED.function, None, WANTED) == GOOD
+
+
+def test_a_usual_text_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    inspect("def guess(x):\n    return x - 1\n", WANTED)  # the child is there
+    monkeypatch.setattr(examiner, "BRIEF_S", 5.0)  # whatever else this machine does
+    monkeypatch.setattr(asyncio, "to_thread", lambda *work: pytest.fail("a thread"))
+    found = asyncio.run(promptly(lambda: inspect("def guess(x):\n    return x - 2\n", WANTED)))
+    assert found.problem == ""
+
+
+def test_an_event_loop_waits_for_no_text(hangs: Examiner) -> None:
+    texts = [HANGING, GOOD, HANGING.replace("x", "y"), GOOD + "\n", "def guess(x):\n    return x * 3\n"]
+
+    async def all_of_them() -> tuple[list[tuple[int | None, bool]], int]:
+        answers = [asyncio.create_task(promptly(partial(looked_at, hangs, text))) for text in texts]
+        turns = 0
+        while not all(answer.done() for answer in answers):
+            await asyncio.sleep(0.01)
+            turns += 1
+        return [answer.result() for answer in answers], turns
+
+    hangs.ask("vet", source=GOOD)
+    said, turns = asyncio.run(all_of_them())
+    assert [trouble for _, trouble in said] == [True, False, True, False, False]
+    assert [lines for lines, _ in said] == [None, 2, None, 2, 2]  # each has its own answer
+    assert turns > 5  # 1 s of the child's time
+
+
+def looked_at(child: Examiner, text: str) -> tuple[int | None, bool]:
+    """Lines of what the child makes of a program, and whether it was the end of it."""
+    try:
+        return child.ask("layout", source=text)["text"].count("\n") + 1, False
+    except Hopeless:
+        return None, True
+
+
+def test_an_answer_that_nobody_waited_for_goes_to_nobody_else(own: Examiner) -> None:
+    own.ask("vet", source=GOOD)
+    for place in range(20):
+        with suppress(examiner._Later):
+            examiner._THIS_THREAD.is_brief = True
+            own.ask("layout", source=f"def guess(x):\n    return {place}\n")
+        examiner._THIS_THREAD.is_brief = False
+        assert own.ask("layout", source=f"def guess(x):\n    return -{place}\n")["text"].endswith(f"-{place}")

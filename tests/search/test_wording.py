@@ -58,17 +58,17 @@ def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: d
     ],
 )
 def test_at_first_the_size_in_a_name_decides_the_wording(name: str, style: str) -> None:
-    assert styled(ModelSettings(name), []) == style
-    assert styled(ModelSettings(name, style="small"), [Marks(9, 9, 9)]) == "small"
+    assert styled(ModelSettings(name), Marks()) == style
+    assert styled(ModelSettings(name, style="small"), Marks(9, 9, 9)) == "small"
 
 
 def test_then_the_replies_decide() -> None:
     small, strong = ModelSettings("m-1.5b"), ModelSettings("gpt-5")
-    assert styled(small, [Marks(5, 5, 5)]) == "small"  # too few
-    assert styled(small, [Marks(5, 5, 5), Marks(5, 5, 4)]) == "strong"
-    assert styled(strong, [Marks(10, 6, 9)]) == "small"  # four were sent back
-    assert styled(strong, [Marks(10, 10, 3)]) == "small"  # seven failed
-    assert styled(None, []) == "strong"
+    assert styled(small, Marks(5, 5, 5)) == "small"  # too few
+    assert styled(small, Marks(5, 5, 5) + Marks(5, 5, 4)) == "strong"
+    assert styled(strong, Marks(10, 6, 9)) == "small"  # four were sent back
+    assert styled(strong, Marks(10, 10, 3)) == "small"  # seven failed
+    assert styled(None, Marks()) == "strong"
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
 """From a prompt to a scored program: what every strategy with a model does alike."""
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from oragent.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
+from oragent.programs.examiner import promptly
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, Parent
@@ -51,19 +52,19 @@ async def ask_and_read(
         role: Role in which the model is asked, for accounts.
         messages: Messages of the prompt.
         read: Function that takes what is wanted out of a reply; raises ``ReplyError`` where it is not there. It is
-            called in a thread, as a hostile reply may take seconds.
+            called again, in a thread, where a hostile reply takes longer than a usual one.
         complain: Function that turns that error into the prompt for the repair.
         temperature: Sampling temperature; None: the model's own.
         schema: JSON schema of the reply, for servers that can hold a model to one.
     """
     reply = await run.ask(role, messages, temperature, schema)
     try:
-        return Asked(await asyncio.to_thread(read, reply.text), reply)
+        return Asked(await promptly(partial(read, reply.text)), reply)
     except ReplyError as problem:
         again = sent_back(messages, reply.text, complain(str(problem)))
     reply = await run.ask("repair", again, temperature, schema)
     try:
-        return Asked(await asyncio.to_thread(read, reply.text), reply)
+        return Asked(await promptly(partial(read, reply.text)), reply)
     except ReplyError as problem:
         return Asked(None, reply, str(problem))
 
