@@ -1,5 +1,8 @@
 """What a run computes on is chosen once, said aloud, and kept to."""
 
+import socket
+import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,10 +10,12 @@ import yaml
 
 from oragent.cli.doctor import _devices
 from oragent.errors import ConfigError, OragentError
-from oragent.evaluation import devices
+from oragent.evaluation import Runner, devices
 from oragent.evaluation.devices import Card, Found, Pinned, expect, look, pin
 from oragent.evaluation.offers import DEVICE, options
 from oragent.evaluation.problem import LimitSettings, load
+from oragent.evaluation.scorer import IDLE_S
+from oragent.sandbox import End, Ended
 from oragent.search.config import build
 from oragent.search.folder import begin, reopen
 
@@ -120,3 +125,61 @@ def test_pytorch_is_asked_in_a_process_of_its_own_and_may_fail(monkeypatch: pyte
     look.cache_clear()
     assert look().why_not == "PyTorch 2.9 could not be asked: CalledProcessError"
     look.cache_clear()
+
+
+class Mortal:
+    """Stands in for the process that owns a device, and dies under the first evaluations."""
+
+    def __init__(self, deaths: int) -> None:
+        self.deaths, self.lines, self.closed = deaths, 0, 0
+        self.again = threading.Lock()
+
+    def line(self, seconds: float) -> tuple[socket.socket, int]:
+        self.lines += 1
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        return ours, self.lines
+
+    def lives(self, life: int) -> bool:
+        return life > self.deaths
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+@pytest.mark.parametrize(("deaths", "runs"), [(0, 1), (1, 2), (2, 3), (9, 3)])
+def test_an_evaluation_under_which_the_device_dies_is_run_again_at_most_twice(
+    deaths: int, runs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = NEURAL.job(NEURAL.seed, PROBLEMS.parent, NEURAL.limits(LimitSettings()), "train", None, ("--device=cuda:0",))
+    scorer = Mortal(deaths)
+    idle: list[float] = []
+    with Runner() as run:
+        monkeypatch.setattr(run, "_scorer", lambda job: scorer)
+        ended = Ended(End.EXITED, 1, cpu_s=1.0)
+        monkeypatch.setattr(run, "_bounded", lambda job, command, line: idle.append(command.limits.idle_s) or ended)
+        run(job)
+        assert (scorer.lines, scorer.closed) == (runs, 0)
+        assert set(idle) == {IDLE_S}  # who waits for a device may sleep
+        slept = Ended(End.DEADLINE, -9, cpu_s=1.0, reason="it slept")
+        monkeypatch.setattr(run, "_bounded", lambda job, command, line: slept)
+        run(job)
+        assert scorer.closed == 1  # one that answers nobody is started anew
+
+
+def test_only_jobs_that_are_told_a_gpu_and_keep_their_candidate_in_a_guest_get_a_line(tmp_path: Path) -> None:
+    limits = NEURAL.limits(LimitSettings())
+
+    def given(*arguments: str, apart: bool = False) -> bool:
+        with Runner(apart=apart) as run:
+            return run._scorer(NEURAL.job(NEURAL.seed, PROBLEMS.parent, limits, arguments=arguments)) is not None
+
+    assert given("--device=cuda:0")
+    assert not given()
+    assert not given("--device=cpu")
+    assert given("--device=cpu", apart=True)
+    plain = tmp_path / "eval.py"
+    plain.write_text("print('no harness')\n")
+    job = replace(NEURAL.job(NEURAL.seed, PROBLEMS.parent, limits, arguments=("--device=cuda:0",)), evaluator=plain)
+    with Runner() as run:
+        assert run._scorer(job) is None

@@ -165,6 +165,7 @@ def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: Scorer) ->
         assert answer(second) is not None
 
 
+@pytest.mark.slow
 def test_a_device_that_is_not_there_is_one_line() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is one")
