@@ -7,7 +7,7 @@ from oragent import errors, harness, protocol
 
 
 def test_the_harness_offers_what_evaluators_rely_on() -> None:
-    offered = "PROTOCOL Arguments CandidateError Guest Result averages each figures fresh gaps hook matrix run seconds watching"
+    offered = "Arguments CandidateError Guest Result averages each figures fresh gaps hook matrix run seconds watching"
     assert " ".join(harness.__all__) == offered
     assert all(hasattr(harness, name) for name in harness.__all__)
 

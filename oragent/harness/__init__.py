@@ -6,7 +6,7 @@ hand starts again at this import, without what its environment holds of yours.
 
 from oragent.harness import beginning  # noqa: F401  isort: split
 from oragent.errors import CandidateError
-from oragent.harness.arguments import PROTOCOL, Arguments
+from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import hook, watching
@@ -16,7 +16,6 @@ from oragent.harness.references import fresh, gaps
 from oragent.protocol import Result
 
 __all__ = [
-    "PROTOCOL",
     "Arguments",
     "CandidateError",
     "Guest",

@@ -1,6 +1,7 @@
 """Score a driver of all vehicles: SUMO simulates a road on which they must weave, and traffic must flow safely."""
 
-from oragent.harness import PROTOCOL, run
+from oragent.harness import run
+from oragent.harness.arguments import PROTOCOL
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.

@@ -1,19 +1,7 @@
 """Score edge promises for the TSP: Ant System follows them, and the shortest tour found counts."""
 
-from oragent.harness import (
-    PROTOCOL,
-    Arguments,
-    Guest,
-    Result,
-    averages,
-    each,
-    figures,
-    gaps,
-    matrix,
-    run,
-    seconds,
-    watching,
-)
+from oragent.harness import Arguments, Guest, Result, averages, each, figures, gaps, matrix, run, seconds, watching
+from oragent.harness.arguments import PROTOCOL
 
 # isort: split
 # The harness pins numerical libraries to one thread, so it comes before them.

@@ -294,3 +294,22 @@ def test_until_both_are_used_up_no_round_is_cut_and_a_killed_run_ends_alike(begu
         search(broken, observer=kill)
     search(reopen(broken.path))
     assert history(broken) == history(whole)
+
+
+TABLED = ("funsearch", "eoh", "reevo", "ael", "mcts_ahd", "tide", "levi")
+
+
+@pytest.mark.parametrize("name", TABLED)
+def test_the_mechanisms_of_every_rival_are_in_the_documentation_and_its_options_with_them(name: str) -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text()
+    section = text.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    assert section.count("\n| ") >= 7  # source, ours, same or why not
+    assert "| ours |" in section
+    assert f"`paper/{name}`" in text
+    assert (ROOT / "configs" / "paper" / f"{name}.yaml").is_file()
+
+
+def test_no_strategy_that_asks_a_model_is_left_out_of_the_list() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text()
+    assert all(f"| `{name}` |" in text for name in STRATEGIES)
+    assert {*TABLED, "gp", "random", "or_agent", "portfolio"} == set(STRATEGIES)
