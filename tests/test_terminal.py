@@ -90,7 +90,7 @@ OTHERS = {
     "traffic/scoring.py": "an evaluator's own, which says where its pictures are",
     "workspace/inside.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",
-    "harness/instances.py": "prints sizes, places and figures",
+    "harness/instances.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
     "isolation/environment.py": "flushes",
