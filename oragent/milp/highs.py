@@ -29,6 +29,7 @@ class Claim(Enum):
     STOPPED = auto()  # by a limit, or by an error of its own
 
 
+HASTE = 1000  # nodes after which a small model is begun anew, with the help of a first point
 CLAIMS = {
     _STATUS.kOptimal: Claim.OPTIMAL,
     _STATUS.kInfeasible: Claim.NO_OPTIMUM,
@@ -66,16 +67,21 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
         nodes: Largest number of branch-and-bound nodes; None for no limit.
     """
     solver = quiet()
-    solver.setOptionValue(JUMP, jumps(len(arrays.cost)))
+    hasty = not jumps(len(arrays.cost))
+    solver.setOptionValue(JUMP, not hasty)
     if limit_s is not None:
         solver.setOptionValue("time_limit", max(limit_s, 0.0))
-    if nodes is not None:
-        solver.setOptionValue("mip_max_nodes", nodes)
+    if nodes is not None or hasty:
+        solver.setOptionValue("mip_max_nodes", min(nodes or HASTE, HASTE) if hasty else nodes)
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
     if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
         return Run(Claim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     solver.run()
+    if hasty and solver.getInfo().mip_node_count >= HASTE:  # without bounds there may be nodes for ever
+        solver.setOptionValue(JUMP, True)
+        solver.setOptionValue("mip_max_nodes", highspy.kHighsIInf if nodes is None else nodes)
+        solver.run()
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
         solver.setOptionValue("presolve", "off")  # "optimal", and the point breaks the model: presolve did it
         solver.run()
