@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from oragent.cluster.where import Certificates, Kind, Where
 from oragent.errors import ConfigError, SandboxError
@@ -53,6 +55,19 @@ SYSTEMS: Mapping[Kind, System] = {
 NUMBER = re.compile(r"\d+")
 
 
+def _jobs() -> dict[Kind, Any]:
+    """What writes a job's script; to import it is to have it take the keyboard's interrupt, which is given back."""
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        from dask_jobqueue.lsf import LSFJob  # heavy, and optional
+        from dask_jobqueue.pbs import PBSJob
+        from dask_jobqueue.slurm import SLURMJob
+    finally:
+        with suppress(ValueError):  # in another thread than the first, which cannot have taken it either
+            signal.signal(signal.SIGINT, before)
+    return {Kind.SLURM: SLURMJob, Kind.PBS: PBSJob, Kind.LSF: LSFJob}
+
+
 def script(where: Where, address: str, tls: Certificates, logs: Path, name: str) -> str:
     """A job's script.
 
@@ -63,11 +78,7 @@ def script(where: Where, address: str, tls: Certificates, logs: Path, name: str)
         logs: Folder for what the job prints.
         name: Name of the job's worker.
     """
-    from dask_jobqueue.lsf import LSFJob  # heavy, and optional
-    from dask_jobqueue.pbs import PBSJob
-    from dask_jobqueue.slurm import SLURMJob
-
-    job = {Kind.SLURM: SLURMJob, Kind.PBS: PBSJob, Kind.LSF: LSFJob}[where.kind]
+    job = _jobs()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
     own = {Kind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(where.kind, {"account": where.account})

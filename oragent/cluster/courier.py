@@ -172,13 +172,14 @@ class Courier:
             KeyError, TypeError, ValueError, AttributeError, OverflowError, SandboxError: if it is none.
         """
         if "number" in message:
+            lost = None if "answer" in message else Lost(_line(message["lost"]))  # else it is none
             with self._lock:
                 future = self._futures.pop(int(message["number"]), None)
             if future is not None:
-                if "answer" in message:
+                if lost is None:
                     future.set_result(message["answer"])
                 else:
-                    future.set_exception(Lost(_line(message["lost"])))
+                    future.set_exception(lost)
         elif "event" in message:
             self._event(_line(message["event"]))
         elif "joined" in message:

@@ -2,8 +2,10 @@
 
 import os
 import shlex
+import subprocess
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,8 @@ from oragent.cluster.batch import BatchJobs, script
 from oragent.cluster.where import Certificates, Kind, Where
 from oragent.errors import ConfigError, SandboxError
 
-pytest.importorskip("dask_jobqueue")
+if find_spec("dask_jobqueue") is None:  # to import it is to have it take the interrupt
+    pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
 GOLDEN = Path(__file__).parent / "golden"
 WHERE = {
     "plain": {},
@@ -133,3 +136,10 @@ def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path
     assert "worker tls://" in log
     assert not alive(slurm)
     assert not list((tmp_path / "nodes").iterdir())  # certificates go with the run
+
+
+def test_the_keyboards_interrupt_stays_ours() -> None:
+    """The library takes it when it is imported."""
+    told = "import signal; from oragent.cluster import batch; batch._jobs(); print(signal.getsignal(signal.SIGINT).__name__)"
+    ran = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert ran.stdout == "default_int_handler\n"

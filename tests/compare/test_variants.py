@@ -116,7 +116,7 @@ def test_all_strategies_that_are_compared_have_the_same_hints_window_and_islands
     assert found == {(2, 4, "all", True)}
     assert (
         alike(plan)
-        == "rounds in flight: 2, building blocks shown: all, meanings of features told: yes, where the search stands told: yes, how programs came about told: yes, islands: 4"
+        == "rounds in flight: 2, building blocks shown: all, meanings of features told: yes, where the search stands told: yes, how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4"
     )
     assert [key for key, *_ in differing(plan).rows] == ["strategy.name"]
 
@@ -133,7 +133,9 @@ def test_what_a_person_or_a_variant_sets_holds_and_the_difference_is_shown(toy: 
     announce(plan, console)
     told = console.export_text()
     same = "the same for all: rounds in flight: 1, meanings of features told: yes, where the search stands told: yes, "
-    assert f"{same}how programs came about told: yes, islands: 4" in " ".join(told.split())
+    assert f"{same}how programs came about told: yes, share of evaluations for tuning: 0.0, islands: 4" in " ".join(
+        told.split()
+    )
     assert "strategy.blocks" in told
 
 
