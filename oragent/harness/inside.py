@@ -185,7 +185,8 @@ def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     except MemoryError:
         return _failure(Status.MEMORY, OUT_OF_MEMORY)
     except SyntaxError as problem:
-        return _failure(Status.REJECTED, f"syntax error in line {problem.lineno}: {problem.msg}")
+        where = f" in line {problem.lineno}" if problem.lineno else ""  # null bytes have none
+        return _failure(Status.REJECTED, f"syntax error{where}: {problem.msg}")
     except BaseException as problem:
         if isinstance(problem, SystemError) and str(problem) == NO_FRAME:
             return _failure(Status.MEMORY, OUT_OF_MEMORY)

@@ -143,8 +143,8 @@ class Run:
     @property
     def style(self) -> str:
         """Wording of the round's prompts: ``small`` or ``strong``."""
-        committed = self.desk.marks[: self.horizon + 2]
-        return styled(self.settings.model, committed[-1])
+        shown = self.desk.marks
+        return styled(self.settings.model, shown[min(self.horizon + 1, len(shown) - 1)])
 
     def temperature(self, role: str) -> float | None:
         """How freely the model answers in a role, as the strategy's settings have it; None: the model's own."""

@@ -98,6 +98,7 @@ def test_what_it_prints_goes_to_its_log_in_bounded_space(guest_of) -> None:
         ("raise ValueError('at import')\ndef f(x): pass", "error", "ValueError: at import"),
         ("def g(x): return 1", "error", "no function 'f'"),
         ("def f(x): return (x", "rejected", "syntax error in line 2"),
+        ("def f(x): return x\0", "rejected", "syntax error: source code string cannot contain null bytes"),
         ("def f(x): return f(x)", "error", "RecursionError"),
         ("import os\ndef f(x): os._exit(0)", "crashed", "ended its own process with exit code 0"),
         ("import ctypes\ndef f(x): ctypes.string_at(0)", "crashed", "ended its own process by SIGSEGV"),
