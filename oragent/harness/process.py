@@ -1,6 +1,7 @@
 """One guest process as its scorer sees it: its wire, its log, what it uses, its end."""
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -23,6 +24,7 @@ __all__ = ["Process"]
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
 CHUNK = 1 << 16
+NEARLY = 0.75  # of a bound: the kernel acts on ticks that it counts, and tells what it measured, which may be less
 STATUSES = frozenset(Status) - {Status.OK, Status.SCREENED}
 GROWN_MB = 256  # resident memory beyond the bound on private memory, which is watched where no control group does
 
@@ -178,7 +180,7 @@ class Process:
             if not self._reap(wait=False):
                 return CandidateError("closed the wire to its scorer", Status.CRASHED)
         code = os.waitstatus_to_exitcode(self._ended[0] if self._ended else 0)
-        if code == -signal.SIGXCPU:
+        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and self._used_up()):
             return CandidateError("ran out of CPU time", Status.TIMEOUT)
         if code == EXIT_UNCONFINED:  # a candidate can end so, too: it has no score either way
             self._drain()
@@ -187,3 +189,8 @@ class Process:
             return CandidateError(OUT_OF_MEMORY, Status.MEMORY)
         reason = f"with exit code {code}" if code >= 0 else f"by {signal.Signals(-code).name}"
         return CandidateError(f"ended its own process {reason}", Status.CRASHED)
+
+    def _used_up(self) -> bool:
+        """Whether it has used what the kernel lets a process use: no signal goes before the last bound."""
+        bound = resource.getrlimit(resource.RLIMIT_CPU)[1]
+        return bound != resource.RLIM_INFINITY and self.cpu_s > NEARLY * bound

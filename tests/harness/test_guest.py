@@ -3,6 +3,8 @@
 import mmap
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -130,6 +132,18 @@ def test_a_guest_that_dies_before_it_reads_is_dead_and_no_fault_of_ours(guest_of
     with pytest.raises(CandidateError, match="ended its own process by SIGKILL") as caught:
         guest(0)
     assert caught.value.status == "crashed"
+
+
+def test_a_guest_that_the_kernel_ends_at_the_bound_of_a_process_ran_out_of_time(tmp_path: Path) -> None:
+    (tmp_path / "heuristic.py").write_text("def f(x):\n    while True: pass")
+    lines = (
+        "import resource; from pathlib import Path; from oragent.errors import CandidateError; from oragent.harness import Guest",
+        "resource.setrlimit(resource.RLIMIT_CPU, (3, 3))",
+        "try: Guest(Path('heuristic.py'), 'f')(0)",
+        "except CandidateError as problem: print(problem.status, problem)",
+    )
+    done = subprocess.run([sys.executable, "-c", "\n".join(lines)], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "timeout ran out of CPU time\n", done.stderr
 
 
 def test_it_cannot_write_into_a_file(guest_of, tmp_path: Path) -> None:
