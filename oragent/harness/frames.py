@@ -3,8 +3,9 @@
 A frame is two little-endian unsigned 64-bit lengths, the header and the payload. The header is the value as JSON, in
 which every value that JSON does not know is an object with one tag: ``{"array": i}`` is the i-th array of the payload,
 ``{"tensor": i}`` the same as a PyTorch tensor (as an array where the receiver has not imported torch),
-``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are what they say. Whatever comes from a
-guest is checked as data from a stranger: lengths, depth, dtypes and shapes are bounded before a byte is believed.
+``{"tuple": [...]}``, ``{"set": [...]}`` and ``{"dict": [[key, value], ...]}`` are what they say, and ``{"plain": ...}``
+holds what JSON knows as it is, to any depth. Whatever comes from a guest is checked as data from a stranger: lengths,
+depth, dtypes and shapes are bounded before a byte is believed.
 """
 
 import json
@@ -121,6 +122,8 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
     if _is_tensor(value):
         arrays.append(_from_tensor(value))
         return {"tensor": len(arrays) - 1}
+    if type(value) in (list, dict) and _is_plain(value):
+        return {"plain": value}
     if isinstance(value, list):
         return _pack_all(value, arrays)
     if isinstance(value, tuple):
@@ -134,6 +137,17 @@ def _pack(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
 
 def _pack_all(values: Collection[Any], arrays: list[np.ndarray[Any, Any]]) -> list[Any]:
     return list(values) if _all_plain(values) else [_pack(item, arrays) for item in values]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether JSON gives back the same, to any depth: then nobody has to walk through it on either side."""
+    if type(value) is dict:
+        if not all(type(key) is str for key in value):
+            return False
+        value = value.values()
+    elif type(value) is not list:
+        return type(value) in PLAIN
+    return _all_plain(value) or all(map(_is_plain, value))
 
 
 def _all_plain(values: Collection[Any]) -> bool:
@@ -186,6 +200,8 @@ def _unpack(tree: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
         return tuple(_unpack(content, arrays))
     if tag == "set":
         return set(_unpack(content, arrays))
+    if tag == "plain":
+        return content
     if tag == "dict":
         return {_unpack(key, arrays): _unpack(item, arrays) for key, item in content}
     raise FrameError(f"a value with the unknown tag {tag!r}")
