@@ -167,9 +167,10 @@ def contrast_table(found: Sequence[Measured]) -> Table:
     return Table(heads, tuple(rows))
 
 
-def end_table(found: Sequence[Measured]) -> Table:
-    """How conversations ended, by kind."""
-    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", "no schedule shown", "published")
+def end_table(found: Sequence[Measured], decision: str) -> Table:
+    """How conversations ended, by kind; what a decision is called stands in a head."""
+    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown",
+             "published")  # fmt: skip
     rows = []
     for one in found:
         ends = [case.result["end"] for case in one.done]
@@ -191,7 +192,7 @@ def audit_table(found: Sequence[Measured]) -> Table:
 
 
 def group_tables(found: Sequence[Measured]) -> Tables:
-    """Score, success, turns and calls by role and by the traits of the decision agent, such as its school."""
+    """Score, success, turns and calls by role and by the traits of the decision agent's wishes."""
     tables = []
     traits = dict.fromkeys(name for one in found for case in one.cases for name in case.traits)
     for name in ("role", *traits):

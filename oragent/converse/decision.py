@@ -1,6 +1,6 @@
 """A decision problem as data: what can be decided, what it costs, and how a decision is shown and read.
 
-A decision is a short text that identifies it, such as one letter a school: two equal texts are the same decision.
+A decision is a short text that identifies it, such as one letter an item: two equal texts are the same decision.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,13 +35,13 @@ class Goal:
     """An expression that can be bounded, and weighed where it is an objective.
 
     Attributes:
-        name: Name by which tools know it, such as ``student_load_balancing``.
-        word: Word by which people know it, such as ``load``.
-        unit: Natural unit, such as ``students``.
+        name: Name by which tools know it, such as ``total_weight``.
+        word: Word by which people know it, such as ``weight``.
+        unit: Natural unit, such as ``kg``.
         terms: Coefficients by variable of the model, in units of the model.
         constant: Constant added to the terms, in units of the model.
-        scale: Natural units in one unit of the model, such as 100.
-        model_unit: Unit of the model, such as ``hundreds of students``.
+        scale: Natural units in one unit of the model, such as 1,000.
+        model_unit: Unit of the model, such as ``tonnes``.
         sense: Sense in which it is better.
         meaning: One line for people.
     """
@@ -62,12 +62,13 @@ class Vocabulary:
     """What the parts of a decision are called.
 
     Attributes:
-        tool: Name of the tool that fixes and forbids, such as ``fix_start_time``.
-        item: Name of its first argument, such as ``school``.
-        option: Name of its second argument, such as ``time``.
+        tool: Name of the tool that fixes and forbids, such as ``fix_day``.
+        item: Name of its first argument, such as ``crew``.
+        option: Name of its second argument, such as ``day``.
         options: Values of the second argument; empty where it is any number.
-        decision: Word for a whole decision, such as ``schedule``.
+        decision: Word for a whole decision, such as ``roster``.
         lower_bounds: Whether lower bounds make sense, too.
+        said: Word of people for an option, such as ``day of work``; empty: ``option``.
     """
 
     tool: str
@@ -76,6 +77,12 @@ class Vocabulary:
     options: tuple[str, ...] = ()
     decision: str = "solution"
     lower_bounds: bool = False
+    said: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """What people call an option."""
+        return self.said or self.option
 
 
 @dataclass(frozen=True)

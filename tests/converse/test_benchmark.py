@@ -150,7 +150,7 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
 
     one.stand_in = listening
     one.run(cell, one.folder)
-    weights = [f"{weight:.3f}" for weight in one.targets[0].utility.weights]
+    weights = [f"{weight:.3f}" for weight in one.stakeholders[0].utility.weights]
     for request in told:
         if request.role == "agent":
             assert not any(weight in request.prompt for weight in weights)
