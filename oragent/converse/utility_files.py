@@ -9,6 +9,7 @@ from typing import Any
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.stakeholders import Stakeholder, stakeholders_of
 from oragent.errors import ConfigError, StoreError
+from oragent.pages.text import one_line
 
 __all__ = ["SCHEMA", "UtilitySet", "read", "write"]
 
@@ -63,6 +64,9 @@ def read(path: Path, problem: DecisionProblem) -> UtilitySet:
             stakeholder, doubts = known.of(record)
         except ConfigError as error:
             raise ConfigError(f"{path}, utility {number}: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:  # of a problem of somebody's own that takes it as it comes
+            told = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
+            raise ConfigError(f"{path}, utility {number}: {told}") from None
         found.append(stakeholder)
         warnings += [f"{path}, utility {number}: {line}" for line in doubts]
     return UtilitySet(tuple(found), tuple(warnings))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.help import help_about
 from oragent.converse.decision import Solved, figure, goal_named
 from oragent.converse.solving import Clash, begin
 from oragent.converse.state import Kind, Restriction
@@ -13,17 +14,8 @@ from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import ToolCall
 from oragent.milp.solution import Status
 
-__all__ = ["HELP", "Rules"]
+__all__ = ["Rules"]
 
-HELP = """Commands, several with ';' between:
-  fix ITEM OPTION          such as: fix Ortega 7:50
-  forbid ITEM OPTION       such as: forbid Balboa 9:30
-  OBJECTIVE <= NUMBER      also <, >=, >, such as: load <= 2500
-  weight OBJECTIVE NUMBER  such as: weight load 2
-  lowest OBJECTIVE         the best that it can be under what is in force
-  options OBJECTIVE N N..  what each bound would give, nothing is changed
-  why                      what clashes, or what each request costs
-  remove NAME, undo, reset, show, help"""
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 RELATIONS = {"≤": "<=", "≥": ">="}
 ELSE = re.compile(r"\s+else\s+")
@@ -108,7 +100,7 @@ class Rules:
         if word == "show":
             return self.tools.problem.render(self._shown)
         if word == "help":
-            return HELP
+            return help_about(self.tools.problem)
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
 
