@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oragent.converse.conversation import End, Outcome
-from oragent.converse.decision import DecisionProblem, Remark, RemarkKind, Standing
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.remark import Remark, RemarkKind, Standing
 from oragent.converse.solving import Solver
 from oragent.converse.state import Kind, Restriction, State
 

@@ -230,9 +230,9 @@ MOST_FINDINGS = 40
 
 
 def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
-    """A conversation that was held, as scores are summed up."""
+    """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
     return Scored(
         own["agent"], own["paradigm"], own["model"], result["utility"],
-        result["traits"], result["role"], result["style"], result["feedback"], result["score"],
+        result.get("traits", {}), result["role"], result["style"], result["feedback"], result["score"],
         result["success"], len(result["turns"]), result["calls"],
     )  # fmt: skip

@@ -6,10 +6,10 @@ A decision is a short text that identifies it, such as one letter an item: two e
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Protocol
 
 from oragent.converse.problems.programs import ProgramForm
+from oragent.converse.remark import Remark
 from oragent.converse.state import State
 from oragent.errors import ConfigError
 from oragent.milp.model import Milp, Row, Sense
@@ -19,10 +19,7 @@ __all__ = [
     "DecisionProblem",
     "Goal",
     "Reading",
-    "Remark",
-    "RemarkKind",
     "Solved",
-    "Standing",
     "Vocabulary",
     "figure",
     "goal_named",
@@ -111,36 +108,6 @@ class Solved:
     status: Status
     decision: str = ""
     gap: float = 0.0
-
-
-class RemarkKind(StrEnum):
-    """What an answer may state that can be held against the problem."""
-
-    FIGURE = "figure"
-    IMPOSSIBLE = "impossible"  # that something cannot be had
-
-
-class Standing(StrEnum):
-    """What a statement is worth."""
-
-    TRUE = "true"
-    FALSE = "false"
-    UNKNOWN = "unknown"  # a supposition, or not understood
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something that an answer states.
-
-    Attributes:
-        kind: Kind of statement.
-        standing: Whether it is so.
-        text: Words of it, a stranger's, with what shows that it is false where there is something to show.
-    """
-
-    kind: RemarkKind
-    standing: Standing
-    text: str
 
 
 class DecisionProblem(Protocol):

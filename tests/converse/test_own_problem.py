@@ -21,7 +21,7 @@ from oragent.errors import ConfigError
 from oragent.llm.model import Message, Request, ToolCall
 from tests.converse.test_documented import STUDY
 from tests.converse.worked import asker
-from tests.sources import PACKAGE
+from tests.sources import PACKAGE, SOURCES, source
 
 SCHOOLS = re.compile(
     r"school|sfusd|district|student|schedule|start[ _]?time|\bbus(es)?\b|\briders?\b|principal|\bparents? of a child|"
@@ -44,6 +44,12 @@ def test_outside_of_problems_no_file_knows_schools() -> None:
         str(one.relative_to(root)): hit[0] for one in files if (hit := SCHOOLS.search(one.read_text(encoding="utf-8")))
     }
     assert found == {}
+
+
+def test_outside_of_problems_nothing_of_one_problem_is_imported() -> None:
+    taken = {module for path in SOURCES if (place := path.relative_to(PACKAGE).parts)[0] == "converse" and place[1] != "problems"
+             for module, _ in source(path).taken if "converse.problems" in module}  # fmt: skip
+    assert {module.rpartition(".")[2] for module in taken} == {"registry", "markdown", "programs"}
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,11 @@
 """Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 
-from oragent.converse.decision import Goal, Reading, Remark, Solved, Vocabulary
+from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
 from oragent.converse.optional_protocols import Chart
 from oragent.converse.problems import reading, school_texts, tables
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective, Weights
@@ -14,12 +13,14 @@ from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.enumeration import MOST, enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import pareto
-from oragent.converse.problems.names import find_school, find_time, unknown_school, unknown_time
+from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
 from oragent.converse.problems.oracle import Solving, constraints
-from oragent.converse.problems.programs import ProgramForm, school_form
+from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.problems.remarks import figures, impossible
 from oragent.converse.problems.school_model import school_model
+from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
+from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.stakeholders import Stakeholders
 from oragent.converse.state import State
@@ -30,7 +31,6 @@ __all__ = ["LIMIT_S", "Schools", "sfusd"]
 
 LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
 LONGEST_HEADLINE = 30
-WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,10 +247,7 @@ class Schools:
 
     @cached_property
     def _short(self) -> dict[str, str]:
-        first = {school.name: found[0] for school in self.district.schools if (found := WORD.match(school.name))}
-        words = list(first.values())
-        return {name: word for name, word in first.items() if words.count(word) == 1
-                and find_school(self.district, word) is not None}  # fmt: skip
+        return short_names(self.district)
 
 
 def sfusd() -> Schools:

@@ -12,7 +12,7 @@ from oragent.converse.deciders.talking import DECIDER
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective
 from oragent.converse.problems.district import clock
 from oragent.converse.problems.markdown import tables
-from oragent.converse.problems.programs import SCHOOLS_PROGRAM
+from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import Schools
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Given
