@@ -12,24 +12,25 @@ from rich.text import Text
 from oragent.bench.board import Board, rich_table
 from oragent.bench.execute import execute
 from oragent.bench.manifest import Manifest
-from oragent.bench.plan import Cell, Plan
+from oragent.bench.plan import Plan
 from oragent.budget import Budget
 from oragent.converse.bench_page import write_page
-from oragent.converse.bench_tables import Measured, terminal_tables
+from oragent.converse.bench_tables import terminal_tables
 from oragent.converse.benchmark import DECIDERS, TERMS, UTILITIES, Benchmark
 from oragent.converse.contestants import contestants
 from oragent.converse.conversation import Stopping
 from oragent.converse.deciders.talking import Feedback, Knowing, Style
 from oragent.converse.decision import DecisionProblem, unknown
+from oragent.converse.measured import measured
+from oragent.converse.optional_protocols import published_of
 from oragent.converse.stakeholders import Stakeholder, stakeholders_of
 from oragent.converse.utility_files import read, write
 from oragent.errors import ConfigError, StoreError
-from oragent.pages.text import plain
+from oragent.pages.text import one_line, plain
 
-__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench"]
+__all__ = ["MANIFEST", "BenchRequest", "run_bench"]
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
-PAPER = 109  # utilities of the published set
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
@@ -97,16 +98,6 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
-def measured(bench: Benchmark) -> list[Measured]:
-    """What was done so far, a contestant a row."""
-    found = []
-    for name, own in bench.plan.contestants.items():
-        cells = [Cell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
-        done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
-        found.append(Measured(name, own, done, sum(len(bench.names(cell)) for cell in cells)))
-    return found
-
-
 def _plan(request: BenchRequest) -> Plan:
     settings: dict[str, Any] = {
         "styles": ["vague", "precise"], "feedback": ["binary", "rich"], "decider": "llm", "stopping": "threshold",
@@ -152,9 +143,13 @@ def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[St
         return found.stakeholders, found.warnings
     if spec.isdecimal() and not int(spec):
         raise ConfigError("0 utilities: expected 1 or more, at most as many as the problem has")
+    paper = published_of(problem).utilities
+    if spec == "paper" and not paper:
+        name = one_line(problem.name, 60)
+        raise ConfigError(f"no utilities of {name} were published: expected all, a number or a file of them")
     rng = np.random.default_rng(seed)
     every = known.generated(rng)
-    count = {"all": len(every), "paper": PAPER}.get(spec) or int(spec or 0)
+    count = {"all": len(every), "paper": paper}.get(spec) or int(spec or 0)
     if not 1 <= count <= len(every):
         raise ConfigError(f"{count} utilities: expected 1 to {len(every)}")
     kept = sorted(rng.choice(len(every), size=count, replace=False).tolist()) if count < len(every) else range(count)

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from oragent.bench.plan import Cell
 from oragent.converse.bench_tables import (
-    Measured,
     agent_table,
     audit_table,
     contestant_table,
@@ -22,6 +21,8 @@ from oragent.converse.bench_tables import (
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.conversation import LIMIT, Outcome
 from oragent.converse.deciders.talking import prompt
+from oragent.converse.measured import Measured
+from oragent.converse.optional_protocols import published_of
 from oragent.converse.transcript import transcript_page
 from oragent.errors import StoreError
 from oragent.files import replace
@@ -62,7 +63,8 @@ def write_page(folder: Path, bench: Benchmark, found: Sequence[Measured]) -> Pat
 
 def page(bench: Benchmark, found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> str:
     """The page with tables and figures, as HTML."""
-    word = bench.problem.vocabulary.decision
+    word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
+    ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
     tables = [
         ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
          contestant_table(found)),
@@ -71,14 +73,14 @@ def page(bench: Benchmark, found: Sequence[Measured], links: Mapping[tuple[str, 
         ("Models", "T-P-P against C-N-R.", model_table(found)),
         ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
          contrast_table(found)),
-        ("Ends", "Published: by the maximum / by itself / at the limit, of 436.", end_table(found, word)),
+        ("Ends", ends, end_table(found, word)),
         ("Audit", "Counts over all conversations of a contestant.", audit_table(found)),
         *((title, "", table) for title, table in group_tables(found)),
     ]  # fmt: skip
     return environment(Path(__file__).parent, Path(__file__).parents[1] / "bench").get_template(
         "converse_bench.html"
     ).render(
-        problem=bench.problem.name, decision=word, utilities=len(bench.stakeholders),
+        problem=bench.problem.name, decision=word, published=printed.note, utilities=len(bench.stakeholders),
         settings=dict(bench.plan.settings), tables=[one for one in tables if one[2].rows], figures=_figures(found),
         rows=_listed(found, links), count_all=sum(len(one.done) for one in found),
     )  # fmt: skip

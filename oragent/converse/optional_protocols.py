@@ -1,11 +1,12 @@
-"""What a decision problem may offer beyond what each one must: haste, an exact frontier, a chart of a decision."""
+"""What a decision problem may offer beyond what each one must: haste, an exact frontier, a chart, published figures."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.published import Published
 
-__all__ = ["Chart", "Charted", "Explored", "Hurried"]
+__all__ = ["Chart", "Charted", "Explored", "Hurried", "Studied", "published_of"]
 
 
 @dataclass(frozen=True)
@@ -45,3 +46,16 @@ class Hurried(Protocol):
 
     def hurried(self, limit_s: float) -> DecisionProblem:
         """The same problem with so many seconds for a solve."""
+
+
+@runtime_checkable
+class Studied(Protocol):
+    """A problem of which others have published an evaluation."""
+
+    def published(self) -> Published:
+        """Figures in print; empty ones where nothing was published of these data."""
+
+
+def published_of(problem: DecisionProblem) -> Published:
+    """What was published of a problem; empty where that is nothing."""
+    return problem.published() if isinstance(problem, Studied) else Published()

@@ -54,7 +54,7 @@ class Profile:
         traits: Traits by which tables group it, by name.
         facts: Facts in the tiles of its transcripts, by name.
         utility: Utility in full, for who reads a transcript afterwards.
-        characters: Who it is, by the role that a language model plays, as that is told.
+        characters: Character by role, as a language model that plays it is told.
         wishes: Wishes in words, as the same model is told them.
         worth: Markdown table of outcomes and what they are worth, likewise; empty where there is none.
         secrets: Figures that it must never say, between 0 and 1.
@@ -98,9 +98,9 @@ class Telling:
 
     Attributes:
         roles: Roles that they play, drawn evenly.
-        about: What the decision is about, in the plural.
-        table: What is to be described to somebody who knows nothing of it.
-        wishes: What they may wish for, as a list.
+        about: Subject of the decision, in the plural.
+        table: Parts of the decision to describe to somebody who knows nothing of it, as a list.
+        wishes: Wishes that they may have, as a list.
         examples: Sentences such as they would say, by style.
         script: Script of a stand-in for the models of both sides; None where there is none.
     """

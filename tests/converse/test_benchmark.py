@@ -8,10 +8,11 @@ from typer.testing import CliRunner
 
 from oragent.bench.plan import Cell
 from oragent.cli.app import app
-from oragent.converse.bench_command import MANIFEST, measured
+from oragent.converse.bench_command import MANIFEST
 from oragent.converse.bench_tables import contestant_table, contrast_table, paradigm_table
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.contestants import contestants
+from oragent.converse.measured import measured
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.scripted import standing_in
 from oragent.errors import ConfigError, ModelError

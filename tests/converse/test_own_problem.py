@@ -13,7 +13,11 @@ from rich.console import Console
 from oragent.converse.bench_command import MANIFEST, BenchRequest, run_bench
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent.converse.optional_protocols import published_of
 from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.generated import generated
+from oragent.converse.problems.schools import sfusd
+from oragent.converse.published import Published
 from oragent.converse.scripted import standing_in
 from oragent.converse.stakeholders import stakeholders_of
 from oragent.converse.utility_files import read
@@ -52,6 +56,11 @@ def test_outside_of_problems_nothing_of_one_problem_is_imported() -> None:
     assert {module.rpartition(".")[2] for module in taken} == {"registry", "markdown", "programs"}
 
 
+def test_figures_in_print_stand_beside_the_ten_schools_alone() -> None:
+    assert (published_of(sfusd()).utilities, published_of(sfusd()).conversations) == (109, 436)
+    assert published_of(generated(3, 2)) == Published()
+
+
 @pytest.fixture(scope="module")
 def trip(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the program of the page leaves, run in a folder of its own."""
@@ -82,6 +91,7 @@ def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> Non
     page = (trip["out"] / "report.html").read_text()
     assert "<h2>By thing</h2>" in page
     assert "no solution shown" in page
+    assert "published" not in page.casefold()  # figures in print are of another problem
     assert not SCHOOLS.search(page)
 
 
@@ -153,3 +163,7 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
     with pytest.raises(ConfigError, match=r"utility 1: no record such as trip has: .*'colour'") as problem:
         read(path, trip["trip"])
     assert "\n" not in str(problem.value)
+    with pytest.raises(ConfigError, match="no utilities of trip were published: expected all, a number"):
+        run_bench(
+            BenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}), Console()
+        )

@@ -216,5 +216,6 @@ def _flat(given: Any, texts: bool) -> Any:
     if isinstance(given, str):
         return {"text": given[:5000]}
     if isinstance(given, Mapping):
-        return {str(name): str(value) if texts else value for name, value in given.items()}
+        kept = {str(name): value for name, value in given.items() if not texts and isinstance(value, int | float)}
+        return {str(name): str(value) for name, value in given.items()} | kept
     return given

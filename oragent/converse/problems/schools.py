@@ -15,11 +15,13 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import pareto
 from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
 from oragent.converse.problems.oracle import Solving, constraints
+from oragent.converse.problems.people.published import DROSSMAN
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.problems.remarks import figures, impossible
 from oragent.converse.problems.school_model import school_model
 from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
+from oragent.converse.published import Published
 from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.stakeholders import Stakeholders
@@ -191,6 +193,10 @@ class Schools:
     def hurried(self, limit_s: float) -> "Schools":
         """The same schools with another limit."""
         return replace(self, limit_s=limit_s)
+
+    def published(self) -> Published:
+        """The published evaluation, of the ten schools alone."""
+        return DROSSMAN if self.district == SFUSD else Published()
 
     def stakeholders(self) -> Stakeholders:
         """Everybody at the schools.
