@@ -66,6 +66,7 @@ class Vocabulary:
         decision: Word for a whole decision, such as ``roster``.
         lower_bounds: Whether lower bounds make sense, too.
         said: Word of people for an option, such as ``day of work``; empty: ``option``.
+        unsaid: Ending of options that goes without saying in a line, such as a unit.
     """
 
     tool: str
@@ -75,11 +76,16 @@ class Vocabulary:
     decision: str = "solution"
     lower_bounds: bool = False
     said: str = ""
+    unsaid: str = ""
 
     @property
     def spoken(self) -> str:
         """What people call an option."""
         return self.said or self.option
+
+    def brief(self, option: str) -> str:
+        """An option as a line has it."""
+        return option.removesuffix(self.unsaid)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def help_about(problem: DecisionProblem) -> str:
 
 def _example(problem: DecisionProblem, item: str, place: int) -> str:
     options = problem.options(item) or (problem.chosen(problem.default)[item],)
-    return f"{one_line(problem.short(item), LONGEST)} {options[place].removesuffix(' AM')}"
+    return f"{one_line(problem.short(item), LONGEST)} {problem.vocabulary.brief(options[place])}"
 
 
 def _bound(problem: DecisionProblem) -> str:

@@ -200,16 +200,18 @@ class Rules:
 
     def _changes(self, before: str, after: str) -> Iterator[str]:
         old, new = self.tools.problem.chosen(before), self.tools.problem.chosen(after)
+        brief = self.tools.problem.vocabulary.brief
         for item, option in new.items():
             if old[item] != option:
-                yield f"{self.tools.problem.short(item)} {_brief(old[item])} → {_brief(option)}"
+                yield f"{self.tools.problem.short(item)} {brief(old[item])} → {brief(option)}"
 
     def _said(self, one: Restriction) -> str:
         problem = self.tools.problem
         if one.kind is Kind.BOUND:
             goal = next(goal for goal in problem.expressions if goal.name == one.subject)
             return f"{goal.word} {one.relation} {figure(one.value)}"
-        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{_brief(one.option)}"
+        option = problem.vocabulary.brief(one.option)
+        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{option}"
 
     def _clash(self, found: Clash) -> str:
         if not found.parts:
@@ -224,9 +226,9 @@ class Rules:
                 parts.append(f"the {extreme} possible{which} is {figure(value)}")
         if found.instead:
             # Which item is moved is clear where only one is fixed.
-            several = len({item for item, _ in found.instead}) > 1
+            several, brief = len({item for item, _ in found.instead}) > 1, self.tools.problem.vocabulary.brief
             moved = [
-                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {_brief(option)} {figure(value)}"
+                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {brief(option)} {figure(value)}"
                 for (item, option), value in found.instead.items()
             ]
             parts.append(", ".join(moved))
@@ -235,7 +237,3 @@ class Rules:
 
 def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
     return Restriction(Kind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by)
-
-
-def _brief(option: str) -> str:
-    return option.removesuffix(" AM")

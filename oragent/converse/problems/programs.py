@@ -24,6 +24,7 @@ class ProgramForm:
         data: Data that it is called with, as JSON has them.
         about: Names and indices of the data.
         naming: Names of base variables by the program's.
+        prefix: Beginning of the names of variables that decide, each of which must be known; empty: none is such.
     """
 
     mathematics: str
@@ -31,6 +32,7 @@ class ProgramForm:
     data: Mapping[str, Any]
     about: str
     naming: Naming
+    prefix: str = ""
 
 
 MODEL_PROGRAM = """import pulp

@@ -62,4 +62,4 @@ def school_form(names: tuple[str, ...], students: tuple[int, ...], current: tupl
         found = CHANGE.fullmatch(name)
         return f"c[{int(found[1])}]" if found and 1 <= int(found[1]) <= len(names) else None
 
-    return ProgramForm(SCHOOLS_MATHEMATICS, SCHOOLS_PROGRAM, data, SCHOOLS_ABOUT, naming)
+    return ProgramForm(SCHOOLS_MATHEMATICS, SCHOOLS_PROGRAM, data, SCHOOLS_ABOUT, naming, "x_")

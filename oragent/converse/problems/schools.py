@@ -52,7 +52,7 @@ class Schools:
 
     def __post_init__(self) -> None:
         options = tuple(clock(minutes) for minutes in self.district.times)
-        words = Vocabulary("fix_start_time", "school", "time", options, "schedule", said="start time")
+        words = Vocabulary("fix_start_time", "school", "time", options, "schedule", said="start time", unsaid=" AM")
         object.__setattr__(self, "vocabulary", words)
 
     @property
