@@ -130,7 +130,8 @@ def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqu
     assert is_unique(PROBLEM, loose, best, SOLVER) is False
     large = generated_problem()
     asked = Utility(2, Direction.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
-    assert maximum(asked, Solving(large, Solver(large))) == pytest.approx(1.0)
+    someone = Person(asked, Solving(large, Solver(large)))
+    assert someone(someone.best[0]).value == someone.maximum == pytest.approx(1.0)
 
 
 def generated_problem():

@@ -7,7 +7,7 @@ from typing import Any
 
 from oragent.converse.decision import figure
 from oragent.converse.judging import Judged
-from oragent.converse.problems.constraints import Constraints
+from oragent.converse.problems.constraints import Constraints, Oracle
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.oracle import restrictions
@@ -35,22 +35,22 @@ class Person:
 
     Attributes:
         utility: Utility that is hidden.
-        exact: All schedules of the district.
+        oracle: Oracle of the district: exact where its schedules are enumerated, by a solver beyond.
     """
 
     utility: Utility
-    exact: Exact
+    oracle: Oracle
     _known: dict[str, Judged] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def district(self) -> District:
         """The district of the school."""
-        return self.exact.district
+        return self.oracle.district
 
     @cached_property
     def maximum(self) -> float:
         """Greatest utility of any schedule."""
-        return maximum(self.utility, self.exact)
+        return maximum(self.utility, self.oracle)
 
     def __call__(self, decision: str, /) -> Judged:
         """Judge a schedule, recomputed from itself."""
@@ -77,8 +77,12 @@ class Person:
 
     @cached_property
     def best(self) -> tuple[str, ...]:
-        """The first two schedules of greatest utility; one where only that has it."""
-        return tuple(map(self.exact.schedules.letters, self.utility.maximisers(self.exact.schedules)[:2].tolist()))
+        """The first two schedules of greatest utility, one where only that has it; the one found, by a solver."""
+        if isinstance(self.oracle, Exact):
+            known = self.oracle.schedules
+            return tuple(map(known.letters, self.utility.maximisers(known)[:2].tolist()))
+        asked = (self.oracle.least_cost(asked) for _, asked in classes(self.utility, self._times))
+        return (next(found.schedule for found in asked if found is not None),)
 
     def record(self) -> dict[str, Any]:
         """Its utility as JSON has it, with the first of its best schedules."""
