@@ -226,6 +226,19 @@ def test_an_edit_that_fails_is_mended_and_then_counts(begun) -> None:
     assert nodes(folder, 2)[0]["score"] == 25
 
 
+def test_an_edit_that_misses_is_answered_with_the_nearest_lines_and_not_with_the_program_again(begun) -> None:
+    model = Players(
+        code=[guess("50 + x"), edit("    return 49 + x", "    return 70")],
+        experiment=edit("    return 61 + x", "    return 70"),
+        repair=[edit("    return 50 + x", "    return 60 + x"), "ACTION: STOP"],
+    )
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1", "model.style=small")
+    search(folder, model)
+    for prompt, number in zip(model.prompts("repair")[:2], (50, 60), strict=True):
+        assert f"The nearest lines of the parent are:\n    return {number} + x\n" in prompt
+        assert "def guess(x):\n" not in prompt
+
+
 def test_every_role_has_its_temperature_and_may_have_its_model(begun) -> None:
     model, thinker = Players(code=guess("1 / 0"), debug=guess("60")), Players(idea=IDEA)
     folder = begun(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import NEAREST, fence, tag
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite, Parent
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
@@ -119,7 +119,7 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         "experiment",
         asked(run, prompt(run, session, offered, left)),
         lambda text: read_action(run, text, base, offered),
-        lambda problem: fill("or_agent_experiment_repair", run.style, problem=problem, program=shown),
+        lambda problem: _complaint(run, problem, shown),
         run.temperature("experiment"),
     )
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
@@ -127,6 +127,12 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         if session.steps[-1].better and session.best is not None:
             remember(run, session.best.source, session.idea, lesson=lesson)
     return found.value or Stop(found.problem)
+
+
+def _complaint(run: Run, problem: str, shown: str) -> str:
+    """What a reply without an action is answered: a small model is shown the program, but where an edit just missed."""
+    style = "strong" if NEAREST in problem else run.style
+    return fill("or_agent_experiment_repair", style, problem=problem, program=shown)
 
 
 def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
