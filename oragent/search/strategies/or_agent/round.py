@@ -4,10 +4,10 @@ from oragent.search.run import Run
 from oragent.search.strategies.or_agent.allocation import affordable, small
 from oragent.search.strategies.or_agent.branches import Grounds, explored
 from oragent.search.strategies.or_agent.ideas import propose
-from oragent.search.strategies.or_agent.notes import TREE
+from oragent.search.strategies.or_agent.notes import TREE, UNTRIED
 from oragent.search.strategies.or_agent.reflection import learn, learn_from
 from oragent.search.strategies.or_agent.start import Start, choose_start
-from oragent.search.strategies.or_agent.tree import Tree
+from oragent.search.strategies.or_agent.tree import Node, Tree
 
 __all__ = ["round"]
 
@@ -38,7 +38,8 @@ async def _grow(run: Run, tree: Tree, start: Start, memory: str) -> None:
         count = affordable(run, start.ideas if at_root else agent.children, opening=start.opening)
         ideas = await propose(run, tree, leaf, memory, count)
         grounds = Grounds(leaf, tree.programs(leaf), memory, opening=start.opening)
-        tree.grow(leaf, await explored(run, ideas, grounds))
+        surplus = [Node(0, leaf.depth + 1, leaf.number, idea, None, state=UNTRIED) for idea in ideas[count:]]
+        tree.grow(leaf, [*await explored(run, ideas[:count], grounds), *surplus])
         if at_root and retries and all(node.solution is None for node in tree.nodes[1:]):
             leaf.state, retries = "open", retries - 1
 

@@ -214,6 +214,8 @@ def _below(grown: Tree, node: Node, latest: Collection[int], depth: int = 0) -> 
 def _branch(node: Node, in_full: bool) -> str:
     title = node.idea.title if node.idea else "the start"
     end = _end(node)
+    if node.state == UNTRIED:
+        return f"Idea {node.number}: {_line(title, MOST_SHORT)}, {STATES[node.state]}."
     if not in_full:
         return f"Idea {node.number}: {_line(title, MOST_SHORT)} -> {_line(end, MOST_SHORT)}, {STATES[node.state]}."
     said = f"Idea {node.number}: {_line(title)} -> {_line(end)}, {STATES[node.state]}. {_line(node.report)}"
