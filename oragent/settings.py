@@ -60,6 +60,10 @@ def load(path: Path) -> dict[str, Any]:
     path = shipped.settings(path)
     try:
         tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        ship = ", ".join(shipped.settings_names())
+        told = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
+        raise ConfigError(told) from None
     except (OSError, UnicodeDecodeError) as problem:
         raise ConfigError(f"cannot read the configuration {path}: {problem}") from None
     except yaml.YAMLError as problem:

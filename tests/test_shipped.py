@@ -47,6 +47,11 @@ def test_no_name_leads_out_of_the_settings_that_ship(tmp_path: Path, monkeypatch
             settings.load(Path(name))
 
 
+def test_an_unknown_name_of_settings_is_answered_with_those_that_ship() -> None:
+    with pytest.raises(ConfigError, match=r"no such file, and none of that name ships; default, .*paper/reevo, .*do$"):
+        settings.load(Path("paper/none"))
+
+
 def test_every_file_of_ours_that_git_knows_is_named_for_a_wheel() -> None:
     known = {path for path in tracked(ROOT) if path.split("/")[0] in shipped.FOLDERS and not path.endswith(".gitkeep")}
     named = {str(path.relative_to(ROOT)) for pattern in SHIPPED for path in ROOT.glob(pattern)}

@@ -24,6 +24,7 @@ __all__ = ["Guest"]
 
 DEFAULT_MEMORY_MB = 2048
 FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
+UNCOUNTED_S = 0.05
 
 
 class Guest:
@@ -173,6 +174,7 @@ class Guest:
         """End the guest that is alive, if one is."""
         if self._main is not None:
             self._main.close()
+            self._count(self._main)
             self._ended_s += self._main.cpu_s
             self._main = None
 
@@ -206,12 +208,17 @@ class Guest:
     @property
     def heuristic_seconds(self) -> float:
         """CPU seconds of all calls, without the first of each guest (as far as that took at most `FIRST_S`)."""
-        return sum(self._counted.values())
+        return sum(self._all_counted().values())
 
     @property
     def place_seconds(self) -> dict[str, float]:
         """CPU seconds of all calls by what ``where`` begins with, such as ``size 50``."""
-        return {place: spent for place, spent in self._counted.items() if place}
+        return {place: spent for place, spent in self._all_counted().items() if place}
+
+    def _all_counted(self) -> dict[str, float]:
+        if self._main is not None:
+            self._count(self._main)
+        return self._counted
 
     @property
     def progress(self) -> str:
@@ -227,8 +234,13 @@ class Guest:
     def _ask(self, process: Process, request: bytes) -> Any:
         begun = time.perf_counter()
         try:
+            if process.place != (place := self.where.partition(",")[0]):
+                self._count(process)
+                process.place = place
             answer = process.ask(request, self.limit_s, partial(self._watch, process))
-            self._count(process)
+            if process.free_s is None or time.perf_counter() - process.counted_at > self._patience_s:
+                self._count(process)
+                self._check(0.0)
             if self.race is not None:
                 self.race.hear(answer)
             return answer
@@ -237,15 +249,21 @@ class Guest:
         finally:
             self.seconds += time.perf_counter() - begun
 
+    @property
+    def _patience_s(self) -> float:
+        """Seconds after which what a guest used is counted again: who forked it has to be asked."""
+        return UNCOUNTED_S if self.heuristic_s is None else min(UNCOUNTED_S, self.heuristic_s / 100)
+
     def _count(self, process: Process) -> None:
-        """Count what a call took, and hold it against the limit."""
+        """Count what calls took since the last time, where they were made."""
+        if process.first_s is None:
+            return
         now = process.cpu_s
-        spent, process.counted_s = now - process.counted_s, now
+        spent, process.counted_s, process.counted_at = now - process.counted_s, now, time.perf_counter()
         if process.free_s is None:
-            process.free_s = min(process.first_s or 0.0, FIRST_S)
+            process.free_s = min(process.first_s, FIRST_S)
             spent -= process.free_s
-        self._counted[self.where.partition(",")[0]] += max(spent, 0.0)
-        self._check(0.0)
+        self._counted[process.place] += max(spent, 0.0)
 
     def _watch(self, process: Process) -> None:
         """Look at a call that goes on and on."""
@@ -255,10 +273,11 @@ class Guest:
             self._check(process.cpu_s - process.counted_s - (FIRST_S if process.free_s is None else 0.0))
 
     def _check(self, running: float) -> None:
-        spent = self.heuristic_seconds + max(running, 0.0)
+        spent = sum(self._counted.values()) + max(running, 0.0)
         if self.heuristic_s is None or spent <= self.heuristic_s:
             return
-        self._counted[self.where.partition(",")[0]] += max(running, 0.0)
+        if self._main is not None and self._main.first_s is None:  # its end counts nothing
+            self._counted[self._main.place] += max(running, 0.0)
         self.end()
         size, most = max(self._counted.items(), key=itemgetter(1))
         place = f", {'all' if most >= spent else 'most'} of it at {size}" if size else ""

@@ -42,6 +42,8 @@ class Process:
         first_s: CPU seconds that its first call took, as far as that is known; None before it.
         free_s: Part of these that does not count; None before it.
         counted_s: CPU seconds that have been looked at.
+        counted_at: Time of that look, seconds of the performance counter.
+        place: Place of the calls since then, by what failures call a size.
     """
 
     def __init__(self, parent: Parent, memory_mb: int, born_with: int) -> None:
@@ -49,6 +51,8 @@ class Process:
         self.first_s: float | None = None
         self.free_s: float | None = None
         self.counted_s = 0.0
+        self.counted_at = time.perf_counter()
+        self.place = ""
         self._parent, self._memory_mb, self._born_with = parent, memory_mb, born_with
         self._ended: tuple[int, float] | None = None
         self._deadline: float | None = None

@@ -6,9 +6,10 @@ In a checkout they lie in its root, in an installed copy in this folder; ``setup
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["FOLDERS", "place", "problems", "root", "settings"]
+__all__ = ["FOLDERS", "place", "problems", "root", "settings", "settings_names"]
 
 FOLDERS = "problems", "configs", "checkpoints"
+OTHERS = "prices", "variants"  # in the folder of settings, and none themselves
 HERE = Path(__file__).resolve().parent
 
 
@@ -43,3 +44,10 @@ def settings(given: Path) -> Path:
         return given
     names = given, Path("configs") / given, Path("configs") / f"{given}.yaml"
     return next((root() / name for name in names if name.parts[0] == "configs" and (root() / name).is_file()), given)
+
+
+def settings_names() -> list[str]:
+    """The names by which files of settings that ship can be had."""
+    folder = root() / "configs"
+    found = (path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.yaml"))
+    return sorted(name for name in found if name.split("/")[0] not in OTHERS)

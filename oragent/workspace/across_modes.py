@@ -14,7 +14,7 @@ from oragent.workspace.grading import Outcome
 from oragent.workspace.layout import Mode
 from oragent.workspace.published import CORRELATIONS, FLAT, HIGHS, MAIN, REVISE_FAILURES, SNAPSHOT, SOLVERS, Scores
 
-__all__ = ["gain_table", "published_tables", "rate_table", "token_table"]
+__all__ = ["gain_table", "published_tables", "rate_table", "token_table", "track_table"]
 
 DASH = "–"
 NOT_EXECUTED = frozenset((Outcome.NO_ATTEMPT, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.RUNTIME_ERROR))
@@ -71,6 +71,24 @@ def gain_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
             rows.append((f"correlation of {pair[0]} and {pair[1]}", f"{len(shared)} agents", f"{r:.2f}",
                          DASH if published is None else f"{published:.2f}"))  # fmt: skip
     return Table(("what", "agent", "ours", "published"), tuple(rows)) if rows else None
+
+
+def track_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
+    """Points on each solver track, means over agents, and how far its modes lie apart; None for a single mode."""
+    if len(found) < 2:
+        return None
+    by_track: dict[str, dict[str, list[float]]] = {}
+    for subject, every in found.items():
+        for one in every:
+            if one.cases and "track" in one.settings:
+                by_track.setdefault(str(one.settings["track"]), {}).setdefault(subject, []).append(mean(one.points))
+    rows = []
+    for track, points in by_track.items():
+        means = {subject: mean(every) for subject, every in points.items()}
+        cells = (f"{means[subject]:.1f}" if subject in means else DASH for subject in found)
+        apart = f"{max(means.values()) - min(means.values()):.1f}" if len(means) > 1 else DASH
+        rows.append((track, *cells, apart))
+    return Table(("track", *found, "range"), tuple(rows)) if rows else None
 
 
 def token_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:

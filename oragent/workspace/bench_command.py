@@ -17,7 +17,7 @@ from oragent.errors import ConfigError, OragentError, StoreError
 from oragent.files import replace
 from oragent.llm.model import Model
 from oragent.pages.html import environment
-from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table
+from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
 from oragent.workspace.bench_tables import (
     Measured,
     difference_table,
@@ -204,7 +204,9 @@ def _write_page(
         protocol=PROTOCOL, sizes=bench.sizes, published=published_tables(),
         together=[(title, table) for title, table in (
             ("Programs that ran, and whose model has a point", rate_table(found)),
-            ("Gains and correlations", gain_table(found)), ("What prompt tokens buy", token_table(found)),
+            ("Gains and correlations", gain_table(found)),
+            ("Solver tracks, and how far modes lie apart", track_table(found)),
+            ("What prompt tokens buy", token_table(found)),
         ) if table is not None],
     )  # fmt: skip
     try:

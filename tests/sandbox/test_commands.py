@@ -15,6 +15,7 @@ from oragent.isolation import Means, probe
 from oragent.isolation.means import FORBID
 from oragent.sandbox import FOLDER, PYTHON, Command, End, Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.limits import processors
 from tests.processes import bearing
 
 WORKING = {offer.means for offer in probe() if offer.works}
@@ -279,3 +280,12 @@ def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
     flood = sandbox(shell("head -c 3000000 /dev/zero | tr '\\0' x", limits=Limits(output_kb=64)))
     assert "bytes dropped" in flood.stdout
     assert len(flood.stdout) < 70_000
+
+
+@pytest.mark.skipif(processors() < 2 or not hasattr(os, "sched_getaffinity"), reason="one processor has no choice")
+def test_commands_stay_on_one_processor_where_there_are_workers_for_all() -> None:
+    where = "import os; print(*os.sched_getaffinity(0))"
+    for workers, expected in ((processors(), 1), (processors() - 1, processors())):
+        with Sandbox(workers) as box:
+            found = box(python(where)).stdout.split()
+        assert len(found) == expected

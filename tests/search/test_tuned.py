@@ -6,8 +6,8 @@ from oragent.budget import Budget
 from oragent.search.config import build
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
-from oragent.search.strategies import STRATEGIES, settled
-from oragent.search.strategies.or_agent.constants import Range, constants
+from oragent.search.strategies import STRATEGIES, settled, tuned
+from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.tuning import FEW, _optimiser
 from oragent.search.strategies.scripted import player
 from oragent.search.strategies.tuned import COST, MOST, TUNED, cost, is_worth, period
@@ -30,10 +30,10 @@ def test_constants_of_the_best_are_tuned_within_the_share(begun, strategy: str) 
     settings = (f"strategy.name={strategy}", "model.name=m", f"budget.evaluations={evaluations}")
     folder = begun(*settings, f"strategy.tuning={share}", "archive.population=6")
     search(folder, player(1, breed))
-    records, tuned = read(folder)
+    records, notes = read(folder)
     made = [one for one in records if one.candidate.origin == "tune" and one.round % free == 0]
-    assert tuned
-    assert len({text.split()[0] for text in tuned}) == len(tuned)  # none has two turns
+    assert notes
+    assert len({text.split()[0] for text in notes}) == len(notes)  # none has two turns
     assert len(made) <= share * evaluations
     assert {one.round % free for one in records if one.round and one.candidate.origin != "tune"} >= {1, 2}
 
@@ -47,17 +47,37 @@ def test_a_run_tunes_unless_its_budget_is_too_small(begun) -> None:
     assert read(small)[1] == []
     assert {one.round for one in read(small)[0]} >= {period(4)}  # nor is a round kept free
     search(large, None)
-    records, tuned = read(large)
+    records, notes = read(large)
     made = [one for one in records if one.candidate.origin == "tune"]
-    assert tuned
+    assert notes
     assert 1 <= len(made) <= 13
+
+
+def test_a_run_that_time_ends_tunes_few_constants_at_once_and_others_next(
+    begun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tunings: list[tuple[list[int], int]] = []
+
+    async def tune(run, elite, ranges, evaluations: int, *, local: bool) -> None:
+        tunings.append(([one.constant.number for one in ranges], evaluations))
+
+    monkeypatch.setattr(tuned, "tune", tune)
+    monkeypatch.setattr(tuned, "constants", lambda source, function: [Constant(n, 1.0, False, "") for n in range(8)])
+    folder = begun("strategy.name=gp", "budget.evaluations=null", "budget.seconds=600", "strategy.tuning=0.4")
+    told: list[int] = []
+
+    def built(engine) -> None:
+        engine._observer = lambda progress: told.append(1) or (len(told) == 120 and engine.stop("test"))
+
+    search(folder, None, built=built)
+    assert tunings[:2] == [([0, 1, 2, 3, 4], COST), ([5, 6, 7], COST)]
 
 
 def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
     settings = ("strategy.name=gp", "budget.evaluations=60", "strategy.tuning=0.3")
     whole, parts = begun(*settings), begun(*settings)
     search(whole, None)
-    _, tuned = read(whole)
+    _, notes = read(whole)
     told: list[int] = []
 
     def built(engine) -> None:
@@ -65,9 +85,9 @@ def test_a_stopped_run_tunes_nothing_twice(begun) -> None:
 
     search(parts, None, built=built)
     search(parts, None)
-    assert tuned
+    assert notes
     assert [one.source for one in read(parts)[0]] == [one.source for one in read(whole)[0]]
-    assert read(parts)[1] == tuned
+    assert read(parts)[1] == notes
 
 
 def test_every_strategy_tunes_by_itself_but_the_baseline_of_independent_samples() -> None:

@@ -7,9 +7,10 @@ import pytest
 from oragent.bench.plan import Cell
 from oragent.budget import Spent
 from oragent.ledger.study import Finished
-from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table
+from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
 from oragent.workspace.bench_tables import Measured
 from oragent.workspace.grading import Outcome
+from oragent.workspace.published import SOLVERS
 
 
 def measured(subject: str, name: str, outcomes: list[Outcome], tokens: int = 0, **settings: str) -> Measured:
@@ -65,6 +66,21 @@ def test_gains_stand_beside_the_published_ones_and_correlations_are_over_agents(
     assert found["correlation of revise-code and explain", "3 agents"][1] == "0.28"
 
 
+def test_a_track_has_a_range_over_its_modes_as_published() -> None:
+    found = {
+        "build": [*FOUND["build"], measured("build", "a", [PASSED, NONE], track="highspy")],
+        "revise-code": [*FOUND["revise-code"], measured("revise-code", "a", [PASSED] * 4, track="highspy")],
+        "explain": FOUND["explain"],
+    }
+    table = track_table(found)
+    assert table.heads == ("track", "build", "revise-code", "explain", "range")
+    assert rows(table, 0, 1, 2, 4) == [("pulp-highs", "62.5", "50.0", "12.5"), ("highspy", "50.0", "100.0", "50.0")]
+    assert track_table({"build": found["build"]}) is None
+    for one in SOLVERS:  # that is how the published column is made
+        every = (one.build, one.revise_model, one.revise_code, one.revise_all, one.explain)
+        assert one.range == pytest.approx(max(every) - min(every), abs=0.11)
+
+
 def test_the_front_holds_who_has_most_points_for_their_tokens() -> None:
     table = token_table(FOUND)
     build = [row for row in table.rows if row[0] == "build"]
@@ -82,6 +98,6 @@ def test_all_published_tables_are_there() -> None:
     assert all(len(row) == len(table.heads) for _, table in published_tables() for row in table.rows)
 
 
-@pytest.mark.parametrize("table", [rate_table, gain_table, token_table])
+@pytest.mark.parametrize("table", [rate_table, gain_table, token_table, track_table])
 def test_nothing_done_is_no_error(table) -> None:
     table({"build": [measured("build", "a", [])], "explain": []})

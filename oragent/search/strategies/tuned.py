@@ -4,7 +4,7 @@ TIDE (arXiv:2601.21239) tunes the constants of every candidate; here the best el
 now and then, so that the rounds of a strategy stay as they are. It goes by CMA-ES from the present values on: with as
 few evaluations that came nearer to the bottom of bowls than a tree of Parzen estimators did, from two constants on.
 Every so many rounds one is kept free; where the share does not allow a tuning yet, or nothing is left to tune, that
-round is empty.
+round is empty. A run that time or money ends does not know how many evaluations it has: it tunes few constants at once.
 """
 
 import hashlib
@@ -79,7 +79,9 @@ async def _tuning(run: Run, share: float) -> None:
         return
     elite, found = chosen
     limit = run.settings.budget.evaluations
-    if limit is not None and cost(len(found)) > share * limit:
+    if limit is None:
+        found = _next(found, len(had))
+    elif cost(len(found)) > share * limit:
         found = found[:FEW]
     wanted = cost(len(found))
     taken = sum(int(words[1]) if len(words) > 1 else COST for words in had)
@@ -87,6 +89,12 @@ async def _tuning(run: Run, share: float) -> None:
         return
     run.note(TUNED, f"{_mark(elite)} {wanted}")
     await tune(run, elite, [Range.around(constant) for constant in found], wanted, local=True)
+
+
+def _next(found: list[Constant], turn: int) -> list[Constant]:
+    """A few constants, at each turn those after the ones before; at the first those that weigh most."""
+    groups = [found[at : at + FEW] for at in range(0, len(found), FEW)]
+    return groups[turn % len(groups)]
 
 
 def _untuned(run: Run, done: set[str]) -> tuple[Elite, list[Constant]] | None:
