@@ -1,7 +1,7 @@
 """What a run may spend, and what it has spent."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from operator import add, ge, sub
@@ -14,7 +14,7 @@ from pydantic_core import ArgsKwargs
 
 from oragent.settings import STRICT
 
-__all__ = ["Budget", "Spent"]
+__all__ = ["Budget", "Spent", "apportioned"]
 
 JOINT = ("evaluations", "model_calls")  # bounds that both must be reached with ``until: both``
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0  # share of the bound on time, and its ends
@@ -170,5 +170,38 @@ class Spent:
         evaluations, model_calls, tokens = (whole // count + (position < whole % count) for whole in counted)
         return Spent(evaluations, model_calls, tokens, self.money / count)
 
+    def shared(self, weights: Sequence[int]) -> list["Spent"]:
+        """Shares in proportion to weights; together they are the whole, and none is empty of what is enough for all.
+
+        Args:
+            weights: Positive number for each share; equal ones give the shares of ``part``.
+        """
+        counted = (self.evaluations, self.model_calls, self.tokens)
+        evaluations, model_calls, tokens = (_with_floor(whole, weights) for whole in counted)
+        money = [self.money * weight / sum(weights) for weight in weights]
+        return [Spent(*share) for share in zip(evaluations, model_calls, tokens, money, strict=True)]
+
     def _figures(self) -> tuple[int, int, int, float, float]:
         return self.evaluations, self.model_calls, self.tokens, self.money, self.seconds
+
+
+def apportioned(whole: int, weights: Sequence[int]) -> list[int]:
+    """Divide things that are whole in proportion to weights, by largest remainders; of equal ones the first has more.
+
+    Args:
+        whole: Number of them, 0 or more.
+        weights: Numbers, 0 or more; all alike where all are 0.
+    """
+    weights = weights if any(weights) else [1] * len(weights)
+    whole_weight = sum(weights)
+    parts = [whole * weight // whole_weight for weight in weights]
+    order = sorted(range(len(weights)), key=lambda place: -(whole * weights[place] % whole_weight))
+    for place in order[: whole - sum(parts)]:
+        parts[place] += 1
+    return parts
+
+
+def _with_floor(whole: int, weights: Sequence[int]) -> list[int]:
+    """Divide in proportion to weights what is left after one for each, where there is one for each."""
+    least = int(whole >= len(weights))
+    return [least + part for part in apportioned(whole - least * len(weights), weights)]

@@ -16,7 +16,7 @@ from reference_words import COLUMNS, CONTRACT, TABLES
 import oragent
 from oragent import harness, protocol
 from oragent.cli.app import app
-from oragent.harness.arguments import MODES, OF_FRESH, OF_HOOKS, OPTIONS
+from oragent.harness.arguments import MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
 from oragent.search.config import Config
 from oragent.search.store import SCHEMA, VERSION
 
@@ -232,7 +232,7 @@ def _contract() -> str:
     options = _table(("option", "meaning"), (
         (f"`--{name}{f'={option.sign}' if option.sign else ''}`".replace("|", "\\|"),
          _cell(option.text.format(modes=", ".join((*MODES, "fresh")))))
-        for name, option in (*OPTIONS.items(), *OF_FRESH.items(), *OF_HOOKS.items())
+        for name, option in (*OPTIONS.items(), *OF_FRESH.items(), *OF_EACH.items(), *OF_HOOKS.items())
     ))  # fmt: skip
     source = inspect.getsource(protocol.Status)
     said = re.findall(r'= "(\w+)"  # (.+)', source)

@@ -15,7 +15,8 @@ is one; a search knows nothing else of a problem. `python problems/tsp_aco/eval.
 
 A search calls it with `--root_dir` and `--file_output_prefix` alone; a run with `problem_size=200` also with
 `--problem_size=200`; one with `cascade=0.5` first with `--mode=train`, and in full what is better there than half of the
-elites; one with `race=0.9` with `--race` and its terms, where the evaluator offers that. The other options are those of the harness, and an evaluator that does not use it needs none of them; what it takes
+elites; one with `race=0.9` with `--race` and its terms, where the evaluator offers that; and what only
+measures (a probe of `or_agent`) with `--mode=train`, its smallest size, and `--instances=3`, likewise. The other options are those of the harness, and an evaluator that does not use it needs none of them; what it takes
 it is asked for. It may be copied elsewhere and run from there, beside the candidate as `heuristic.py`: it finds data from
 `--root_dir` and never from its own path.
 

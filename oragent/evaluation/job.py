@@ -14,7 +14,7 @@ from oragent.sandbox import FOLDER, PYTHON, Beside, Command, Ended, Limits
 
 __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
-LOG_CHARACTERS = 4000  # kept of what it printed
+HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
 HARNESS = "oragent.harness"
 DEVICE = "--device="
 OBSERVER_FILE = "observer.py"
@@ -117,8 +117,8 @@ class Evaluation:
         metrics: Figures of the problem's own.
         message: Reason why there is no score, one line.
         traceback: Traceback of the candidate.
-        log: End of standard error.
-        output: End of standard output.
+        log: Standard error; of a long one its begin and its end.
+        output: Standard output, likewise.
         end: How its process ended, a value of ``End``; empty if none was started.
         queued_s: Seconds for which it waited for a free worker.
         wall_s: Seconds by the clock from its start to its end.
@@ -144,8 +144,8 @@ class Evaluation:
     def of(cls, found: Result | Failure, ended: Ended) -> Self:
         """Put together what an evaluator found and how its process ended."""
         told: dict[str, Any] = {
-            "log": ended.stderr[-LOG_CHARACTERS:],
-            "output": ended.stdout[-LOG_CHARACTERS:],
+            "log": _ends(ended.stderr),
+            "output": _ends(ended.stdout),
             "end": ended.end,
             "queued_s": round(ended.queued_s, 4),
             "wall_s": round(ended.wall_s, 4),
@@ -165,3 +165,10 @@ class Evaluation:
     def detail(self) -> str:
         """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
         return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
+
+
+def _ends(text: str) -> str:
+    left_out = len(text) - HEAD_CHARACTERS - LOG_CHARACTERS
+    if left_out <= 0:
+        return text
+    return f"{text[:HEAD_CHARACTERS]}\n[... {left_out:,} characters left out ...]\n{text[-LOG_CHARACTERS:]}"

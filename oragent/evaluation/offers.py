@@ -16,6 +16,7 @@ __all__ = [
     "FLOOR",
     "FRESH_SEED",
     "HEURISTIC_S",
+    "INSTANCES",
     "OBSERVER",
     "PROTOCOL",
     "RACE",
@@ -31,6 +32,7 @@ FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation
 FINAL = "--final"  # score on instances that are for the last round of a run's best elites alone
 FLOOR = "--floor"  # =X: end early where this score is out of reach, and say so by the metric below_floor
+INSTANCES = "--instances"  # =N: on train, look at the first N of each size alone
 OBSERVER = "--observer"  # =FILE: on train, tell code of somebody else what happens at the evaluator's hooks
 RACE = "--race"  # =JSON: end early where these terms are out of reach, and say what each instance came to
 PROTOCOL = "--protocol"  # =NAME: score on the instances of another study
@@ -57,7 +59,7 @@ def question(problem: Problem, root: Path, settings: LimitSettings) -> Job | Non
     One that knows no ``--help`` scores the seed instead, which is no answer.
     """
     text = problem.evaluator.read_text(encoding="utf-8", errors="replace")
-    if not any(word in text for word in ("oragent", *(option.removeprefix("--") for option in LACKS))):
+    if not any(word in text for word in ("oragent", INSTANCES, *(option.removeprefix("--") for option in LACKS))):
         return None
     return problem.job(problem.seed, root, problem.limits(settings), arguments=("--help",))
 

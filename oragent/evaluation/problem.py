@@ -201,14 +201,15 @@ class Problem:
 
     @property
     def outline(self) -> str:
-        """The definition of the function with its documentation and no body: what a model must fill in."""
+        """The definition of the function without a body: what a model must fill in.
+
+        Its ``documentation`` is told beside it and not repeated; of further functions it stands here.
+        """
         wanted = self.signature
         if wanted.language == "cpp":
-            said = native.documentation(self.seed, wanted.function)
-            above = "".join(f"// {line}\n" for line in said.split("\n")) if said else ""
             includes = "".join(f"{line}\n" for line in self.seed.split("\n") if line.startswith("#include"))
-            return f"{includes}\n{above}{wanted.text} {{\n    // ...\n}}".lstrip()
-        return "\n\n\n".join(outline(self.seed, name) for name in wanted.functions)
+            return f"{includes}\n{wanted.text} {{\n    // ...\n}}".lstrip()
+        return "\n\n\n".join(outline(self.seed, name, documented=name != wanted.function) for name in wanted.functions)
 
     @property
     def documentation(self) -> str:

@@ -37,6 +37,12 @@ def _audit(text: str) -> int:
     raise argparse.ArgumentTypeError(f"a number of decisions, or all, and not {text!r}")
 
 
+def _count(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a number of instances, 1 or more, and not {text!r}")
+
+
 def _seconds(text: str) -> float:
     try:
         value = math.inf if text == "none" else float(text)
@@ -92,6 +98,7 @@ OPTIONS: Mapping[str, Option] = {
 OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
 OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), told what happens; on train", "FILE")}
 OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
+OF_EACH = {"instances": Option(_count, None, "just so many instances of each size; on train", "N")}
 OF_RACE = {"race": Option(_race, None, "end early where these terms of a search are out of reach", "JSON")}
 
 
@@ -114,6 +121,7 @@ class Arguments:
         floor: Score that the candidate must be able to reach, or its evaluation may end early; None: none.
         observer: Path of the file whose code is told what happens at the evaluator's hooks; None: nobody is.
         race: What it is held against instance by instance; None: it is measured to its end.
+        instances: Number of instances of each size, the first ones, that are looked at; None: all of them.
     """
 
     root_dir: Path
@@ -129,6 +137,7 @@ class Arguments:
     floor: float | None = None
     observer: Path | None = None
     race: Terms | None = None
+    instances: int | None = None
 
     @property
     def protocol(self) -> str:
@@ -169,7 +178,7 @@ def parse_arguments(
         choices: Options of its own that take one of several values: name and values, the default first.
         floor: Whether it takes ``--floor``.
         hooks: Whether it takes ``--observer``.
-        race: Whether it takes ``--race``.
+        race: Whether it takes ``--race``, and ``--instances``.
 
     Raises:
         SystemExit: with code 2 and one line on standard error, if an argument is unknown or out of range.
@@ -177,7 +186,7 @@ def parse_arguments(
     own, picks = flags or {}, choices or {}
     options = {**OPTIONS, **(OF_FRESH if FRESH in sizes else {}), **(OF_FLOOR if floor else {})}
     options |= OF_HOOKS if hooks else {}
-    options |= OF_RACE if race else {}
+    options |= OF_EACH | OF_RACE if race else {}
     parser = partial(_parser, options, own, picks, FINAL in sizes)
     words = sys.argv[1:] if argv is None else argv
     given = _plainly_given(words, options)
@@ -204,6 +213,7 @@ def parse_arguments(
         floor=given.get("floor"),
         observer=_real(given["observer"]) if given.get("observer") else None,
         race=given.get("race"),
+        instances=given.get("instances"),
     )
 
 
@@ -254,6 +264,8 @@ def _problem(given: Mapping[str, Any], sizes: Mapping[str, Sequence[int]], candi
         return "--observer goes with --mode=train alone: where a score counts nobody watches"
     if watched and not os.path.isfile(watched):
         return f"no observer at {watched}: name a Python file that defines observe(hook, data)"
+    if given.get("instances") and mode != "train":
+        return "--instances goes with --mode=train alone: where a score counts all instances do"
     if not os.path.isfile(candidate):
         return f"no candidate at {candidate}: name a Python file with --candidate FILE"
     return ""

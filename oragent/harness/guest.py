@@ -39,6 +39,7 @@ class Guest:
         heuristic_s: CPU seconds that all calls may take together, but for the first of each guest; None for any.
         look: Callback that is called now and then while the candidate computes; what it raises ends the call.
         race: Race that the evaluation is; None where it goes to its end.
+        few: Number of instances of each size that the evaluation looks at; None for all of them.
         done: Number of instances that were measured.
         planned: Number of instances in all; 0 where that is not known.
     """
@@ -47,6 +48,7 @@ class Guest:
     heuristic_s: float | None = None
     look: Callable[[], None] | None = None
     race: Race | None = None
+    few: int | None = None
     done: int = 0
     planned: int = 0
 

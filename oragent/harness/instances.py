@@ -15,8 +15,9 @@ def each(
 ) -> Iterator[tuple[int, int, T]]:
     """Go through the instances of all sizes, and tell the guest where it is.
 
-    Where the evaluation is a race, sizes alternate in blocks, and the last of them may be never reached: the values
-    are looked at after each block.
+    Where just a few are wanted (``--instances``), these are the first ones of each size. Where the evaluation is a
+    race, sizes alternate in blocks, and the last of them may be never reached: the values are looked at after each
+    block.
 
     Args:
         guest: Candidate, which is about to be asked.
@@ -31,7 +32,7 @@ def each(
         ValueError: no value was appended for an instance.
     """
     at = {str(size): 0 for size in instances}
-    planned = {str(size): len(of_size) for size, of_size in instances.items()}
+    planned = {str(size): _number(guest, of_size) for size, of_size in instances.items()}
     guest.done, guest.planned = 0, sum(planned.values())
     race = guest.race
     for step in [planned] if race is None else race.begin(planned):
@@ -47,3 +48,7 @@ def each(
         at = step
         if race is not None:
             race.look(values, step)
+
+
+def _number(guest: Guest, of_size: Sequence[T]) -> int:
+    return len(of_size) if guest.few is None else min(len(of_size), guest.few)

@@ -59,7 +59,8 @@ def run(
         floor: Whether ``evaluate`` ends early where ``arguments.floor`` is out of reach, and says so by a metric
             ``below_floor``.
         hooks: Names that ``evaluate`` calls ``hook`` with, so that ``--observer`` can watch it on ``train``.
-        race: Whether ``evaluate`` takes its instances from ``each``, so that it can end as a race does.
+        race: Whether ``evaluate`` takes its instances from ``each``, so that it can end as a race does, and look at
+            the first few of ``train`` alone (``--instances``).
 
     Raises:
         SystemExit: 0 with a result, 1 with a failure, 2 for wrong arguments.
@@ -102,6 +103,7 @@ def _outcome(
         with make(arguments.candidate) as guest, observing(arguments.observer, hooks) as told:
             guest.heuristic_s = arguments.heuristic_s
             guest.race = Race(arguments.race) if arguments.race else None
+            guest.few = arguments.instances
             try:
                 return _scored(evaluate, arguments, guest)
             finally:

@@ -28,15 +28,15 @@ def gaps(arguments: Arguments, problem: str, values: Mapping[int, Sequence[float
 
     Returns:
         ``gap_percent_20`` and so on: by how many percent the mean is worse than the reference's (negative: better).
-        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing. For
-        a fresh set, which has none, what ``fresh`` tells.
+        Sizes without a reference are left out; so are all where ``problems/<problem>/references.yaml`` is missing, or
+        where just a few instances are looked at. For a fresh set, which has none, what ``fresh`` tells.
 
     Raises:
         ProblemError: in one line, if the file is not what it should be.
     """
     if anew := fresh(arguments):
         return anew
-    if arguments.protocol != "reevo":  # references are of its instances
+    if arguments.protocol != "reevo" or arguments.instances:  # references are of its instances, and of all of them
         return {}
     path = arguments.place(Path("problems") / problem / FILE)
     if not path.is_file():

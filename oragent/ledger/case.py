@@ -117,20 +117,25 @@ class Case:
         if exhausted:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
 
-    def branches(self, count: int) -> list["Case"]:
-        """Open branches: each has a generator and calls of its own, and an even share of what is left to be used."""
+    def branches(self, weights: Sequence[int]) -> list["Case"]:
+        """Open branches: each has a generator and calls of its own, and a share of what is left to be used.
+
+        Args:
+            weights: Positive number for each branch, in proportion to which they share.
+        """
+        shares = (self.allowance - self.used).shared(weights)
         opened = [
             replace(
                 self,
                 rng=rng,
-                allowance=(self.allowance - self.used).part(place, count),
+                allowance=share,
                 branch=f"{self.branch}{self._forks}.{place}/",
                 used=Spent(),
                 replies=[],
                 _calls=0,
                 _forks=0,
             )
-            for place, rng in enumerate(self.rng.spawn(count))
+            for place, (rng, share) in enumerate(zip(self.rng.spawn(len(shares)), shares, strict=True))
         ]
         self._forks += 1
         return opened

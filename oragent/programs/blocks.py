@@ -1,10 +1,26 @@
-"""The parts of a model's reply: thoughts, fenced blocks, and the prose around them."""
+"""The parts of a model's reply: thoughts, fenced blocks, edits, and the prose around them."""
 
 import re
 import textwrap
 from dataclasses import dataclass
 
-__all__ = ["Block", "drop_thoughts", "fence", "fenced_blocks", "loose_code", "outermost_block", "tag"]
+__all__ = [
+    "NEAREST",
+    "REPLACE",
+    "SEARCH",
+    "Block",
+    "drop_thoughts",
+    "fence",
+    "fenced_blocks",
+    "loose_code",
+    "outermost_block",
+    "tag",
+    "without_edits",
+]
+
+SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")  # the lines at which an edit begins and ends
+REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
+NEAREST = "The nearest lines of the parent are:"  # said of an edit that missed
 
 OPENING = re.compile(r"(?P<before>[^`~]*)(?P<fence>`{3,}+|~{3,}+)(?P<tag>[^`]*)")
 STATEMENT = re.compile(
@@ -121,3 +137,14 @@ def _pieces(text: str) -> list[str]:
         else:
             within = False
     return ["\n".join(piece).strip("\n") for piece in pieces]
+
+
+def without_edits(text: str) -> str:
+    """What a reply says beside its edits."""
+    kept, inside = [], False
+    for line in text.split("\n"):
+        inside = inside or bool(SEARCH.match(line))
+        if not inside:
+            kept.append(line)
+        inside = inside and not REPLACE.match(line)
+    return "\n".join(kept)

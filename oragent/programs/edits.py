@@ -5,14 +5,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from oragent.errors import ReplyError
+from oragent.programs.blocks import NEAREST, REPLACE, SEARCH
 
 __all__ = ["apply_edits", "has_edits"]
 
-SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of what is shown of it
-REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ def _nearest(lines: list[str], wanted: list[str]) -> str:
     if 2 * most < sum(sought.values()):
         return ""
     shown = "\n".join(line[:200] for line in lines[start : start + len(wanted)])
-    return f". The nearest lines of the parent are:\n{shown}"
+    return f". {NEAREST}\n{shown}"
 
 
 def _trimmed(lines: list[str]) -> list[str]:

@@ -187,14 +187,14 @@ def signature(source: str, function: str) -> Signature:
     return syntax.signature(source, function)
 
 
-def outline(source: str, function: str) -> str:
-    """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
+def outline(source: str, function: str, *, documented: bool = True) -> str:
+    """The definition of ``function`` with ``...`` for a body, perhaps with its docstring: what a model must fill in.
 
     Raises:
         CandidateError: with status ``rejected``: the source is no valid program, or has no such function.
     """
     _checked(source)
-    return syntax.outline(source, function)
+    return syntax.outline(source, function, documented=documented)
 
 
 @lru_cache(maxsize=64)  # of seeds, in every prompt

@@ -12,7 +12,7 @@ from typing import Any
 from oragent.errors import ReplyError
 from oragent.programs import native
 from oragent.programs.assembly import completed, defined, parsed
-from oragent.programs.blocks import Block, drop_thoughts, fenced_blocks, loose_code, outermost_block
+from oragent.programs.blocks import Block, drop_thoughts, fenced_blocks, loose_code, outermost_block, without_edits
 from oragent.programs.edits import apply_edits, has_edits
 from oragent.programs.parts import files_of, joined, named
 from oragent.programs.syntax import Signature
@@ -57,11 +57,12 @@ def pull_code(text: str, function: str, parent: str | None = None, wanted: Signa
     if not text.strip():
         raise ReplyError(f"the reply is empty; {_wanted(function)}")
     if has_edits(text):
-        if parent is None:
-            raise ReplyError(
-                f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {_wanted(function)}"
-            )
-        return _edited(text, function, parent)
+        try:
+            return _edited(text, function, parent)
+        except ReplyError:  # perhaps the whole program stands beside them
+            text = without_edits(text)
+            if not _holds([_Piece.read(block.text) for block in fenced_blocks(text)[0]], function):
+                raise
     blocks, outside = fenced_blocks(text)
     fenced = [_Piece.read(block.text, block.closed) for block in blocks if block.text.strip()]
     if wanted and (wanted.others or wanted.files):
@@ -104,7 +105,9 @@ def _files_in(piece: _Piece, wanted: Signature, known: dict[str, str]) -> dict[s
     return {homes[0] if homes else wanted.files[0]: piece.text}
 
 
-def _edited(text: str, function: str, parent: str) -> str:
+def _edited(text: str, function: str, parent: str | None) -> str:
+    if parent is None:
+        raise ReplyError(f"the reply holds SEARCH/REPLACE edits, but there is no parent to edit; {_wanted(function)}")
     source = apply_edits(text, parent)
     try:
         return _finished(completed(source, []), function)

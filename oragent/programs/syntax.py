@@ -90,15 +90,15 @@ def signature(source: str, function: str) -> Signature:
 
 
 @lru_cache(maxsize=16)  # of the seed, in every prompt that shows no program
-def outline(source: str, function: str) -> str:
-    """The definition of ``function`` with its docstring and ``...`` for a body: what a model must fill in.
+def outline(source: str, function: str, *, documented: bool = True) -> str:
+    """The definition of ``function`` with ``...`` for a body, perhaps with its docstring: what a model must fill in.
 
     Raises:
         CandidateError: with status ``rejected``: the source does not parse, or has no such function.
     """
     node = copy.copy(_definition(parse(source), function))
-    documented = [node.body[0]] if ast.get_docstring(node) else []
-    node.body, node.decorator_list = [*documented, ast.Expr(ast.Constant(...))], []
+    said = [node.body[0]] if documented and ast.get_docstring(node) else []
+    node.body, node.decorator_list = [*said, ast.Expr(ast.Constant(...))], []
     return ast.unparse(node)
 
 

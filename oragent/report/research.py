@@ -21,6 +21,7 @@ __all__ = ["Branch", "Research", "Tree", "research"]
 
 LATEST = 10  # rounds whose trees are shown
 MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
+MARKS |= {UNTRIED: "not tried"}
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ class Research:
         left_out: Number of older trees that are not among them.
         ideas: Number of ideas that were tried in all.
         better: Number of these ideas that were better than what they started from.
+        untried: Number of further ideas, which the budget did not reach or which came beyond those asked for.
     """
 
     memory: str
@@ -80,6 +82,7 @@ class Research:
     left_out: int
     ideas: int
     better: int
+    untried: int
 
 
 def research(notes: Sequence[Note]) -> Research | None:
@@ -97,9 +100,10 @@ def research(notes: Sequence[Note]) -> Research | None:
     except ValueError as problem:
         raise StoreError(f"the notes of the run are corrupted ({problem}); restore it from a copy") from None
     trees = tuple(_tree(note.round, tree) for note, tree in zip(found[-LATEST:], every[-LATEST:], strict=True))
-    verdicts = [_verdict(node) for tree in every for node in tree.nodes[1:] if node.state != UNTRIED]
-    left_out = len(found) - len(trees)
-    return Research((memories or [""])[-1], trees[::-1], left_out, len(verdicts), verdicts.count("better"))
+    states = [node.state for tree in every for node in tree.nodes[1:]]
+    better = sum(_verdict(node) == "better" for tree in every for node in tree.nodes[1:])
+    left_out, untried = len(found) - len(trees), states.count(UNTRIED)
+    return Research((memories or [""])[-1], trees[::-1], left_out, len(states) - untried, better, untried)
 
 
 def _verdict(node: NodeNote) -> str:
@@ -115,7 +119,7 @@ def _tree(number: int, tree: TreeNote) -> Tree:
 
 def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Branch]:
     for node in nodes:
-        if node.parent == parent and node.state != UNTRIED:
+        if node.parent == parent:
             yield Branch(
                 depth=depth,
                 title=node.title,

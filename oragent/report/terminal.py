@@ -76,7 +76,9 @@ def _code(console: Console, text: Text) -> None:
 
 def _research(research: Research, console: Console) -> None:
     _heading(console, "Research")
-    console.print(f"{in_words.count(research.ideas, 'idea')} tried, {research.better} of them better than their start")
+    more = f"; {research.untried} more not tried" if research.untried else ""
+    tried = f"{in_words.count(research.ideas, 'idea')} tried, {research.better} of them better than their start"
+    console.print(f"{tried}{more}")
     memory, left_out = clip(research.memory, MAX_MEMORY)
     if memory:
         console.print(Text(memory, style="dim"))

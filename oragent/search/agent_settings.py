@@ -31,8 +31,8 @@ class AgentSettings:
     Attributes:
         initial_ideas: Number of ideas of the first round, which only fills the archive: coded, debugged, not
             experimented on.
-        idea_count: Whether no more ideas are asked for than the ``budget`` can code, or always as many as these
-            ``settings`` say, as in the study.
+        idea_count: Whether no more ideas are asked for than the ``budget`` can code, and rounds that begin beside the
+            opening are small, or there are always as many as these ``settings`` say, as in the study.
         ideas: Whether the ideas for a leaf come ``coordinated``, by one call that sees to it that they differ, or
             ``independent``, by a call for each that knows nothing of the others.
         plans: How an idea is put: a ``brief`` change in a few lines of code, a ``detailed`` plan, as in the study, or
@@ -52,13 +52,14 @@ class AgentSettings:
             study, whose runs end there.
         root_debugging: Most further repairs of a child of the root that has no score after its experiments.
         experiments: Most experiments on one solution; with ``dynamic`` allocation what one gets that is neither here
-            nor there.
-        allocation: Whether every solution gets as many experiments, or by a rule of ours more where it gained, as the
-            paper has the thought and no rule.
-        experiments_least: Fewest that such a rule leaves to a solution.
-        experiments_most: Most that it gives to one.
-        elite_factor: Factor of such a rule for a solution that gained much, or is better than the best of all; one that
-            lost has so much less.
+            nor there, with ``flow`` what the ideas for one leaf have on average.
+        allocation: Whether every solution gets as many experiments, one after the other (``even``, as in the study's
+            runs); or by rules of ours more where it gained, as the paper has the thought and no rule: ``dynamic``, by
+            what it gained when it was coded; ``flow``, in turns, in each by what it gained in the turn before.
+        experiments_least: Fewest that the rule of ``dynamic`` leaves to a solution.
+        experiments_most: Most that a rule gives to one.
+        elite_factor: Factor of the rule of ``dynamic`` for a solution that gained much, or is better than the best of
+            all; one that lost has so much less.
         gain_threshold: Gain over the best parent, as a share of that one's score, that is much.
         from_failure: Whether experiments start from a program that still fails after its repairs: ``never``, after a
             ``timeout``, which teaches something about the program, or ``always``, as in the study.
@@ -108,7 +109,7 @@ class AgentSettings:
     root_retries: Annotated[int, Ge(0)] = 0
     root_debugging: Annotated[int, Ge(0)] = 0
     experiments: Annotated[int, Ge(0)] = 8
-    allocation: Literal["even", "dynamic"] = "even"
+    allocation: Literal["even", "dynamic", "flow"] = "flow"
     experiments_least: Annotated[int, Ge(0)] = 1
     experiments_most: Annotated[int, Ge(0)] = 16
     elite_factor: Annotated[float, Ge(1)] = 2.0

@@ -29,7 +29,8 @@ VERSION = "cache 1"
 LASTING = (Status.OK, Status.INVALID, Status.ERROR, Status.SCREENED)
 DATA = ("checkpoints", "data")  # folders of the root whose files may matter, by size and time
 # What evaluators import.
-PARTS = ("harness", "domains", "solvers", "attention_bias", "protocol.py", "direction.py", "racing.py")
+FOLDERS = ("harness", "isolation", "domains", "solvers", "attention_bias", "traffic")
+PARTS = (*FOLDERS, "protocol.py", "direction.py", "racing.py")
 MOST_BYTES = 1_000_000  # of an evaluation that is kept
 
 
@@ -76,7 +77,8 @@ class Cache:
             self._db.close()
 
     def _key(self, fingerprint: str, job: Job) -> str:
-        how = (self._conditions, fingerprint, vars(job.limits), job.mode, job.problem_size, job.arguments)
+        own = sorted(job.environment.items())
+        how = (self._conditions, fingerprint, vars(job.limits), job.mode, job.problem_size, job.arguments, own)
         return hashlib.sha256(repr(how).encode()).hexdigest()
 
 

@@ -297,7 +297,7 @@ def _expect_device(given: str, pinned: str, path: Path) -> None:
 def _of_today(tree: dict[str, Any]) -> dict[str, Any]:
     """The settings of a run, which goes on as it was begun also where an earlier version began it."""
     tree = {"device": CPU} | tree  # where there was no choice, evaluations had no room for a GPU
-    agent, strategy = dict(tree["or_agent"]), {"tuning": 0.0} | tree["strategy"]
+    agent, strategy = {"allocation": "even"} | tree["or_agent"], {"tuning": 0.0} | tree["strategy"]
     if "reflection_calls" not in agent:
         agent |= {"reflection_calls": "own", "ideas": "settings"}
         strategy |= {"standing": False, "history": False}
@@ -312,7 +312,8 @@ def with_rounds_of_then(tree: dict[str, Any]) -> dict[str, Any]:
     if agent.get("ideas") not in ("budget", "settings"):
         return tree
     agent["idea_count"] = agent.pop("ideas")
-    agent = {"root_children": "better", "opening_counts": True, "from_failure": "never"} | agent
+    then = {"root_children": "better", "opening_counts": True, "from_failure": "never", "allocation": "even"}
+    agent = then | agent
     return tree | {"or_agent": agent}
 
 

@@ -216,15 +216,21 @@ class Run:
         """All notes of a kind that earlier rounds left, in their order."""
         return [note for note in self.memory if note.kind == kind]
 
-    async def fork(self, works: Sequence[Callable[["Run"], Awaitable[T]]], islands: Sequence[int] = ()) -> list[T]:
+    async def fork(
+        self,
+        works: Sequence[Callable[["Run"], Awaitable[T]]],
+        islands: Sequence[int] = (),
+        weights: Sequence[int] = (),
+    ) -> list[T]:
         """Do several things side by side, each in a branch; their findings are taken in their order, not in time's.
 
-        A branch has a generator of its own, its own numbering of calls, and an even share of what is left to be used;
-        what it leaves over comes back. It sees what was tried before the fork, and nothing of its siblings.
+        A branch has a generator of its own, its own numbering of calls, and a share of what is left to be used; what it
+        leaves over comes back. It sees what was tried before the fork, and nothing of its siblings.
 
         Args:
             works: Coroutine function for each branch.
             islands: Island of each branch's candidates; without them, all belong where this run's do.
+            weights: Positive numbers in proportion to which branches share what is left; without them all have as much.
 
         Returns:
             What each of them returned.
@@ -236,7 +242,7 @@ class Run:
         written = (*self.written, *self.notes)
         branches = [
             replace(self, case=case, candidates=[], notes=[], earlier=self.known, written=written, _met=set(self._met))
-            for case in self.case.branches(len(works))
+            for case in self.case.branches(weights or [1] * len(works))
         ]
         for branch, island in zip(branches, islands, strict=False):
             branch.island = island

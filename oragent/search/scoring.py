@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, OBSERVER, PROTOCOL, RACE, missing, options
+from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
 from oragent.evaluation.problem import Problem
 from oragent.programs.examiner import promptly
@@ -28,6 +28,7 @@ from oragent.search.store import Store
 __all__ = ["Gate", "Scoring", "Seen"]
 
 AUDIT_PATIENCE = 3  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
+PROBED = 3  # instances that a probe runs, of the size that it runs
 FEW, FEW_PATIENCE = 30, 10  # decisions, where hundreds take too long as each guest imports or compiles for seconds
 
 
@@ -100,6 +101,7 @@ class Scoring:
         self._floors = FLOOR in offers and config.cascade is not None
         sizes = problem.about.sizes.get("train", [])
         self._least = min(sizes) if sizes else None
+        self._few = (f"{INSTANCES}={PROBED}",) if sizes and INSTANCES in offers else ()
         self.hooks = problem.about.hooks if OBSERVER in offers and sizes else {}
         races = config.race is not None or config.twins > 0
         self._races = races and RACE in offers
@@ -131,7 +133,7 @@ class Scoring:
         return fingerprint, self._kept(fingerprint, Evaluation(Status.REJECTED, message=why))
 
     async def probe(self, source: str, seen: Seen, observer: str = "") -> tuple[str, Evaluation]:
-        """Run a program for what it prints: on one size of ``train``, where the problem has that.
+        """Run a program for what it prints: on one size of ``train``, and a few instances, where the problem has that.
 
         Args:
             source: Text of the program.
@@ -146,8 +148,10 @@ class Scoring:
         if found.problem:
             return self.reject(source, found.problem)
         mode, watched = "train" if self._least else None, f" {observer}" if observer else ""
-        name = hashlib.sha256(f"probe {found.fingerprint}{watched}".encode(errors="replace")).hexdigest()
-        return name, await self._evaluated(name, source, seen, mode=mode, size=self._least, observer=observer)
+        key = " ".join(["probe", *self._few, found.fingerprint]) + watched
+        name = hashlib.sha256(key.encode(errors="replace")).hexdigest()
+        size = self._least
+        return name, await self._evaluated(name, source, seen, *self._few, mode=mode, size=size, observer=observer)
 
     async def score(
         self, source: str, seen: Seen, gate: Callable[[str], Gate | None] | None = None

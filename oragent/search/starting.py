@@ -8,6 +8,7 @@ import yaml
 
 from oragent.errors import ConfigError, StoreError
 from oragent.evaluation.problem import Problem
+from oragent.search.folder import best_file
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
 
@@ -16,6 +17,7 @@ __all__ = ["Start", "family", "gather", "lessons_of", "memory_file"]
 MOST_PROGRAMS = 20  # of one run: its best
 MOST_BYTES = 200_000  # of a program; what is longer is none
 MOST_LETTERS = 8_000  # of lessons: every prompt that has them is as much longer
+LEFT_OUT = "(Earlier lessons are left out here, as there are too many of them.)"
 WORD = "memory"  # in place of a file: what is kept of the problem's family
 
 
@@ -36,14 +38,18 @@ def gather(places: Sequence[str], problem: Problem, outputs: Path) -> Start:
     """Collect what a run is to begin with.
 
     Args:
-        places: Each a Python file, a text (``.md``) of lessons, the folder of a run, or ``memory``: what is kept of the
-            problem's family.
+        places: Each a program in the problem's language, a text (``.md``) of lessons, the folder of a run, or
+            ``memory``: what is kept of the problem's family.
         problem: Problem that is to be searched.
         outputs: Folder where runs and memories are kept.
+
+    Returns:
+        Programs and lessons; where these are too many the latest, with a line that says so.
 
     Raises:
         ConfigError: one is none of these, or a run of another function.
     """
+    ending = _ending(problem)
     sources: list[str] = []
     lessons: list[str] = []
     for place in places:
@@ -51,14 +57,30 @@ def gather(places: Sequence[str], problem: Problem, outputs: Path) -> Start:
         if (path / "config.yaml").is_file():
             sources += _elites(path, problem)
             lessons.append(lessons_of(path))
-        elif path.suffix == ".py" and path.is_file():
+        elif path.suffix == ending and path.is_file():
             sources.append(_text(path, MOST_BYTES))
         elif path.suffix == ".md" and path.is_file():
             lessons.append(_text(path, MOST_BYTES))
+        elif place == WORD:
+            kept = family(problem.name)
+            raise ConfigError(f"--start memory: nothing is kept of {kept} yet: oragent memory --add RUN keeps lessons")
         else:
-            raise ConfigError(f"--start {place}: expected a Python file, an .md file of lessons, or a run's folder")
-    told = "\n\n".join(text.strip() for text in lessons if text.strip())
-    return Start(tuple(dict.fromkeys(sources)), told[:MOST_LETTERS])
+            expected = f"a program ({ending}), an .md file of lessons, or a run's folder"
+            raise ConfigError(f"--start {place}: expected {expected}")
+    return Start(tuple(dict.fromkeys(sources)), _latest("\n\n".join(text.strip() for text in lessons if text.strip())))
+
+
+def _latest(told: str) -> str:
+    """Lessons that fit, the latest: what is added to a memory stands at its end."""
+    if len(told) <= MOST_LETTERS:
+        return told
+    end = told[len(LEFT_OUT) + 2 - MOST_LETTERS :]
+    return f"{LEFT_OUT}\n\n{end.partition(chr(10))[2] or end}"
+
+
+def _ending(problem: Problem) -> str:
+    """How the file of a program ends: ``.py`` or ``.cpp``."""
+    return Path(problem.about.candidate.names[0]).suffix
 
 
 def family(problem: str) -> str:
@@ -94,21 +116,21 @@ def _elites(run: Path, problem: Problem) -> list[str]:
     if function != problem.about.function:
         other = repr(function[:80]) if isinstance(function, str) else "something else"
         raise ConfigError(f"--start {run}: it searched for {other}, {problem.name} is about {problem.about.function!r}")
-    folders = sorted(run.glob("candidates/*/heuristic.py"))
+    folders = sorted(run.glob(f"candidates/*/heuristic{_ending(problem)}"))
     scored = sorted(((_score(path.parent, problem), path) for path in folders), key=lambda pair: -pair[0])
-    best = [run / "best.py"] if (run / "best.py").is_file() else []
+    best = [file] if (file := best_file(run)).is_file() else []
     return list(_programs([*best, *(path for _, path in scored)]))[:MOST_PROGRAMS]
 
 
 def _programs(files: Iterable[Path]) -> Iterable[str]:
-    """Texts, each once; the head line of ``best.py`` is a comment and no other program."""
+    """Texts, each once; the line at the head of ``best.py`` says whose it is, and is no part of the program."""
     met: set[str] = set()
     for file in files:
         text = _text(file, MOST_BYTES)
-        bare = "\n".join(line for line in text.split("\n") if not line.startswith("# ")).strip()
-        if bare not in met:
-            met.add(bare)
-            yield text
+        bare = text.partition("\n")[2] if file.stem == "best" and text.startswith(("# ", "// ")) else text
+        if bare.strip() not in met:
+            met.add(bare.strip())
+            yield bare
 
 
 def _score(folder: Path, problem: Problem) -> float:

@@ -139,11 +139,17 @@ def test_kernels_outlive_an_evaluation_where_their_source_cannot_be_written(
 
 
 def test_a_flood_of_output_costs_no_memory(tmp_path: Path) -> None:
-    script = f"import sys\nfor _ in range(100): print('x' * 10**6); print('y' * 10**6, file=sys.stderr)\nprint('''{BLOCK}''')"
+    flood = (
+        "print('begin', file=sys.stderr)\nfor _ in range(100): print('x' * 10**6); print('y' * 10**6, file=sys.stderr)"
+    )
+    script = f"import sys\n{flood}\nprint('end', file=sys.stderr)\nprint('''{BLOCK}''')"
     found = run(tmp_path, script, cpu_s=30)
     assert found.score == 3.5
     assert len(found.output) < 5000
     assert len(found.log) < 5000
+    assert found.log.startswith("begin\n")
+    assert found.log.endswith("\nend\n")
+    assert "characters left out" in found.log
 
 
 def test_a_file_larger_than_the_limit_cannot_be_written(tmp_path: Path) -> None:

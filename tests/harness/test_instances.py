@@ -31,7 +31,7 @@ run(evaluate, function="guess", sizes={"train": (10, 20), "val": (10, 20)}, race
 
 
 def guest(terms: Terms | None = None) -> SimpleNamespace:
-    return SimpleNamespace(where="", done=0, planned=0, race=Race(terms) if terms else None)
+    return SimpleNamespace(where="", done=0, planned=0, few=None, race=Race(terms) if terms else None)
 
 
 def measured(one: SimpleNamespace, value: float = 1.0) -> list[str]:
@@ -49,6 +49,15 @@ def test_without_a_race_they_come_size_by_size() -> None:
     one = guest()
     assert measured(one) == [f"size {size}, instance {index}" for size in SETS for index in range(8)]
     assert (one.done, one.planned) == (16, 16)
+
+
+@pytest.mark.parametrize(("few", "each_size"), [(1, 1), (3, 3), (8, 8), (99, 8)])
+def test_where_a_few_are_wanted_the_first_of_each_size_come(few: int, each_size: int) -> None:
+    for one in (guest(), guest(Terms(Direction.MINIMIZE))):
+        one.few = few
+        wanted = [f"size {size}, instance {index}" for size in SETS for index in range(each_size)]
+        assert sorted(measured(one)) == sorted(wanted)
+        assert (one.done, one.planned) == (2 * each_size,) * 2
 
 
 def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
@@ -110,11 +119,26 @@ def test_an_evaluator_that_keeps_no_values_is_told_so() -> None:
         list(each(guest(Terms(Direction.MINIMIZE)), SETS, {20: [], 50: []}))
 
 
-def evaluated(folder: Path, body: str, terms: Terms) -> Result | Failure:
+def asked(folder: Path, body: str, *options: str) -> "subprocess.CompletedProcess[str]":
     (folder / "eval.py").write_text(EVALUATOR)
     (folder / "heuristic.py").write_text(f"def guess(x):\n    {body}\n")
-    argv = [sys.executable, "eval.py", "--root_dir=.", f"--race={terms.dumps()}"]
-    return parse(subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False).stdout)
+    argv = [sys.executable, "eval.py", "--root_dir=.", *options]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def evaluated(folder: Path, body: str, terms: Terms) -> Result | Failure:
+    return parse(asked(folder, body, f"--race={terms.dumps()}").stdout)
+
+
+def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) -> None:
+    ran = asked(tmp_path, "print(x); return 2.0 * x", "--mode=train", "--problem_size=10", "--instances=2")
+    found = parse(ran.stdout)
+    assert isinstance(found, Result)
+    assert (found.score, ran.stderr) == (14.0, "0\n1\n0\n1\n")
+    refused = asked(tmp_path, "return 1.0", "--instances=2")
+    assert refused.returncode == 2
+    assert "--instances goes with --mode=train alone" in refused.stderr
+    assert "1 or more, and not '0'" in asked(tmp_path, "return 1.0", "--mode=train", "--instances=0").stderr
 
 
 def test_a_race_by_hand(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ async def work(case: Case) -> dict[str, Any]:
     """Two calls, one after the other, then two side by side, and a number drawn."""
     first = await case.ask("writer", [Message("user", case.name)])
     second = await case.ask("critic", [Message("user", first.text * 3)])
-    branches = case.branches(2)
+    branches = case.branches([1, 1])
     both = await side_by_side([branch.ask("writer", [Message("user", second.text)]) for branch in branches])
     case.used += sum((branch.used for branch in branches[1:]), branches[0].used)
     return {"texts": [first.text, second.text, *(one.text for one in both)], "drawn": case.rng.random()}

@@ -322,6 +322,22 @@ def test_a_helper_alone_takes_the_place_of_the_parents_own() -> None:
         extract_code("```python\ndef other(x):\n    return 2 * x\n```", "f", parent)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("    return 1.0 / x", "the new lines"), ("    return 1.0 / x", "    return f("), ("    return 9", "    x")],
+)
+def test_a_whole_program_counts_where_the_edit_beside_it_is_of_no_use(old: str, new: str) -> None:
+    parent, whole = (f"def f(x):\n    return {number} / x\n" for number in ("1.0", "2.0"))
+    useless = f"<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE"
+    for reply in (f"Here:\n```python\n{whole}```\n{useless}", f"{useless}\n```python\n{whole}```"):
+        assert extract_code(reply, "f", parent) == whole
+    for reply in (useless, f"```\n{useless}\n```"):
+        with pytest.raises(ReplyError, match=r"after the edits|not in the parent"):
+            extract_code(reply, "f", parent)
+    good = useless.replace(old, "    return 1.0 / x").replace(new, "    return 3.0 / x")
+    assert "3.0 / x" in extract_code(f"```python\n{whole}```\n{good}", "f", parent)
+
+
 def test_an_edit_that_misses_is_answered_with_the_nearest_lines() -> None:
     parent = "def f(x):\n    a = 3.0 * x + 1\n    return a\n"
     reply = "<<<<<<< SEARCH\n    a = 3.5 * x + 1\n=======\n    a = x\n>>>>>>> REPLACE"

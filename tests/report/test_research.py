@@ -61,11 +61,11 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
     assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
     branches = found.trees[0].branches
     assert [(b.title, b.depth, b.verdict) for b in branches] == [
-        ("idea 1", 1, "better"), ("idea 3", 2, "not better"), ("idea 2", 1, "failed"),
+        ("idea 1", 1, "better"), ("idea 3", 2, "not better"), ("idea 2", 1, "failed"), ("idea 4", 1, "not tried"),
     ]  # fmt: skip
     text = Page(write(folder).read_text()).text
     for part in (
-        "3 ideas tried, 1 of them better", "Use 1/d**2.", "Round 99, from parents 0.0 and 1.0: 3 ideas",
+        "3 ideas tried, 1 of them better", "Use 1/d**2.", "Round 99, from parents 0.0 and 1.0: 4 ideas", "1 more not tried",
         "Steeper helps.", "error: division by zero", "idea and 3 experiments",
         "edit: steeper → score 6.5, kept. It helps.", "probe: see d → score 6.5.",
         "tune: c0 over 24 evaluations → score 6.6, taken back. Flat.",

@@ -8,6 +8,7 @@ from oragent.search.strategies.operators import LONGEST, prose, thought, write
 from tests.search.test_funsearch import opened, record
 
 CODE = "```python\ndef guess(x):\n    return {'a': 1}['a']\n```"
+EDITS = "<<<<<<< SEARCH\n    return {'a': 1}['a']\n=======\n    return {'b': 2}['b']\n>>>>>>> REPLACE"
 
 
 @pytest.mark.parametrize(
@@ -16,6 +17,8 @@ CODE = "```python\ndef guess(x):\n    return {'a': 1}['a']\n```"
         (f"{{Fill gaps first.}}\n{CODE}", "Fill gaps first."),
         (f"{CODE}\nMy idea: {{weigh\n  both}}", "weigh both"),
         (f"<think>{{not this}}</think>I add a penalty. It may help.\n{CODE}", "I add a penalty."),
+        (f"{EDITS}\n{{Fill gaps first.}}", "Fill gaps first."),
+        (EDITS, ""),
         (CODE, ""),
         ("def guess(x):\n    return 3.5 * x\n", ""),
         ("", ""),

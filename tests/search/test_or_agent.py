@@ -90,7 +90,7 @@ def test_fast_crossover_ends_rounds_without_the_elitist_at_depth_one(begun) -> N
     model = Players(idea=TWO, code=lambda prompt: guess(next(values)))
     folder = begun(
         "model.name=m", "strategy.window=1", "or_agent.initial_ideas=1", "or_agent.fast_crossover=true",
-        "budget.evaluations=10", "or_agent.opening_counts=true",
+        "budget.evaluations=10", "or_agent.opening_counts=true", STUDY,
     )  # fmt: skip
     search(folder, model)
     assert [node["parent"] for tree in trees(folder) for node in tree["nodes"][1:]] == [0] * 9
@@ -226,6 +226,19 @@ def test_an_edit_that_fails_is_mended_and_then_counts(begun) -> None:
     assert nodes(folder, 2)[0]["score"] == 25
 
 
+def test_an_edit_that_misses_is_answered_with_the_nearest_lines_and_not_with_the_program_again(begun) -> None:
+    model = Players(
+        code=[guess("50 + x"), edit("    return 49 + x", "    return 70")],
+        experiment=edit("    return 61 + x", "    return 70"),
+        repair=[edit("    return 50 + x", "    return 60 + x"), "ACTION: STOP"],
+    )
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=4", "or_agent.depth=1", "model.style=small")
+    search(folder, model)
+    for prompt, number in zip(model.prompts("repair")[:2], (50, 60), strict=True):
+        assert f"The nearest lines of the parent are:\n    return {number} + x\n" in prompt
+        assert "def guess(x):\n" not in prompt
+
+
 def test_every_role_has_its_temperature_and_may_have_its_model(begun) -> None:
     model, thinker = Players(code=guess("1 / 0"), debug=guess("60")), Players(idea=IDEA)
     folder = begun(
@@ -280,6 +293,21 @@ def test_ideas_that_the_budget_does_not_reach_are_no_failures_and_teach_nothing(
     search(folder, model)  # two rounds side by side: three evaluations each, for four ideas
     assert [node["state"] for node in nodes(folder, 1)].count("untried") == 1
     assert not any("idea 3" in prompt for prompt in model.prompts("lead"))
+
+
+def test_ideas_beyond_those_that_were_asked_for_are_taken_down_and_told_as_not_tried(begun) -> None:
+    ideas = "[" + ", ".join(f'{{"title": "idea {n}", "idea": "return {n}"}}' for n in range(3)) + "]"
+    model = Players(idea=[IDEA, ideas], code=lambda prompt: guess(60))
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=20", "strategy.patience=2", "or_agent.depth=2")
+    search(folder, model)
+    assert [(node["title"], node["state"]) for node in nodes(folder, 2)][1:3] == [
+        ("idea 1", "untried"), ("idea 2", "untried")
+    ]  # fmt: skip
+    assert "\nIdea 2: idea 1, was not tried.\n" in model.prompts("idea")[2]
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=20", "strategy.patience=2", STUDY)
+    search(folder, Players(idea=[IDEA, ideas], code=lambda prompt: guess(60)))
+    assert [node["title"] for node in nodes(folder, 2)][:1] == ["idea 0"]
+    assert "idea 1" not in str(trees(folder))
 
 
 def test_a_lesson_in_the_same_reply_saves_a_call_and_is_told_on(begun) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation import Evaluation
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.offers import INSTANCES
 from oragent.protocol import Status
 from oragent.report import load
 from oragent.search.candidate import PROBE, Candidate, Committed
@@ -20,7 +21,7 @@ from tests.search.players import QUIET, Players, edit, guess, notes
 from tests.search.players import search as play
 from tests.search.test_auditing import OFFERS, Auditor
 from tests.search.test_auditing import search as audited
-from tests.search.test_engine import search
+from tests.search.test_engine import scored, search
 
 PERFECT = "def guess(x):\n    print(x)\n    return 100\n"
 PROBING = f"ACTION: PROBE\n```python\n{PERFECT}```"
@@ -114,6 +115,27 @@ def test_a_program_that_is_probed_and_submitted_counts_as_submitted_and_is_paid_
     assert made["own"].placed
     assert made["child"].candidate.parents == (made["own"].id,)
     assert outcome.progress.best.id == load(folder.path).best.id == made["own"].id
+
+
+@pytest.mark.parametrize(("offers", "wanted"), [(frozenset({INSTANCES}), ("--instances=3",)), (frozenset(), ())])
+def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_that(
+    begun, toy: Path, offers: frozenset[str], wanted: tuple[str, ...]
+) -> None:
+    (toy / "problem.yaml").write_text((toy / "problem.yaml").read_text() + "sizes: {train: [9, 3], val: [5]}\n")
+    jobs: list[Job] = []
+
+    async def one_round(run: Run) -> None:
+        await run.probe(PERFECT, ["0.0"])
+        await run.evaluate(PERFECT, ["0.0"], "own")
+
+    def keeping(job: Job) -> Evaluation:
+        jobs.append(job)
+        return scored(job)
+
+    folder = begun("strategy.window=1", "strategy.patience=1", "audit=null")
+    audited(folder, one_round, keeping, offers=offers)
+    asked = {(job.mode, job.problem_size, job.arguments) for job in jobs if job.source == PERFECT}
+    assert asked == {("train", 3, wanted), (None, None, ())}
 
 
 def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:

@@ -17,7 +17,7 @@ from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Note, Store
 from oragent.search.strategies import STRATEGIES
-from tests.search.players import golden
+from tests.search.players import GOLDEN, golden
 from tests.search.test_engine import scored
 from tests.search.writer import Writer
 
@@ -139,6 +139,19 @@ def test_prompts_read_as_they_did(begun, toy, strategy: str, number: int, roles:
         prompt = model.prompts(role)[which]
         name = NAMES.get((strategy, number, role), role)
         golden(f"{style}/{strategy}_{name}", prompt)
+
+
+def test_edits_are_offered_to_small_models_wherever_strong_ones_are_and_not_where_another_program_is_wanted() -> None:
+    offered = {
+        style: {path.stem for path in (GOLDEN / style).iterdir() if "<<<<<<< SEARCH" in path.read_text()}
+        for style in STYLES
+    }
+    assert offered["small"] == offered["strong"]
+    assert offered["paper"] == set()
+    assert {f"or_agent_{name}" for name in ("code", "debug", "experiment")} <= offered["small"]
+    changing = ("ael_ael_mutation", "eoh_m1", "funsearch_code", "levi_variant", "reevo_crossover", "tide_tide_m1")
+    assert set(changing) <= offered["small"]
+    assert not {"eoh_e1", "levi_seed", "levi_shift", "mcts_ahd_e2", "reevo_initial", "random_i1"} & offered["small"]
 
 
 def test_a_rejected_reply_is_answered_with_the_reason(begun, monkeypatch) -> None:

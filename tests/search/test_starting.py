@@ -1,5 +1,6 @@
 """Warm starts: what a run may begin with, that it counts, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from oragent.evaluation.problem import load
 from oragent.search.config import build
 from oragent.search.folder import begin
 from oragent.search.launch import STARTED, launch
-from oragent.search.starting import Start, family, gather, memory_file
+from oragent.search.starting import LEFT_OUT, Start, family, gather, memory_file
 from oragent.search.store import Store
 
 GOOD = "def guess(x):\n    return 99 + x / 3\n"
@@ -54,14 +55,16 @@ def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -
 def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
     problem = load(toy)
     (tmp_path / "huge.py").write_text("x = 1\n" * 100_000)
+    (tmp_path / "mine.cpp").write_text("double guess(double x) { return x; }\n")
     other = tmp_path / "run"
     other.mkdir()
     (other / "config.yaml").write_text("problem: {function: other}\n")
     for place, said in [
-        ("nowhere", "expected a Python file"),
+        ("nowhere", r"expected a program \(\.py\)"),
         (str(tmp_path / "huge.py"), "more than"),
         (str(other), "it searched for 'other'"),
-        ("memory", "expected a Python file"),
+        (str(tmp_path / "mine.cpp"), r"expected a program \(\.py\)"),
+        ("memory", "nothing is kept of toy yet: oragent memory --add RUN"),
     ]:
         with pytest.raises(ConfigError, match=said) as caught:
             gather([place], problem, tmp_path / "outputs")
@@ -79,7 +82,26 @@ def test_lessons_of_a_family_are_kept_beside_the_runs(toy: Path, tmp_path: Path)
     assert path == tmp_path / "outputs" / "memory" / "tsp.md"
     place = memory_file(tmp_path / "outputs", family(load(toy).name))
     place.parent.mkdir(parents=True)
-    place.write_text("Keep near 100.\n" * 2000)
+    place.write_text("Keep near 100.\n" * 2000 + "This is the latest.\n")
     start = gather(["memory"], load(toy), tmp_path / "outputs")
-    assert start.lessons.startswith("Keep near 100.")
-    assert len(start.lessons) <= 8000
+    assert start.lessons.startswith(f"{LEFT_OUT}\n\nKeep near 100.\n")
+    assert start.lessons.endswith("This is the latest.")
+    assert 7900 < len(start.lessons) <= 8000
+
+
+def test_a_run_in_another_language_gives_its_programs_too(toy: Path, tmp_path: Path) -> None:
+    run, native = tmp_path / "run", tmp_path / "native"
+    problem = load(toy)
+    native_one = replace(
+        problem, about=replace(problem.about, candidate=replace(problem.about.candidate, language="cpp"))
+    )
+    (run / "candidates" / "3.0").mkdir(parents=True)
+    (run / "config.yaml").write_text("problem: {function: guess}\n")
+    with Store(run / "run.db"):
+        pass
+    program = "double guess(double x) { return 100; }\n"
+    (run / "best.cpp").write_text(f"// toy: 0 by candidate 3.0 of run\n{program}")
+    (run / "candidates" / "3.0" / "heuristic.cpp").write_text(program)
+    assert gather([str(run)], native_one, native).sources == (program,)
+    (tmp_path / "mine.cpp").write_text(program)
+    assert gather([str(tmp_path / "mine.cpp")], native_one, native).sources == (program,)

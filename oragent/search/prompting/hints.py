@@ -3,10 +3,8 @@
 ``strategy.blocks`` and ``strategy.features`` say whether they do.
 """
 
-from collections.abc import Sequence
-
 from oragent.programs.inspection import inspect
-from oragent.search.candidate import Elite, Parent
+from oragent.search.candidate import Elite
 from oragent.search.prompting.templates import fill
 from oragent.search.run import Run
 
@@ -43,9 +41,9 @@ def bins(run: Run) -> list[str]:
     return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
 
 
-def edits(run: Run, parents: Sequence[Parent]) -> str:
-    """How to answer with edits, for models that can; empty where there is nothing to edit."""
-    return "\n\n" + fill("answer_edits") if parents and run.style == "strong" else ""
+def edits(run: Run, base: str) -> str:
+    """How to answer with edits of a program in place of all of it; ``base`` is its text, as the prompt shows it."""
+    return "\n\n" + fill("answer_edits", run.style, line=base.rstrip().split("\n")[-1])
 
 
 def meanings(run: Run) -> str:

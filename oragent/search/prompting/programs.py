@@ -11,7 +11,7 @@ from oragent.search.config import Show
 from oragent.search.prompting import times
 from oragent.search.run import Run
 
-__all__ = ["Told", "figures", "said", "show", "told"]
+__all__ = ["Told", "as_published", "figures", "said", "show", "told"]
 
 
 class Told(StrEnum):
@@ -24,7 +24,12 @@ class Told(StrEnum):
 
 def told(run: Run, paper: Told) -> Told:
     """Which figures a published strategy tells: all, or those of its ``paper`` where ``strategy.show`` says so."""
-    return paper if run.settings.strategy.show is Show.PAPER else Told.ALL
+    return paper if as_published(run) else Told.ALL
+
+
+def as_published(run: Run) -> bool:
+    """Whether the prompts of a published strategy are to be those of its paper, as far as they can."""
+    return run.settings.strategy.show is Show.PAPER
 
 
 def show(

@@ -13,6 +13,7 @@ rank, every crossed child scored, mutation 0.5.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -23,10 +24,10 @@ from oragent.ledger import RecordedReply
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
-from oragent.search.prompting import asked, fill, wanted
+from oragent.search.prompting import as_published, asked, edits, fill, wanted
 from oragent.search.run import Run
 from oragent.search.selection import best
-from oragent.search.strategies.asking import ask_and_read, ask_for_program, bolder, program
+from oragent.search.strategies.asking import ask_and_read, ask_for_program, bolder, complaint, program
 from oragent.search.strategies.operators import apply, compose, remember, thought, thoughts, write
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
@@ -110,7 +111,7 @@ async def _draft(run: Run, parents: Sequence[Committed]) -> tuple[str | None, st
         "ael_crossover",
         asked(run, prompt),
         lambda text: program(run, text, shown[-1].source),
-        lambda problem: fill("repair", run.style, problem=problem, **wanted(run)),
+        partial(complaint, run),
     )
     if found.value is None:
         _reject(run, found.reply, found.problem, shown)
@@ -132,7 +133,8 @@ async def _mutate(run: Run, source: str, words: str, line: Sequence[Elite]) -> N
     """
     said = f"Idea: {words}\n" if words else ""
     shown = f"The program:\n{said}{fence(source.strip(), tag(source))}"
-    answer = fill("answer_thought", run.style, **wanted(run), edits="")
+    changes = "" if as_published(run) else edits(run, source)
+    answer = fill("answer_thought", run.style, **wanted(run), edits=changes)
     prompt = compose(run, fill("ael_mutation", run.style), [shown], answer)
     candidate = await ask_for_program(run, "ael_mutation", asked(run, prompt), line, base=source)
     remember(run, candidate, next((said for reply in reversed(run.replies) if (said := thought(reply.text))), ""))

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from oragent.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
+from oragent.programs.blocks import NEAREST
 from oragent.programs.examiner import promptly
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
@@ -16,7 +17,7 @@ from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
 from oragent.search.scoring import Gate
 
-__all__ = ["Asked", "ask_and_read", "ask_for_program", "bolder", "program", "sent_back"]
+__all__ = ["Asked", "ask_and_read", "ask_for_program", "bolder", "complaint", "program", "sent_back"]
 
 T = TypeVar("T")
 HOTTEST = 2.0  # temperature that servers take
@@ -114,13 +115,18 @@ async def ask_for_program(
         role,
         messages,
         lambda text: program(run, text, base),
-        lambda problem: fill("repair", run.style, problem=problem, **wanted(run)),
+        partial(complaint, run),
         temperature,
     )
     reply = asked.reply
     if asked.value is None:
         return run.reject(reply.text, asked.problem, line, reply.role, reply.call)
     return await run.evaluate(asked.value, line, reply.role, reply.call, gate)
+
+
+def complaint(run: Run, problem: str) -> str:
+    """What a reply without a usable program is answered: of edits that missed it is told where they may have meant."""
+    return fill("repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **wanted(run))
 
 
 def bolder(run: Run, more: float) -> float | None:

@@ -29,6 +29,7 @@ from oragent.search.config import Blocks
 from oragent.search.history import resetting
 from oragent.search.prompting import (
     Told,
+    as_published,
     asked,
     bins,
     blocks,
@@ -128,6 +129,7 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
     programs = [show(f"Version {number}", one, bins=bins(run), told=figures) for number, one in enumerate(shown)]
     better = run.problem.about.direction.comparative
     scores = f", with their scores. A {better} score is better, and" if figures is Told.ALL else ", worse first:"
+    changes = "" if as_published(run) else edits(run, changed.source)
     return fit(
         lambda left: fill(
             "funsearch",
@@ -135,7 +137,8 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
             scores=scores,
             programs="\n\n".join(left["programs"]) + telling,
             **wanted(run),
-            answer=fill("answer_code", run.style, **wanted(run), edits=edits(run, shown)),
+            answer=fill("answer_code", run.style, **wanted(run), edits=changes),
+            edits=changes,
             hint="".join(left["a hint"]),
             standing="".join(left["where the search stands"]),
             history="".join(left["how the program came about"]),

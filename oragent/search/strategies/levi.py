@@ -122,7 +122,7 @@ async def _write_seeds(run: Run) -> None:
         failure = ""
         for _ in range(run.own.tries):
             task = fill("levi_seed", run.style, failure=failure)
-            messages = asked(run, write(run, task, known, "answer_code", paper=Told.SCORE))
+            messages = asked(run, write(run, task, known, "answer_code", paper=Told.SCORE, anew=True))
             candidate = await ask_for_program(run, "idea", messages, [])
             if candidate.score is not None:
                 known.append(Elite.of(candidate))
@@ -213,7 +213,8 @@ async def _ask(
     **more: str,
 ) -> Candidate:
     shown = [Elite.of(one) for one in parents]
-    messages = asked(run, write(run, fill(template, run.style, **more), shown, "answer_code", paper=Told.SCORE))
+    task, anew = fill(template, run.style, **more), template == "levi_shift"
+    messages = asked(run, write(run, task, shown, "answer_code", paper=Told.SCORE, anew=anew))
     return await ask_for_program(run, role, messages, shown, gate=gate)
 
 

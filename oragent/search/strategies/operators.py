@@ -9,10 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from oragent.llm.context import Part, fit
-from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag
+from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
     Told,
+    as_published,
     asked,
     bins,
     blocks,
@@ -35,6 +36,7 @@ __all__ = ["apply", "apply_anew", "compose", "prose", "remember", "thought", "th
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)
+ANEW = {"e1", "e2", "tide_e1", "tide_e2", "tide_reset"}  # operators that want another program than those shown
 LONGEST = 80  # words of a thought or a piece of advice that later prompts show; a model told to be brief may not be
 
 
@@ -62,7 +64,7 @@ async def apply(
     outline = "" if parents else fence(run.problem.outline, tag(run.problem.seed))
     shown = [Elite.of(parent) for parent in parents]
     task = fill(operator, run.style, outline=outline, **(more or {}))
-    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents), paper)
+    prompt = write(run, task, shown, "answer_thought", thoughts(run, parents), paper, anew=operator in ANEW)
     line = shown if descent is None else [Elite.of(one) for one in descent]
     base = shown[-1].source if shown else None
     candidate = await ask_for_program(run, operator, asked(run, prompt), line, temperature, base)
@@ -89,6 +91,7 @@ def write(
     answer: str,
     ideas: Mapping[str, str] | None = None,
     paper: Told = Told.NONE,
+    anew: bool = False,
 ) -> str:
     """Write a prompt that asks for a program, such that it fits into the model's context.
 
@@ -99,6 +102,7 @@ def write(
         answer: Template that says what the reply must look like.
         ideas: Thoughts behind programs, by id.
         paper: Figures that the strategy's paper tells of them.
+        anew: Whether the program that is wanted is another one, so that edits of the last are no answer.
     """
     known, figures = ideas or {}, told(run, paper)
     changed = shown[-1] if shown else None
@@ -108,7 +112,8 @@ def write(
         for place, one in enumerate(shown, 1)
     ]
     heading = f"{_heading(run, figures)}\n\n" if shown else ""
-    wording = fill(answer, run.style, **wanted(run), edits=edits(run, shown))
+    changes = "" if anew or changed is None or as_published(run) else edits(run, changed.source)
+    wording = fill(answer, run.style, **wanted(run), edits=changes)
     return compose(run, task, programs, wording, changed=changed, heading=heading, telling=telling, hint=hint)
 
 
@@ -166,7 +171,7 @@ def _heading(run: Run, figures: Told) -> str:
 
 def thought(reply: str) -> str:
     """The idea that a reply states: between braces; or the first sentence beside the code, if a model forgot them."""
-    blocks, outside = fenced_blocks(drop_thoughts(reply))
+    blocks, outside = fenced_blocks(without_edits(drop_thoughts(reply)))
     braced = BRACES.search(outside)
     if braced:
         return _brief(braced[1])

@@ -81,7 +81,7 @@ async def round(run: Run) -> None:
 async def initialise(run: Run) -> None:
     """Ask for something better than the seed."""
     seed = Elite.of(run.history[0])
-    await generate(run, "initial", fill("reevo_initial"), [seed], bolder(run, BOLDER))
+    await generate(run, "initial", fill("reevo_initial"), [seed], bolder(run, BOLDER), anew=True)
 
 
 async def cross(run: Run, generation: int) -> None:
@@ -123,10 +123,16 @@ def _learned(run: Run) -> tuple[str, list[str]]:
 
 
 async def generate(
-    run: Run, operator: str, task: str, parents: Sequence[Elite], temperature: float | None = None
+    run: Run,
+    operator: str,
+    task: str,
+    parents: Sequence[Elite],
+    temperature: float | None = None,
+    *,
+    anew: bool = False,
 ) -> None:
     """Ask the generator for a program and score it."""
-    prompt = f"{fill('reevo_generator')}\n\n{write(run, task, parents, 'answer_code')}"
+    prompt = f"{fill('reevo_generator')}\n\n{write(run, task, parents, 'answer_code', anew=anew)}"
     await ask_for_program(run, operator, asked(run, prompt), parents, temperature=temperature)
 
 

@@ -1,14 +1,19 @@
 """How much of a budget an idea gets: how many are asked for, and how many experiments a solution is worth."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from oragent.budget import Spent, apportioned
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 
-__all__ = ["affordable", "allotted"]
+__all__ = ["affordable", "allotted", "dealt", "small", "turns"]
 
 CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
 OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive
+TURNS = 4  # in which the experiments of ideas for one leaf are dealt out
+FLOOR = 1  # experiments that every one of them has in a turn, whatever it gained
+FINE = 10**6  # parts of a gain that count
 
 
 def affordable(run: Run, wanted: int, *, opening: bool = False) -> int:
@@ -29,6 +34,20 @@ def affordable(run: Run, wanted: int, *, opening: bool = False) -> int:
     return max(1, min(wanted, *bounds))
 
 
+def small(run: Run) -> Spent:
+    """What a round may use that begins beside the opening: all such rounds together no more than that is meant to.
+
+    It sees nothing but the seed, so what it finds out may be known already when it ends.
+    """
+    own, whole = run.case.allowance, run.settings.budget.room(run.spent)
+    parts = OPENING_PART * max(run.window - 1, 1)
+    return replace(
+        own,
+        evaluations=min(own.evaluations, max(whole.evaluations // parts, 1)),
+        model_calls=min(own.model_calls, max(whole.model_calls // parts, 1 + CALLS_AN_IDEA)),
+    )
+
+
 def allotted(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> int:
     """Most experiments on a solution.
 
@@ -43,7 +62,7 @@ def allotted(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> int:
         parents: Programs that it was made from.
     """
     agent = run.own
-    if agent.allocation == "even" or not agent.experiments:
+    if agent.allocation != "dynamic" or not agent.experiments:
         return int(agent.experiments)
     gain, factor = _gain(run, solution, parents), 1.0
     if gain is None or gain < 0:
@@ -51,6 +70,42 @@ def allotted(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> int:
     elif gain >= agent.gain_threshold or _is_best(run, solution):
         factor = agent.elite_factor
     return int(max(agent.experiments_least, min(agent.experiments_most, agent.experiments * factor)))
+
+
+def turns(experiments: int) -> list[int]:
+    """The turns in which ideas for one leaf have their experiments, where shares flow to those that gain.
+
+    Args:
+        experiments: Number that each would have if all had as many.
+
+    Returns:
+        Number of each turn, which each has on average: about a quarter of them, and but for the first turn at least
+        two where that can be, so that there is something to deal beside the floor.
+    """
+    left = experiments
+    sizes: list[int] = []
+    while left:
+        size = max(1, experiments // TURNS) if not sizes else max(FLOOR + 1, -(-experiments // TURNS))
+        sizes.append(min(size, left))
+        left -= sizes[-1]
+    return sizes
+
+
+def dealt(gains: Sequence[float | None], each: int) -> list[int]:
+    """The experiments of one turn, dealt to the ideas that go on: by what each gained in the turn before it.
+
+    Every idea has ``FLOOR``; the others go to those that gained, in proportion, by largest remainders, to the older of
+    equal ones first. Where none gained, as before the first turn, all have as many.
+
+    Args:
+        gains: Gain of each, as a share of its score; 0 where it is no better. None: it had no score before and has one
+            now, which counts as the largest gain of the others.
+        each: Number of experiments that each has on average.
+    """
+    largest = max((gain for gain in gains if gain), default=1.0)
+    weights = [round(FINE * (largest if gain is None else gain) / largest) for gain in gains]
+    floor = min(FLOOR, each)
+    return [floor + more for more in apportioned((each - floor) * len(weights), weights)]
 
 
 def _gain(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> float | None:

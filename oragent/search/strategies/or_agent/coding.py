@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from oragent.programs.blocks import fence, tag
-from oragent.search.candidate import Candidate, Elite, Parent
+from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, edits, fill, standing, wanted
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
@@ -35,7 +35,7 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     return fill(
         "or_agent_code",
         run.style,
-        **_answer(run, start),
+        **_answer(run, _shown(run, start[-1])),
         title=idea.title,
         idea=idea.text,
         programs="\n\n".join(shown),
@@ -52,7 +52,7 @@ async def debug(run: Run, candidate: Candidate, most: int) -> Candidate:
             break
         program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
         values = {"program": fence(program, tag(program)), "trouble": fence(trouble)}
-        text = fill("or_agent_debug", run.style, **values, **_answer(run, [candidate]))
+        text = fill("or_agent_debug", run.style, **values, **_answer(run, program))
         candidate = await ask_for_program(run, "debug", asked(run, text), [candidate], run.temperature("code"))
     return candidate
 
@@ -62,6 +62,7 @@ def _shown(run: Run, elite: Elite) -> str:
     return elite.source if run.own.docstrings else telling.undocumented(elite.source)
 
 
-def _answer(run: Run, shown: Sequence[Parent]) -> dict[str, str]:
-    """What the reply must look like."""
-    return {**wanted(run), "answer": fill("answer_code", run.style, **wanted(run), edits=edits(run, shown))}
+def _answer(run: Run, base: str) -> dict[str, str]:
+    """What the reply must look like, where the text of the program to change is ``base``."""
+    changes = edits(run, base)
+    return {**wanted(run), "edits": changes, "answer": fill("answer_code", run.style, **wanted(run), edits=changes)}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from oragent.programs.blocks import fence, tag
+from oragent.programs.blocks import NEAREST, fence, tag
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite, Parent
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
@@ -28,9 +28,10 @@ from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune
 
-__all__ = ["Session", "experiment"]
+__all__ = ["Session", "conclude", "experiment"]
 
 MEASURED = 1500  # characters of what a probe printed that the model is shown
+MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
 TOLD = "What the observer printed:\n"  # how an evaluator begins what an observer printed, at the end of its log
 
 
@@ -44,6 +45,9 @@ class Session:
         latest: Program that was evaluated last: at first the solution as it was coded and mended.
         best: Best solution seen: what is kept at the end, whatever came after it. None as long as none has a score.
         memory: Long-term memory, as the round is told it.
+        others: Account of the other ideas for the same leaf, in words, as far as they have come.
+        goes_on: Whether another turn of experiments follows.
+        is_over: Whether the model has stopped.
         begun: Score at the beginning; None where the experiments start from a failure.
         steps: Experiments so far, in their order.
         measured: Output of the latest probe.
@@ -55,6 +59,9 @@ class Session:
     latest: Candidate
     best: Elite | None
     memory: str = ""
+    others: str = ""
+    goes_on: bool = False
+    is_over: bool = False
     begun: float | None = field(init=False)
     steps: list[Step] = field(default_factory=list)
     measured: str = ""
@@ -81,15 +88,20 @@ class Session:
 
 
 async def experiment(run: Run, session: Session, most: int) -> None:
-    """Experiment on a solution until the model stops or the limit is reached, then have a report written."""
+    """Experiment on a solution until the model stops or the limit is reached."""
     for number in range(most):
         action = await _chosen(run, session, most - number)
         if isinstance(action, Stop):
+            session.is_over = True
             break
         if isinstance(action, Probe | Instrument):
             await _measure(run, session, action)
         else:
             await _step(run, session, action)
+
+
+async def conclude(run: Run, session: Session) -> None:
+    """Have a report written on the experiments, if there were any, and keep it with the solution."""
     if session.steps:
         session.report = await report(run, session.idea, *_ends(run, session), session.steps)
         if session.best is not None:
@@ -107,7 +119,7 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         "experiment",
         asked(run, prompt(run, session, offered, left)),
         lambda text: read_action(run, text, base, offered),
-        lambda problem: fill("or_agent_experiment_repair", run.style, problem=problem, program=shown),
+        lambda problem: _complaint(run, problem, shown),
         run.temperature("experiment"),
     )
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
@@ -115,6 +127,12 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         if session.steps[-1].better and session.best is not None:
             remember(run, session.best.source, session.idea, lesson=lesson)
     return found.value or Stop(found.problem)
+
+
+def _complaint(run: Run, problem: str, shown: str) -> str:
+    """What a reply without an action is answered: a small model is shown the program, but where an edit just missed."""
+    style = "strong" if NEAREST in problem else run.style
+    return fill("or_agent_experiment_repair", style, problem=problem, program=shown)
 
 
 def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
@@ -128,6 +146,7 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         idea=session.idea.text,
         memory=telling.known(session.memory),
         parents=_after(telling.parents(run, session.parents)),
+        others=_after(session.others),
         program=telling.program(run, "The program", best) if best else telling.failing(session.latest),
         printed=_after(telling.printed(session.latest, MEASURED)),
         features=meanings(run),
@@ -140,6 +159,7 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         history=_after(history(run, best)) if best else "",
         lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
         left=left,
+        more=MORE if session.goes_on else "",
     )
 
 

@@ -42,15 +42,19 @@ STRUCTURAL = {
         "precomputation, local search within the function; not a term or a number. "
     ),
 }
+SURPLUS = 5  # ideas beyond those asked for that are taken down; the study cuts them
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
 async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
-    """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any."""
+    """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any.
+
+    A model may give more of them by one call than it was asked for; all it says is that those are less promising.
+    """
     asking = partial(_asked, tree=tree, leaf=leaf, memory=memory)
     if run.own.ideas == "coordinated":
         return await asking(run, count=count)
-    return [idea for ideas in await run.fork([partial(asking, count=1)] * count) for idea in ideas]
+    return [idea for ideas in await run.fork([partial(asking, count=1)] * count) for idea in ideas[:1]]
 
 
 async def _asked(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
@@ -58,7 +62,7 @@ async def _asked(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> l
         run,
         "idea",
         asked(run, prompt(run, tree, leaf, memory, count)),
-        lambda text: read_ideas(text, count),
+        lambda text: read_ideas(text, count + (SURPLUS if run.own.idea_count == "budget" else 0)),
         lambda problem: fill("or_agent_idea_repair", problem=problem, count=count),
         run.temperature("idea"),
         SCHEMA,

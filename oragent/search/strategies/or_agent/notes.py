@@ -12,7 +12,7 @@ __all__ = ["MEASURING", "MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "
 
 TREE, MEMORY = "tree", "memory"  # kinds of notes
 MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
-UNTRIED = "untried"  # state of an idea that the budget did not reach
+UNTRIED = "untried"  # state of an idea that the budget did not reach, or that came beyond those asked for
 T = TypeVar("T")
 
 

@@ -18,6 +18,7 @@ class Start:
         island: Number of the island where its candidates belong.
         elitist: Whether the root is the best program ever, alone.
         opening: Whether it is the first round, which fills the archive.
+        blind: Whether it begins beside the opening, and so sees nothing but the seed.
         ideas: Number of ideas for the root.
         depth: Depth of the tree.
     """
@@ -28,6 +29,7 @@ class Start:
     opening: bool
     ideas: int
     depth: int
+    blind: bool = False
 
 
 def choose_start(run: Run) -> Start:
@@ -46,7 +48,9 @@ def choose_start(run: Run) -> Start:
     parents, island = drawn(run.archive, agent.parents, run.rng, temperature, together=together)
     ranked = sorted(parents, key=lambda elite: run.archive.fitness(elite.score))
     ideas = agent.crossover_ideas or agent.children
-    return Start(tuple(ranked), island, False, False, ideas, 1 if agent.fast_crossover else agent.depth)
+    blind = agent.idea_count == "budget" and len({one.source for one in run.archive.elites()}) == 1  # the seed
+    depth = 1 if agent.fast_crossover or blind else agent.depth
+    return Start(tuple(ranked), island, False, False, ideas, depth, blind)
 
 
 def _home(run: Run, elitist: Elite) -> int:

@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ __all__ = [
     "ends",
     "failing",
     "known",
+    "others",
     "outcome",
     "parents",
     "printed",
@@ -40,6 +42,7 @@ MOST_WIDE = 200  # characters of such a line
 MOST_NODES = 12  # of the tree that are told with their reports: the latest
 MOST_TOLD = 900  # characters of the idea behind a program, and of what its experiments taught
 MOST_SHORT = 80  # of an older idea's title
+MOST_OTHERS, MOST_LESSON = 6, 160  # other ideas that experiments are told of, the best, and characters of a lesson
 STATES = {
     "open": "may be taken further",
     "grown": "was taken further",
@@ -88,6 +91,31 @@ def parents(run: Run, programs: Sequence[Elite]) -> str:
         return "\n\n".join(program(run, f"Parent {number}", one) for number, one in enumerate(programs, 1))
     scores = ", ".join(f"{one.score:.6g}" for one in programs)
     return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}." if scores else ""
+
+
+def others(run: Run, nodes: Sequence[Node]) -> str:
+    """What came of the other ideas for the same leaf so far, the best first, a line each with the latest lesson."""
+    tried = sorted((node for node in nodes if node.state != UNTRIED), key=lambda node: -_fitness(run, node))
+    lines = [f"- {_other(node)}" for node in tried[:MOST_OTHERS]]
+    return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines]) if lines else ""
+
+
+def _other(node: Node) -> str:
+    title = _line(node.idea.title if node.idea else "", MOST_SHORT)
+    lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
+    return f"{title} -> {_line(_end(node), MOST_SHORT)}, {_count(node.steps)}. {_line(lesson, MOST_LESSON)}".rstrip()
+
+
+def _count(done: Sequence[Step]) -> str:
+    return f"after {len(done)} experiment{'s' if len(done) > 1 else ''}" if done else "as it was coded"
+
+
+def _end(node: Node) -> str:
+    return node.failure if node.solution is None else f"score {node.solution.score:.6g}"
+
+
+def _fitness(run: Run, node: Node) -> float:
+    return -math.inf if node.solution is None else run.archive.fitness(node.solution.score)
 
 
 def known(memory: str) -> str:
@@ -185,7 +213,9 @@ def _below(grown: Tree, node: Node, latest: Collection[int], depth: int = 0) -> 
 
 def _branch(node: Node, in_full: bool) -> str:
     title = node.idea.title if node.idea else "the start"
-    end = node.failure if node.solution is None else f"score {node.solution.score:.6g}"
+    end = _end(node)
+    if node.state == UNTRIED:
+        return f"Idea {node.number}: {_line(title, MOST_SHORT)}, {STATES[node.state]}."
     if not in_full:
         return f"Idea {node.number}: {_line(title, MOST_SHORT)} -> {_line(end, MOST_SHORT)}, {STATES[node.state]}."
     said = f"Idea {node.number}: {_line(title)} -> {_line(end)}, {STATES[node.state]}. {_line(node.report)}"

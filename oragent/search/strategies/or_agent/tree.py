@@ -38,7 +38,7 @@ class Node:
         report: Report on the experiments, in words.
         state: State of the node. ``open``: may get children; ``grown``: has better children; ``closed``: none was
             better, or it is as deep as the tree may be; ``worse``: not better than its parent; ``failed``: no solution;
-            ``untried``: the budget did not reach.
+            ``untried``: the budget did not reach, or more ideas came than were asked for.
         better: Whether its solution is better than what it started from.
         visits: Number of times that a leaf was opened here or below.
     """
