@@ -194,7 +194,7 @@ class Benchmark(Studies):
             other = agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             stopping = Stopping(settings.get("stopping", "threshold"))
-            decider = self._decider(stakeholder, paradigm, persona, case)
+            decider = self._decider(stakeholder, paradigm, persona, case, in_words=own["agent"] in ASKING)
             outcome = await Conversation(
                 self.problem, other, decider, stakeholder, settings.get("limit") or limit if limit > 1 else 1, stopping
             ).hold()
@@ -203,11 +203,13 @@ class Benchmark(Studies):
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }
 
-    def _decider(self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: Case) -> Decider:
+    def _decider(
+        self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: Case, *, in_words: bool
+    ) -> Decider:
         if persona is not None:
             return Talking(case, self.problem, stakeholder, persona, self.plan.settings.get("decider_temperature"))
         rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
-        return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE)
+        return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
     def _record(
         self, outcome: Outcome, own: Mapping[str, Any], stakeholder: Stakeholder, persona: Persona | None, number: int

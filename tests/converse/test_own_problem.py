@@ -102,9 +102,9 @@ def obeys(request: Request) -> str | Message:
     results = [one.content for one in since if one.role == "tool"]
     if len(results) == 0:
         calls = [ToolCall("a", "fix_variable", {"variable": found[1], "value": "1", "type": "fix"})
-                 for found in re.finditer(r"fix (\w+) 1", told)]  # fmt: skip
+                 for found in re.finditer(r"(\w+) at 1\b", told)]  # fmt: skip
         calls += [ToolCall("b", "add_objective_upper_bound", {"objective": "weight", "value": float(found[1])})
-                  for found in re.finditer(r"weight <= (\d+)", told)]  # fmt: skip
+                  for found in re.finditer(r"weight at most (\d+)", told)]  # fmt: skip
         if "weight" not in told:
             calls.append(ToolCall("c", "remove_constraint", {"name": "weight_upper_bound"}))
         return Message("assistant", "", tuple(calls))

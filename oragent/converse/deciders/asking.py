@@ -21,11 +21,13 @@ class Asking:
         problem: Problem whose decisions are asked for.
         requests: Requests in order.
         at_once: Whether all of them go into one message, each in case those before cannot be met.
+        in_words: Whether a model reads them; the ``rules`` agent reads commands.
     """
 
     problem: DecisionProblem
     requests: Sequence[Request]
     at_once: bool = False
+    in_words: bool = False
     says_farewell: bool = False
     _left: Iterator[tuple[Request, ...]] = field(init=False)
     _asked: tuple[Request, ...] = field(default=(), init=False)
@@ -36,10 +38,10 @@ class Asking:
     @classmethod
     def of(
         cls, rule: Callable[[Stakeholder], Iterator[Request]], stakeholder: Stakeholder, problem: DecisionProblem,
-        *, at_once: bool = False,
+        *, at_once: bool = False, in_words: bool = False,
     ) -> "Asking":  # fmt: skip
         """The agent that follows a rule, such as the rational or the myopic one."""
-        return cls(problem, list(rule(stakeholder)), at_once)
+        return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
     async def say(self, view: View) -> Said | None:
         """Put the next request; leave once one is met, or where none is left."""
@@ -48,7 +50,15 @@ class Asking:
         self._asked = next(self._left, ())
         if not self._asked:
             return None
+        if self.in_words:
+            return Said("\n".join(["Please start afresh, without any wish of before.", *self._told()]))
         return Said(" else ".join(command(self.problem, one) for one in self._asked))
+
+    def _told(self) -> Iterator[str]:
+        for number, asked in enumerate(self._asked):
+            wishes = "; ".join(_worded(self.problem, one) for one in asked)
+            yield f"{'If that cannot be had, then ' if number else 'Now '}I would like: {wishes}."
+        yield "Show me a whole solution that does this."
 
 
 def command(problem: DecisionProblem, asked: Request) -> str:
@@ -61,6 +71,13 @@ def _said(problem: DecisionProblem, one: Restriction) -> str:
         goal = problem.expressions[_place(problem, one)]
         return f"{goal.word} {one.relation} {figure(one.value)}"
     return f"{one.kind} {one.subject} {one.option}"
+
+
+def _worded(problem: DecisionProblem, one: Restriction) -> str:
+    if one.kind is Kind.BOUND:
+        goal = problem.expressions[_place(problem, one)]
+        return f"{goal.word} {'at most' if one.upper else 'at least'} {figure(one.value)}"
+    return f"{one.subject} {'at' if one.kind is Kind.FIX else 'not at'} {one.option}"
 
 
 def _respects(problem: DecisionProblem, decision: str, asked: Request) -> bool:
