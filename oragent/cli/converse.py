@@ -12,6 +12,8 @@ from oragent.errors import ConfigError
 
 __all__ = ["converse", "page"]
 
+UTILITIES_OF = "sfusd"  # whose utilities are published
+
 
 def page(folder: Path) -> bool:
     """Write the page of a conversation anew; False where the folder is none."""
@@ -46,7 +48,7 @@ def converse(
     if problem == "utilities":
         if out is None:
             raise ConfigError("name a file for the utilities with --out")
-        raise typer.Exit(command.utilities(out, seed, functions, console))
+        raise typer.Exit(command.utilities(UTILITIES_OF, out, seed, functions, console))
     folder = Path(problem)
     if not (folder / "converse.json").is_file():
         session = import_module("oragent.converse.session")

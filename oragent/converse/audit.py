@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from oragent.converse.conversation import End, Outcome
-from oragent.converse.decision import DecisionProblem, Remark, RemarkKind, Standing
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.remark import Remark, RemarkKind, Standing
 from oragent.converse.solving import Solver
 from oragent.converse.state import Kind, Restriction, State
 
@@ -36,20 +37,20 @@ class Audit:
 
     Attributes:
         figures: Figures that were stated and checked.
-        false_figures: Figures that are not true of any schedule shown.
-        unsolved: Schedules presented that no solver had returned.
+        false_figures: Figures that are not true of any decision shown.
+        unsolved: Decisions presented that no solver had returned.
         enumerated: Programs that enumerate without a solver.
         silent: Models with a silent error.
         claims: Claims of impossibility that were resolved.
         false_claims: Claims that are false.
         unparsed: Claims that nobody understood.
-        stalled: Turns that were shown no better schedule.
+        stalled: Turns that were shown no better decision.
         below: 1 where the decision agent left below its maximum.
         failed: Programs or tool calls that failed.
-        half: Proposals that were no full schedule.
+        half: Proposals that were no full decision.
         leaks: Messages that told a secret.
         sent_back: Messages that were sent back for one.
-        refused: Checks of schedules that had not been shown.
+        refused: Checks of decisions that had not been shown.
         findings: What was found, one by one.
     """
 
@@ -105,7 +106,7 @@ def audit(
         for decision in turn.presented:
             if knows_solver and decision not in solved:
                 note("unsolved", number, decision)
-        _events(turn.events, number, note)
+        _events(turn.events, number, note, problem.vocabulary.decision)
         for problem_text in turn.problems:
             note("half", number, problem_text)
         for leak in turn.leaks:
@@ -146,14 +147,14 @@ def _remark(one: Remark, number: int, counts: Counter[str], found: list[Finding]
             found.append(Finding(f"false_{kind}", number, one.text))
 
 
-def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any) -> None:
+def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
     for event in events:
         if event["failed"]:
             note("failed", number, event["result"][:300])
         for error in event["note"].get("silent", ())[:1]:
             note("silent", number, error)
         if event["note"].get("enumerates"):
-            note("enumerated", number, "a program looked at schedules one by one")
+            note("enumerated", number, f"a program looked at {decision}s one by one")
 
 
 def _state(plain: Mapping[str, Any] | None) -> State | None:

@@ -12,28 +12,25 @@ from rich.text import Text
 from oragent.bench.board import Board, rich_table
 from oragent.bench.execute import execute
 from oragent.bench.manifest import Manifest
-from oragent.bench.plan import Cell, Plan
+from oragent.bench.plan import Plan
 from oragent.budget import Budget
 from oragent.converse.bench_page import write_page
-from oragent.converse.bench_tables import Measured, terminal_tables
-from oragent.converse.benchmark import DECIDERS, SCRIPTED, TERMS, UTILITIES, Benchmark
+from oragent.converse.bench_tables import terminal_tables
+from oragent.converse.benchmark import DECIDERS, TERMS, UTILITIES, Benchmark
 from oragent.converse.contestants import contestants
 from oragent.converse.conversation import Stopping
 from oragent.converse.deciders.talking import Feedback, Knowing, Style
-from oragent.converse.decision import unknown
-from oragent.converse.generating import Target, solution_centric
-from oragent.converse.problems.enumeration import Schedules
-from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.problems.schools import Schools
+from oragent.converse.decision import DecisionProblem, unknown
+from oragent.converse.measured import measured
+from oragent.converse.optional_protocols import published_of
+from oragent.converse.stakeholders import Stakeholder, stakeholders_of
 from oragent.converse.utility_files import read, write
 from oragent.errors import ConfigError, StoreError
-from oragent.pages.text import plain
+from oragent.pages.text import one_line, plain
 
-__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench"]
+__all__ = ["MANIFEST", "BenchRequest", "run_bench"]
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
-PAPER = 109  # utilities of the published set
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
@@ -43,7 +40,7 @@ class BenchRequest:
 
     Attributes:
         outputs: Folder of the evaluation.
-        problem: Problem that is talked about.
+        problem: Problem that is talked about: its name, or one of one's own; empty for that of the folder.
         agents, paradigms, models, tools, ablate: Names; of contestants every combination takes part.
         utilities: ``all``, ``paper``, a number, or a file.
         settings: Styles, feedback, decider, its model and more, by name.
@@ -54,7 +51,7 @@ class BenchRequest:
     """
 
     outputs: Path
-    problem: str = ""
+    problem: str | DecisionProblem = ""
     agents: Sequence[str] = ()
     paradigms: Sequence[str] = ("conversation",)
     models: Sequence[str] = ()
@@ -80,10 +77,11 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read(folder)
     MANIFEST.keep(plan, folder)
-    for line in _utilities(request, plan, folder):
-        console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     bench = Benchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
     bench.replay = request.replay
+    bench.given = None if isinstance(request.problem, str) else request.problem
+    for line in _utilities(bench.problem, plan, folder):
+        console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     stopped = False
     with Board(plan) as board:
         bench.note = board.note
@@ -98,16 +96,6 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
     complete = all(bench.is_complete(cell, folder) for cell in plan.cells)
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
-
-
-def measured(bench: Benchmark) -> list[Measured]:
-    """What was done so far, a contestant a row."""
-    found = []
-    for name, own in bench.plan.contestants.items():
-        cells = [Cell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
-        done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
-        found.append(Measured(name, own, done, sum(len(bench.names(cell)) for cell in cells)))
-    return found
 
 
 def _plan(request: BenchRequest) -> Plan:
@@ -131,42 +119,38 @@ def _plan(request: BenchRequest) -> Plan:
         raise ConfigError("nobody plays the decision agent: name --decider-model, or take --decider rational or myopic")
     if talking and not settings.get("decider_model") and len(request.models) > 1:
         settings["decider_model"] = request.models[0]  # held fixed while the agents' models vary
-    return Plan(TERMS, {request.problem: None}, own, (request.seed,), settings)
+    name = request.problem if isinstance(request.problem, str) else request.problem.name
+    return Plan(TERMS, {name: None}, own, (request.seed,), settings)
 
 
-def _utilities(request: BenchRequest, plan: Plan, folder: Path) -> tuple[str, ...]:
+def _utilities(problem: DecisionProblem, plan: Plan, folder: Path) -> tuple[str, ...]:
     """Put the utilities into the folder, unless they are there; warnings about them."""
     path = folder / UTILITIES
-    found = problem_of(next(iter(plan.subjects)))
-    if not isinstance(found, Schools) or found.exact is None:
-        raise ConfigError(
-            f"an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
-            f"{next(iter(plan.subjects))!r}"
-        )
-    schedules = found.exact.schedules
     if path.is_file():
-        return read(path, schedules).warnings
+        return read(path, problem).warnings
     spec, seed = str(plan.settings["utilities"]), plan.settings["seed"]
-    targets, warnings = _chosen(spec, seed, found.exact, schedules)
-    write(path, schedules, targets, f"{spec}, seed {seed}")
+    chosen, warnings = _chosen(spec, seed, problem)
+    write(path, problem, chosen, f"{spec}, seed {seed}")
     return warnings
 
 
-def _chosen(spec: str, seed: int, exact: Exact, schedules: Schedules) -> tuple[Sequence[Target], tuple[str, ...]]:
+def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[Stakeholder], tuple[str, ...]]:
+    known = stakeholders_of(problem)
     if spec not in ("all", "paper") and not spec.isdecimal():
         if not Path(spec).is_file():
             raise StoreError(f"no utilities {spec[:80]!r}: expected all, paper, a number or a file of them")
-        known = read(Path(spec), schedules)
-        return known.targets, known.warnings
+        found = read(Path(spec), problem)
+        return found.stakeholders, found.warnings
     if spec.isdecimal() and not int(spec):
-        raise ConfigError("0 utilities: expected 1 or more, at most 161 of sfusd")
+        raise ConfigError("0 utilities: expected 1 or more, at most as many as the problem has")
+    paper = published_of(problem).utilities
+    if spec == "paper" and not paper:
+        name = one_line(problem.name, 60)
+        raise ConfigError(f"no utilities of {name} were published: expected all, a number or a file of them")
     rng = np.random.default_rng(seed)
-    every = solution_centric(exact, rng)
-    count = {"all": len(every), "paper": PAPER}.get(spec) or int(spec or 0)
+    every = known.generated(rng)
+    count = {"all": len(every), "paper": paper}.get(spec) or int(spec or 0)
     if not 1 <= count <= len(every):
         raise ConfigError(f"{count} utilities: expected 1 to {len(every)}")
     kept = sorted(rng.choice(len(every), size=count, replace=False).tolist()) if count < len(every) else range(count)
     return [every[place] for place in kept], ()
-
-
-STAND_INS = (SCRIPTED,)

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from oragent.bench.plan import Cell
 from oragent.converse.bench_tables import (
-    Measured,
     agent_table,
     audit_table,
     contestant_table,
@@ -22,6 +21,8 @@ from oragent.converse.bench_tables import (
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.conversation import LIMIT, Outcome
 from oragent.converse.deciders.talking import prompt
+from oragent.converse.measured import Measured
+from oragent.converse.optional_protocols import published_of
 from oragent.converse.transcript import transcript_page
 from oragent.errors import StoreError
 from oragent.files import replace
@@ -62,24 +63,26 @@ def write_page(folder: Path, bench: Benchmark, found: Sequence[Measured]) -> Pat
 
 def page(bench: Benchmark, found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> str:
     """The page with tables and figures, as HTML."""
+    word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
+    ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
     tables = [
-        ("Contestants", "Mean score: utility of the best schedule shown over the greatest possible.",
+        ("Contestants", f"Mean score: utility of the best {word} shown over the greatest possible.",
          contestant_table(found)),
         ("Paradigms", "Score / success in percent.", paradigm_table(found)),
         ("Agents by style and feedback", "Score / success in percent, and turns.", agent_table(found)),
         ("Models", "T-P-P against C-N-R.", model_table(found)),
         ("One-sided tests", "Paired sign-flip test of scores, exact McNemar test of success, adjusted by Holm.",
          contrast_table(found)),
-        ("Ends", "Published: by the maximum / by itself / at the limit, of 436.", end_table(found)),
+        ("Ends", ends, end_table(found, word)),
         ("Audit", "Counts over all conversations of a contestant.", audit_table(found)),
         *((title, "", table) for title, table in group_tables(found)),
     ]  # fmt: skip
     return environment(Path(__file__).parent, Path(__file__).parents[1] / "bench").get_template(
         "converse_bench.html"
     ).render(
-        problem=bench.problem.name, utilities=len(bench.targets), settings=dict(bench.plan.settings),
-        tables=[one for one in tables if one[2].rows], figures=_figures(found), rows=_listed(found, links),
-        count_all=sum(len(one.done) for one in found),
+        problem=bench.problem.name, decision=word, published=printed.note, utilities=len(bench.stakeholders),
+        settings=dict(bench.plan.settings), tables=[one for one in tables if one[2].rows], figures=_figures(found),
+        rows=_listed(found, links), count_all=sum(len(one.done) for one in found),
     )  # fmt: skip
 
 
@@ -99,7 +102,7 @@ def _listed(found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> 
 def _transcript(bench: Benchmark, one: Measured, done: Finished) -> str:
     result = done.result
     outcome = Outcome.from_plain(result)
-    facts = {"school": result["school"], "wants it": result["direction"]}
+    facts = dict(bench.stakeholders[int(result["utility"])].profile.facts)
     facts |= {key: result[key] for key in ("role", "style", "feedback") if result[key]}
     return transcript_page(
         bench.problem, f"{one.name}: {done.name}", one.own["agent"], outcome, facts, _knew(bench, one, done),
@@ -108,17 +111,12 @@ def _transcript(bench: Benchmark, one: Measured, done: Finished) -> str:
 
 
 def _knew(bench: Benchmark, one: Measured, done: Finished) -> str:
-    wishes = bench.wishes(done.result["utility"])
+    stakeholder = bench.stakeholders[int(done.result["utility"])]
     if done.result["style"]:
         subject = next(iter(bench.plan.subjects))
         persona = bench.persona(Cell(subject, one.name, bench.plan.seeds[0]), done.name, bench.plan.settings["seed"])
-        return prompt(bench.problem, wishes, persona)
-    own = wishes.utility
-    weights = ", ".join(f"{weight:g}" for weight in own.weights)
-    return (
-        f"weights of time, load and deviation: {weights}\nload at most {own.load:g}, deviation at most "
-        f"{own.deviation:g}\ngreatest utility: {wishes.maximum:.4f}"
-    )
+        return prompt(bench.problem, stakeholder, persona)
+    return stakeholder.profile.utility
 
 
 def _figures(found: Sequence[Measured]) -> list[Drawing]:

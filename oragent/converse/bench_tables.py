@@ -1,24 +1,20 @@
-"""An evaluation in tables: paradigms, agents, models, tests, ends, audit; with what was published beside."""
+"""An evaluation in tables: paradigms, agents, models, tests, ends, audit; with published figures beside."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 from statistics import fmean
-from typing import Any
 
 from oragent.bench.tables import Table
-from oragent.converse import published
 from oragent.converse.audit import COUNTS, totals
-from oragent.converse.benchmark import scored
 from oragent.converse.conversation import End
+from oragent.converse.measured import Measured
 from oragent.converse.paradigms import Paradigm
+from oragent.converse.published import Published
 from oragent.converse.scoring import Contrast, Scored, contrasts, summarise
 from oragent.errors import ConfigError
-from oragent.ledger.study import Finished
 from oragent.pages.format import money
 
 __all__ = [
-    "Measured",
     "agent_table",
     "audit_table",
     "contestant_table",
@@ -32,33 +28,6 @@ __all__ = [
 
 DASH = "–"
 P_DIGITS = 4
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A contestant and what is done of it.
-
-    Attributes:
-        name: Name of the contestant.
-        own: Settings of its own.
-        done: Conversations that were held.
-        total: Number of conversations in all.
-    """
-
-    name: str
-    own: Mapping[str, Any]
-    done: Sequence[Finished]
-    total: int
-
-    @property
-    def cases(self) -> list[Scored]:
-        """The conversations as scores are summed up."""
-        return [scored(self.own, one.result) for one in self.done]
-
-    @property
-    def plain(self) -> bool:
-        """Whether it is as published: no other tools, no part left out."""
-        return self.own["tools"] == "paper" and not self.own["without"]
 
 
 Tables = list[tuple[str, Table]]
@@ -96,7 +65,7 @@ def contestant_table(found: Sequence[Measured]) -> Table:
 
 def paradigm_table(found: Sequence[Measured]) -> Table:
     """Score / success by style and paradigm, of T-P-P or the first agent, with the published ones."""
-    first = _main_agent(found)
+    first, printed = _main_agent(found), _printed(found)
     known = [one for one in found if one.done and one.plain and (one.own["agent"] in (first, ""))]
     by = {one.own["paradigm"]: one.cases for one in reversed(known)}
     if len(by) < 2:
@@ -108,15 +77,15 @@ def paradigm_table(found: Sequence[Measured]) -> Table:
         for name in Paradigm:
             if name in by:
                 cases = [case for case in by[name] if style == "all" or case.style == style]
-                row += [_pair(cases), published.PARADIGMS[style].get(str(name), DASH)]
+                row += [_pair(cases), printed.paradigms.get(style, {}).get(str(name), DASH)]
         if any(cell not in (DASH,) for cell in row[1::2]):
             rows.append(tuple(row))
-    return Table(tuple(heads), tuple(rows))
+    return _with_printed(Table(tuple(heads), tuple(rows)), printed)
 
 
 def agent_table(found: Sequence[Measured]) -> Table:
     """Score / success and turns by style, feedback and agent, in conversations."""
-    talking = _by_agent(found)
+    talking, printed = _by_agent(found), _printed(found)
     if not talking:
         return Table(("style",), ())
     heads = ["style", "feedback"]
@@ -127,11 +96,11 @@ def agent_table(found: Sequence[Measured]) -> Table:
         for name, cases in talking.items():
             kept = [case for case in cases if style == "all" or (case.style, case.feedback) == (style, feedback)]
             turns = f"{fmean(case.turns for case in kept):.2f}" if kept else DASH
-            row += [_pair(kept), published.AGENTS[style, feedback].get(name, DASH)]
-            row += [turns, published.TURNS[style, feedback].get(name, DASH)]
+            row += [_pair(kept), printed.agents.get((style, feedback), {}).get(name, DASH)]
+            row += [turns, printed.turns.get((style, feedback), {}).get(name, DASH)]
         if any(cell != DASH for cell in row[2::4]):
             rows.append(tuple(row))
-    return Table(tuple(heads), tuple(rows))
+    return _with_printed(Table(tuple(heads), tuple(rows)), printed)
 
 
 def model_table(found: Sequence[Measured]) -> Table:
@@ -148,7 +117,7 @@ def model_table(found: Sequence[Measured]) -> Table:
             rows.append(_model_row(model, sides["T-P-P"], sides["C-N-R"]))
     if not rows:
         return Table(heads, ())
-    rows += [(f"{name} (published)", *figures) for name, *figures in published.MODELS]
+    rows += [(f"{name} (published)", *figures) for name, *figures in _printed(found).models]
     return Table(heads, tuple(rows))
 
 
@@ -167,18 +136,19 @@ def contrast_table(found: Sequence[Measured]) -> Table:
     return Table(heads, tuple(rows))
 
 
-def end_table(found: Sequence[Measured]) -> Table:
-    """How conversations ended, by kind."""
-    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", "no schedule shown", "published")
+def end_table(found: Sequence[Measured], decision: str) -> Table:
+    """How conversations ended, by kind; what a decision is called stands in a head."""
+    heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown",
+             "published")  # fmt: skip
     rows = []
     for one in found:
         ends = [case.result["end"] for case in one.done]
         unseen = sum(not case.result["shown"] for case in one.done)
-        known = published.ENDS.get(one.own["agent"], ())
+        known = one.published.ends.get(one.own["agent"], ())
         shown = " / ".join(map(str, known)) if one.own["paradigm"] == Paradigm.CONVERSATION and known else DASH
         counts = [str(ends.count(kind)) for kind in (End.MAXIMUM, End.OWN, End.LIMIT, End.NONE)]
         rows.append((one.name, *counts, str(unseen), shown))
-    return Table(heads, tuple(rows))
+    return _with_printed(Table(heads, tuple(rows)), _printed(found))
 
 
 def audit_table(found: Sequence[Measured]) -> Table:
@@ -191,7 +161,7 @@ def audit_table(found: Sequence[Measured]) -> Table:
 
 
 def group_tables(found: Sequence[Measured]) -> Tables:
-    """Score, success, turns and calls by role and by the traits of the decision agent, such as its school."""
+    """Score, success, turns and calls by role and by the traits of the decision agent's wishes."""
     tables = []
     traits = dict.fromkeys(name for one in found for case in one.cases for name in case.traits)
     for name in ("role", *traits):
@@ -242,6 +212,15 @@ def _by_agent(found: Sequence[Measured]) -> dict[str, list[Scored]]:
         if one.done and one.plain and one.own["paradigm"] == Paradigm.CONVERSATION:
             by.setdefault(one.own["agent"], one.cases)
     return by
+
+
+def _printed(found: Sequence[Measured]) -> Published:
+    return found[0].published if found else Published()
+
+
+def _with_printed(table: Table, printed: Published) -> Table:
+    """A table without its columns of published figures where nothing was published."""
+    return table if printed.note else table.without("published", "published ")
 
 
 def _main_agent(found: Sequence[Measured]) -> str:

@@ -22,19 +22,16 @@ from oragent.converse.conversation import LIMIT, Conversation, End, Outcome, Sto
 from oragent.converse.deciders import myopic, rational
 from oragent.converse.deciders.asking import Asking
 from oragent.converse.deciders.decider import Decider
-from oragent.converse.deciders.talking import ROLES, Feedback, Knowing, Persona, Style, Talking, Template
-from oragent.converse.generating import Target
-from oragent.converse.judging import Wishes
+from oragent.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, Template
+from oragent.converse.decision import DecisionProblem
 from oragent.converse.paradigms import RULES, Paradigm
 from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.problems.schools import Schools
 from oragent.converse.scoring import Scored
 from oragent.converse.scripted import standing_in
 from oragent.converse.solving import Solver
-from oragent.converse.utilities import maximum
+from oragent.converse.stakeholders import Stakeholder, Stakeholders, stakeholders_of
 from oragent.converse.utility_files import read
 from oragent.direction import Direction as Better
-from oragent.errors import ConfigError
 from oragent.ledger import Case, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
@@ -65,6 +62,7 @@ class Benchmark(Studies):
         note: Callback that is told of each conversation that is done, in words.
         stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
         replay: Folder of an evaluation whose replies are given again, and nobody is asked.
+        given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     """
 
     plan: Plan
@@ -74,14 +72,17 @@ class Benchmark(Studies):
     note: Callable[[Cell, str], None] = lambda cell, text: None
     stand_in: Model | None = None
     replay: Path | None = None
+    given: DecisionProblem | None = None
 
     @cached_property
-    def problem(self) -> Schools:
-        """The schools of the plan."""
-        found = problem_of(next(iter(self.plan.subjects)))
-        if not isinstance(found, Schools) or found.exact is None:
-            raise ConfigError("an evaluation needs a district whose schedules can be enumerated, such as sfusd")
-        return found
+    def problem(self) -> DecisionProblem:
+        """The problem of the plan."""
+        return problem_of(next(iter(self.plan.subjects))) if self.given is None else self.given
+
+    @cached_property
+    def known(self) -> Stakeholders:
+        """All stakeholders of the problem."""
+        return stakeholders_of(self.problem)
 
     @cached_property
     def solver(self) -> Solver:
@@ -89,14 +90,13 @@ class Benchmark(Studies):
         return Solver(self.problem)
 
     @cached_property
-    def targets(self) -> tuple[Target, ...]:
-        """The utilities."""
-        assert self.problem.exact is not None
-        return read(self.folder / UTILITIES, self.problem.exact.schedules).targets
+    def stakeholders(self) -> tuple[Stakeholder, ...]:
+        """Those whose utilities lie in the folder."""
+        return read(self.folder / UTILITIES, self.problem).stakeholders
 
     def names(self, cell: Cell) -> list[str]:
         """Names of the cases of a cell: number of the utility, style and feedback."""
-        numbers = [f"{number:04d}" for number in range(len(self.targets))]
+        numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
         if not self._talks(cell):
             return numbers
         kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
@@ -122,16 +122,11 @@ class Benchmark(Studies):
         failed = sum(not one.result["success"] for one in done)
         return self.result(cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": Score(score)}, failed)
 
-    def wishes(self, number: int) -> Wishes:
-        """The hidden utility of a number."""
-        utility = self.targets[number].utility
-        assert self.problem.exact is not None
-        return Wishes(utility, self.problem.district, maximum(utility, self.problem.exact))
-
     def persona(self, cell: Cell, case: str, seed: int) -> Persona:
         """The character of a case; its role is drawn evenly, by the seed and the name alone."""
         _, style, feedback = case.split("-", 2)
-        role = ROLES[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(ROLES))]
+        roles = self.known.telling.roles
+        role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
         own, templates = self._own(cell), []
         if own["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
             templates += [Template.AWARE] * (own["paradigm"] == Paradigm.AWARE)
@@ -188,10 +183,10 @@ class Benchmark(Studies):
 
     async def _converse(self, cell: Cell, case: Case, guests: Guests | None) -> dict[str, Any]:
         own, settings, number = self._own(cell), self.plan.settings, int(case.name[:4])
-        wishes, paradigm = self.wishes(number), Paradigm(own["paradigm"])
+        stakeholder, paradigm = self.stakeholders[number], Paradigm(own["paradigm"])
         persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._talks(cell) else None
         if paradigm is Paradigm.DEFAULT:
-            judged = wishes(self.problem.default)
+            judged = stakeholder(self.problem.default)
             outcome = Outcome(End.NONE, (), self.problem.default, False, judged.value, judged.maximum)
         else:
             without = frozenset(filter(None, [own["without"]]))
@@ -199,31 +194,31 @@ class Benchmark(Studies):
             other = agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             stopping = Stopping(settings.get("stopping", "threshold"))
-            decider = self._decider(wishes, paradigm, persona, case)
+            decider = self._decider(stakeholder, paradigm, persona, case, in_words=own["agent"] in ASKING)
             outcome = await Conversation(
-                self.problem, other, decider, wishes, settings.get("limit") or limit if limit > 1 else 1, stopping
+                self.problem, other, decider, stakeholder, settings.get("limit") or limit if limit > 1 else 1, stopping
             ).hold()
-        return self._record(outcome, own, wishes, persona, number) | {
+        return self._record(outcome, own, stakeholder, persona, number) | {
             "seconds": sum(reply.seconds for reply in case.replies),
             "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
         }
 
-    def _decider(self, wishes: Wishes, paradigm: Paradigm, persona: Persona | None, case: Case) -> Decider:
+    def _decider(
+        self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: Case, *, in_words: bool
+    ) -> Decider:
         if persona is not None:
-            return Talking(case, self.problem, wishes, persona, self.plan.settings.get("decider_temperature"))
+            return Talking(case, self.problem, stakeholder, persona, self.plan.settings.get("decider_temperature"))
         rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
-        at_once = paradigm is Paradigm.AWARE
-        return Asking.of(rule, wishes.utility, self.problem.district, at_once=at_once)
+        return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
     def _record(
-        self, outcome: Outcome, own: Mapping[str, Any], wishes: Wishes, persona: Persona | None, number: int
+        self, outcome: Outcome, own: Mapping[str, Any], stakeholder: Stakeholder, persona: Persona | None, number: int
     ) -> dict[str, Any]:
         name = own["agent"]
         found = audit(self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules")
         return outcome.to_plain() | {
             "utility": number,
-            "school": self.problem.district.schools[wishes.utility.school].name,
-            "direction": str(wishes.utility.direction),
+            "traits": dict(stakeholder.profile.traits),
             "role": str(persona.role) if persona else "",
             "style": str(persona.style) if persona else "",
             "feedback": str(persona.feedback) if persona else "",
@@ -233,13 +228,13 @@ class Benchmark(Studies):
         }
 
 
-MOST_FINDINGS, TRAITS = 40, ("school", "direction")  # traits of a decision agent of a district
+MOST_FINDINGS = 40
 
 
 def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
-    """A conversation that was held, as scores are summed up."""
+    """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
     return Scored(
         own["agent"], own["paradigm"], own["model"], result["utility"],
-        {name: result[name] for name in TRAITS}, result["role"], result["style"], result["feedback"], result["score"],
+        result.get("traits", {}), result["role"], result["style"], result["feedback"], result["score"],
         result["success"], len(result["turns"]), result["calls"],
     )  # fmt: skip

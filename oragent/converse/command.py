@@ -16,13 +16,11 @@ from oragent.converse.conversation import Turn, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.generating import diversity, function_centric, solution_centric
-from oragent.converse.problems.enumeration import enumerated
-from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.markdown import tables, unescaped
-from oragent.converse.problems.sfusd import SFUSD
+from oragent.converse.problems.registry import problem as problem_of
 from oragent.converse.session import Request, Session, begin
 from oragent.converse.session_page import write_page
+from oragent.converse.stakeholders import diversity, stakeholders_of
 from oragent.converse.utility_files import write
 from oragent.errors import ConfigError
 from oragent.llm.model import Model, Reply
@@ -94,16 +92,15 @@ async def _silent(request: LlmRequest, /) -> Reply:
     raise ConfigError("a page is written from what is recorded: nobody is asked")
 
 
-def utilities(out: Path, seed: int, functions: int, console: Console) -> int:
-    """Generate utilities and write them; say how much they ask for."""
-    exact = Exact(enumerated(SFUSD))
-    rng = np.random.default_rng(seed)
-    targets = function_centric(exact, rng, functions) if functions else solution_centric(exact, rng)
+def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+    """Generate utilities for the problem of a name and write them; say how much they ask for."""
+    problem = problem_of(spec)
+    made = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
     kind = f"function-centric, {functions}" if functions else "solution-centric"
-    write(out, exact.schedules, targets, f"{kind}, seed {seed}")
-    found = diversity(exact, targets)
-    told = f"{found.utilities} utilities, {found.unique} with one maximiser, over {found.optima} different schedules"
-    console.print(f"{told}: {out}", highlight=False, soft_wrap=True, markup=False)
+    write(out, problem, made, f"{kind}, seed {seed}")
+    found = diversity(made)
+    told = f"{found.utilities} utilities, {found.unique} with one maximiser, over {found.optima} different "
+    console.print(f"{told}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
     return 0
 
 

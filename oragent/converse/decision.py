@@ -1,15 +1,15 @@
 """A decision problem as data: what can be decided, what it costs, and how a decision is shown and read.
 
-A decision is a short text that identifies it, such as one letter a school: two equal texts are the same decision.
+A decision is a short text that identifies it, such as one letter an item: two equal texts are the same decision.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from enum import StrEnum
 from typing import Protocol
 
 from oragent.converse.problems.programs import ProgramForm
+from oragent.converse.remark import Remark
 from oragent.converse.state import State
 from oragent.errors import ConfigError
 from oragent.milp.model import Milp, Row, Sense
@@ -19,10 +19,7 @@ __all__ = [
     "DecisionProblem",
     "Goal",
     "Reading",
-    "Remark",
-    "RemarkKind",
     "Solved",
-    "Standing",
     "Vocabulary",
     "figure",
     "goal_named",
@@ -35,13 +32,13 @@ class Goal:
     """An expression that can be bounded, and weighed where it is an objective.
 
     Attributes:
-        name: Name by which tools know it, such as ``student_load_balancing``.
-        word: Word by which people know it, such as ``load``.
-        unit: Natural unit, such as ``students``.
+        name: Name by which tools know it, such as ``total_weight``.
+        word: Word by which people know it, such as ``weight``.
+        unit: Natural unit, such as ``kg``.
         terms: Coefficients by variable of the model, in units of the model.
         constant: Constant added to the terms, in units of the model.
-        scale: Natural units in one unit of the model, such as 100.
-        model_unit: Unit of the model, such as ``hundreds of students``.
+        scale: Natural units in one unit of the model, such as 1,000.
+        model_unit: Unit of the model, such as ``tonnes``.
         sense: Sense in which it is better.
         meaning: One line for people.
     """
@@ -62,12 +59,14 @@ class Vocabulary:
     """What the parts of a decision are called.
 
     Attributes:
-        tool: Name of the tool that fixes and forbids, such as ``fix_start_time``.
-        item: Name of its first argument, such as ``school``.
-        option: Name of its second argument, such as ``time``.
+        tool: Name of the tool that fixes and forbids, such as ``fix_day``.
+        item: Name of its first argument, such as ``crew``.
+        option: Name of its second argument, such as ``day``.
         options: Values of the second argument; empty where it is any number.
-        decision: Word for a whole decision, such as ``schedule``.
+        decision: Word for a whole decision, such as ``roster``.
         lower_bounds: Whether lower bounds make sense, too.
+        said: Word of people for an option, such as ``day of work``; empty: ``option``.
+        unsaid: Ending of options that goes without saying in a line, such as a unit.
     """
 
     tool: str
@@ -76,6 +75,17 @@ class Vocabulary:
     options: tuple[str, ...] = ()
     decision: str = "solution"
     lower_bounds: bool = False
+    said: str = ""
+    unsaid: str = ""
+
+    @property
+    def spoken(self) -> str:
+        """What people call an option."""
+        return self.said or self.option
+
+    def brief(self, option: str) -> str:
+        """An option as a line has it."""
+        return option.removesuffix(self.unsaid)
 
 
 @dataclass(frozen=True)
@@ -104,36 +114,6 @@ class Solved:
     status: Status
     decision: str = ""
     gap: float = 0.0
-
-
-class RemarkKind(StrEnum):
-    """What an answer may state that can be held against the problem."""
-
-    FIGURE = "figure"
-    IMPOSSIBLE = "impossible"  # that something cannot be had
-
-
-class Standing(StrEnum):
-    """What a statement is worth."""
-
-    TRUE = "true"
-    FALSE = "false"
-    UNKNOWN = "unknown"  # a supposition, or not understood
-
-
-@dataclass(frozen=True)
-class Remark:
-    """Something that an answer states.
-
-    Attributes:
-        kind: Kind of statement.
-        standing: Whether it is so.
-        text: Words of it, a stranger's, with what shows that it is false where there is something to show.
-    """
-
-    kind: RemarkKind
-    standing: Standing
-    text: str
 
 
 class DecisionProblem(Protocol):

@@ -1,16 +1,13 @@
-"""What one objective can be had for what other one: exact where decisions are enumerated, by bounds elsewhere."""
+"""What one objective can be had for what other one: exact where the problem knows it, by bounds elsewhere."""
 
 import time
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
 
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.formulated import Formulated
-from oragent.converse.problems.frontier import pareto
-from oragent.converse.problems.schools import Schools
+from oragent.converse.optional_protocols import Explored, Hurried
 from oragent.converse.solving import Solver, begin
 from oragent.converse.state import Kind, Restriction
 from oragent.milp.model import Sense
@@ -28,9 +25,8 @@ def frontier(problem: DecisionProblem) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=16)
 def _frontier(problem: DecisionProblem) -> tuple[Point, ...]:
-    if isinstance(problem, Schools) and problem.exact is not None:
-        return tuple((float(point.features.load), point.features.deviation) for point in pareto(problem.exact))
-    return by_bounds(problem)
+    known = problem.frontier() if isinstance(problem, Explored) else None
+    return by_bounds(problem) if known is None else known
 
 
 def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ...]:
@@ -38,11 +34,7 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
 
     Solves are short, so that what is found for a large problem may lie a little off.
     """
-    quick = problem
-    if isinstance(problem, Schools):
-        quick = replace(problem, limit_s=SOLVE_S)
-    elif isinstance(problem, Formulated):
-        quick = problem.hurried(SOLVE_S)
+    quick = problem.hurried(SOLVE_S) if isinstance(problem, Hurried) else problem
     if problem.goals < 2:
         return ()
     solver, until = Solver(quick), time.monotonic() + TOTAL_S

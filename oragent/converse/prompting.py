@@ -1,4 +1,4 @@
-"""Prompt templates: the text files of ``converse/prompts``."""
+"""Prompt templates: the text files of ``converse/prompts``, and of a folder of prompts elsewhere in the package."""
 
 from functools import lru_cache
 from importlib.resources import files
@@ -6,12 +6,13 @@ from string import Template
 
 __all__ = ["fill", "quiet"]
 
+PROMPTS = "prompts"
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 
 
-def fill(template: str, **values: object) -> str:
+def fill(template: str, folder: str = PROMPTS, **values: object) -> str:
     """Fill a prompt template, by its name; values are inserted as they are and never filled themselves."""
-    return _template(template).substitute({name: str(value) for name, value in values.items()}).strip()
+    return _template(template, folder).substitute({name: str(value) for name, value in values.items()}).strip()
 
 
 def quiet(text: str) -> str:
@@ -20,5 +21,5 @@ def quiet(text: str) -> str:
 
 
 @lru_cache
-def _template(name: str) -> Template:
-    return Template((files("oragent.converse") / "prompts" / f"{name}.txt").read_text(encoding="utf-8"))
+def _template(name: str, folder: str) -> Template:
+    return Template((files("oragent.converse") / folder / f"{name}.txt").read_text(encoding="utf-8"))

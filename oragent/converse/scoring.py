@@ -19,8 +19,8 @@ class Scored:
         paradigm: Paradigm in which the model was used, such as ``conversation``.
         model: Name of the optimisation agent's language model; empty for rules.
         utility: Position of the decision agent's utility in its set.
-        traits: What else is known of the decision agent's wishes, by name, such as its school.
-        role: Role that the decision agent plays; empty where that makes no difference, as with the default schedule.
+        traits: What else is known of the decision agent's wishes, by name, such as what it cares for.
+        role: Role that the decision agent plays; empty where that makes no difference, as with the default.
         style: Style of the decision agent, vague or precise; empty likewise.
         feedback: Feedback to the decision agent, binary or rich; empty likewise.
         score: Utility over the greatest possible, 0 to 1.
@@ -135,7 +135,7 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
 def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
     """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
 
-    A side whose cases leave role, style or feedback open, such as the default schedule, stands against every decision
+    A side whose cases leave role, style or feedback open, such as the default, stands against every decision
     agent of the same utility.
 
     Args:

@@ -19,6 +19,7 @@ from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.conversation import Conversation, Turn
 from oragent.converse.deciders.decider import Said, View
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import problem as problem_of
 from oragent.converse.solving import Solver, model
 from oragent.converse.state import Kind, Restriction, State
@@ -71,7 +72,7 @@ def begin(outputs: Path, request: Request) -> Path:
         folder = base.with_name(f"{base.name}-{number}")
     try:
         folder.mkdir(parents=True)
-        if not request.problem.startswith(("sfusd", "district")):
+        if not is_named(request.problem):
             write(found.base, folder / "milp.json")  # it goes on even where the file is gone
             request = Request("milp.json", request.agent, request.tools, request.model)
         files.replace(folder / FILE, json.dumps(asdict(request), indent=1) + "\n")

@@ -1,16 +1,15 @@
 """A set of utilities as a file, so that two evaluations can use the same one."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.converse.generating import Target
-from oragent.converse.problems.enumeration import Schedules
-from oragent.converse.problems.names import find_school, quoted, unknown_school
-from oragent.converse.utilities import Direction, Utility
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.stakeholders import Stakeholder, stakeholders_of
 from oragent.errors import ConfigError, StoreError
+from oragent.pages.text import one_line
 
 __all__ = ["SCHEMA", "UtilitySet", "read", "write"]
 
@@ -23,68 +22,54 @@ class UtilitySet:
     """What a file of utilities holds.
 
     Attributes:
-        targets: Utilities in the order of the file, each with its first maximiser.
+        stakeholders: Those who have them, in the order of the file.
         warnings: One line for each that cannot do all that a utility should.
     """
 
-    targets: tuple[Target, ...]
+    stakeholders: tuple[Stakeholder, ...]
     warnings: tuple[str, ...]
 
 
-def write(path: Path, schedules: Schedules, targets: Iterable[Target], made: str) -> None:
-    """Write utilities as JSON, schools by name.
+def write(path: Path, problem: DecisionProblem, stakeholders: Iterable[Stakeholder], made: str) -> None:
+    """Write utilities as JSON, a record each.
 
     Args:
         path: Path of the file to write; an older one is replaced.
-        schedules: Schedules of the district.
-        targets: Utilities to write.
+        problem: Problem that they are about.
+        stakeholders: Those who have them.
         made: Note on how they were made, for people: procedure and seed.
 
     Raises:
         StoreError: it cannot be written.
     """
-    district = schedules.district
-    utilities = [
-        {
-            "school": district.schools[target.utility.school].name,
-            "direction": target.utility.direction,
-            "load": target.utility.load,
-            "deviation": target.utility.deviation,
-            "weights": target.utility.weights,
-            "optimum": target.optimum,
-        }
-        for target in targets
-    ]
-    rows = ",\n  ".join(json.dumps(utility, ensure_ascii=False) for utility in utilities)
-    head = json.dumps({"schema": SCHEMA, "problem": district.name, "made": made}, ensure_ascii=False)[1:-1]
+    rows = ",\n  ".join(json.dumps(dict(one.record()), ensure_ascii=False) for one in stakeholders)
+    head = json.dumps({"schema": SCHEMA, "problem": problem.name, "made": made}, ensure_ascii=False)[1:-1]
     try:
         path.write_text(f'{{{head}, "utilities": [\n  {rows}\n]}}\n', encoding="utf-8")
-    except OSError as problem:
-        raise StoreError(f"cannot write {path}: {problem.strerror}") from None
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
 
 
-def read(path: Path, schedules: Schedules) -> UtilitySet:
-    """Read utilities from a file of ours, or from a plain list of records.
-
-    A record of such a list has ``school`` (its position, from 0), ``early``, ``L``, ``R``, ``w`` and ``schedule``.
+def read(path: Path, problem: DecisionProblem) -> UtilitySet:
+    """Read utilities from a file of ours, or from a plain list of records such as the problem knows.
 
     Raises:
         StoreError: the file cannot be read.
-        ConfigError: it is no such file; names the utility and what is wrong with it.
+        ConfigError: it is no such file, or the problem has no stakeholders; names the utility and what is wrong.
     """
-    tree = _loaded(path)
-    records = _records(path, tree, schedules.district.name)
-    targets, warnings = [], []
-    for number, record in enumerate(records, 1):
+    known = stakeholders_of(problem)
+    found, warnings = [], []
+    for number, record in enumerate(_records(path, _loaded(path), problem.name), 1):
         try:
-            utility, optimum = _utility(record, schedules)
-        except ConfigError as problem:
-            raise ConfigError(f"{path}, utility {number}: {problem}") from None
-        maximisers = utility.maximisers(schedules)
-        targets.append(Target(utility, schedules.letters(int(maximisers[0]))))
-        found = [schedules.letters(int(index)) for index in maximisers[:2]]
-        warnings += [f"{path}, utility {number}: {line}" for line in _doubts(utility, optimum, found, schedules)]
-    return UtilitySet(tuple(targets), tuple(warnings))
+            stakeholder, doubts = known.of(record)
+        except ConfigError as error:
+            raise ConfigError(f"{path}, utility {number}: {error}") from None
+        except (KeyError, TypeError, ValueError) as error:  # of a problem of somebody's own that takes it as it comes
+            told = f"no record such as {one_line(problem.name, 60)} has: {one_line(str(error), 120)}"
+            raise ConfigError(f"{path}, utility {number}: {told}") from None
+        found.append(stakeholder)
+        warnings += [f"{path}, utility {number}: {line}" for line in doubts]
+    return UtilitySet(tuple(found), tuple(warnings))
 
 
 def _loaded(path: Path) -> Any:
@@ -98,7 +83,7 @@ def _loaded(path: Path) -> Any:
         raise ConfigError(f"{path} is no JSON: expected a file that `oragent converse utilities` wrote") from None
 
 
-def _records(path: Path, tree: Any, problem: str) -> list[dict[str, Any]]:
+def _records(path: Path, tree: Any, problem: str) -> list[Mapping[str, Any]]:
     if isinstance(tree, dict):
         if tree.get("schema") != SCHEMA:
             raise ConfigError(f"{path} has schema {tree.get('schema')!r:.40}; expected {SCHEMA}: write the file anew")
@@ -108,69 +93,3 @@ def _records(path: Path, tree: Any, problem: str) -> list[dict[str, Any]]:
     if not isinstance(tree, list) or not tree or not all(isinstance(one, dict) for one in tree):
         raise ConfigError(f"{path} must hold a list of utilities, at least one")
     return tree
-
-
-def _utility(record: dict[str, Any], schedules: Schedules) -> tuple[Utility, str | None]:
-    """The utility of a record, and the schedule that the record says is best."""
-    listed = "early" in record
-    load, deviation, weights = (record.get(key) for key in (("L", "R", "w") if listed else _KEYS))
-    if not _is_number(load) or not _is_number(deviation):
-        raise ConfigError(f"load and deviation must be numbers, not {load!r:.40} and {deviation!r:.40}")
-    if not isinstance(weights, list) or not all(map(_is_number, weights)):
-        raise ConfigError(f"weights must be three numbers, not {weights!r:.60}")
-    if listed:
-        school, direction = _position(record.get("school"), schedules), _early(record["early"])
-        optimum = record.get("schedule")
-    else:
-        school, direction = _named(record.get("school"), schedules), _direction(record.get("direction"))
-        optimum = record.get("optimum")
-    # Three weights or another number of them: the utility itself says which it expected.
-    utility = Utility(school, direction, float(load), float(deviation), tuple(weights))  # type: ignore[arg-type]
-    return utility, optimum if isinstance(optimum, str) else None
-
-
-_KEYS = ("load", "deviation", "weights")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
-
-
-def _position(value: Any, schedules: Schedules) -> int:
-    last = len(schedules.district.schools) - 1
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= last:
-        raise ConfigError(f"unknown school {value!r:.40}; expected its position, 0 to {last}")
-    return value
-
-
-def _named(value: Any, schedules: Schedules) -> int:
-    name = value if isinstance(value, str) else repr(value)
-    found = find_school(schedules.district, name)
-    if found is None:
-        raise ConfigError(unknown_school(schedules.district, name))
-    return found
-
-
-def _early(value: Any) -> Direction:
-    if not isinstance(value, bool):
-        raise ConfigError(f"early must be true or false, not {value!r:.40}")
-    return Direction.EARLY if value else Direction.LATE
-
-
-def _direction(value: Any) -> Direction:
-    if value not in list(Direction):
-        raise ConfigError(f"direction must be early or late, not {value!r:.40}")
-    return Direction(value)
-
-
-def _doubts(utility: Utility, optimum: str | None, found: list[str], schedules: Schedules) -> Iterator[str]:
-    """What a utility cannot do; of its maximisers the first two are enough to know."""
-    least_load, least_deviation = schedules.load.min(), schedules.deviation.min()
-    if utility.load < least_load:
-        yield f"no schedule reaches load {utility.load:g}; the least is {least_load:,}"
-    if utility.deviation < least_deviation:
-        yield f"no schedule reaches deviation {utility.deviation:g}; the least is {least_deviation:g}"
-    if len(found) > 1:
-        yield f"no unique maximum: {' and '.join(found)} are equally good"
-    elif optimum not in (None, found[0]):
-        yield f"the best schedule is {found[0]}, not {quoted(str(optimum))}"

@@ -18,8 +18,7 @@ from rich.console import Console
 from oragent.converse.conversation import Turn, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.decision import figure
-from oragent.converse.problems.district import clock
-from oragent.converse.problems.schools import Schools
+from oragent.converse.optional_protocols import Charted
 from oragent.converse.session import Session
 from oragent.converse.session_page import write_page
 from oragent.converse.transcript import blocks, pareto_picture
@@ -226,12 +225,12 @@ def _restriction(one: dict[str, Any]) -> str:
 
 
 def _bars(problem: object, decision: str, state: Any) -> dict[str, Any] | None:
-    """Load by start time, with the bound in force; of schools alone."""
-    if not isinstance(problem, Schools):
+    """The chart of a decision, with the bound in force; None where its problem has none."""
+    if not isinstance(problem, Charted):
         return None
+    chart = problem.chart(decision)
     bounds = [one["value"] for one in (state or {"restrictions": []})["restrictions"]
-              if one["kind"] == "bound" and one["subject"] == problem.expressions[0].name]  # fmt: skip
-    loads = problem.district.loads(decision)
-    bars = [{"time": clock(minutes), "load": load}
-            for minutes, load in zip(problem.district.times, loads, strict=True)]  # fmt: skip
-    return {"bars": bars, "bound": bounds[0] if bounds else None, "most": max(*loads, *bounds, 1)}
+              if one["kind"] == "bound" and one["subject"] == chart.goal]  # fmt: skip
+    bars = [{"label": plain(label), "value": value} for label, value in chart.bars]
+    most = max(*(value for _, value in chart.bars), *bounds, 1)
+    return {"title": plain(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": most}

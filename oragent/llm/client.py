@@ -213,9 +213,11 @@ class Client:
         text, native = wire.read_text(message.get("content")), "tools" in sent
         ids = [call.id for message in request.messages for call in message.tool_calls]
         reasoning = wire.read_text(message.get("reasoning_content") or message.get("reasoning"))
-        shown, calls = (text, wire.read_calls(message.get("tool_calls"), ids)) if native else fenced.read(text, request)
+        shown, calls = text, wire.read_calls(message.get("tool_calls"), ids) if native else ()
+        asked = json.dumps([wire.written_call(call) for call in calls]) if calls else ""
+        if not calls:  # small models write a call as text even where there is a way of its own
+            shown, calls = fenced.read(text, request, known=native)
         counted = wire.read_usage(body.get("usage"))
-        asked = json.dumps([wire.written_call(call) for call in calls]) if native and calls else ""
         tokens_in, tokens_out = counted or (wire.sent_tokens(sent), estimate_tokens(reasoning + text + asked))
         cached = min(wire.read_cached(body.get("usage")), tokens_in) if counted else 0
         price = self._prices.cost(self.settings.name, tokens_in, tokens_out, cached, self._endpoint.base_url)

@@ -12,6 +12,7 @@ The tools are described in the system message, and results go back as a user's m
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,7 @@ KEYED = re.compile(r'"(?:tool|name)"\s*:')
 TAGS = re.compile(r"</?tool_call>")  # what some models are trained to put around a call
 BLANK_LINES = re.compile(r"\n{3,}")
 MOST_BRACES = 200  # prose has few; the bound keeps a hostile reply cheap
+MOST_UNCLOSED, MOST_MISSING = 4000, 2  # characters of a call that lacks its last braces, and how many
 
 
 @dataclass(frozen=True)
@@ -83,12 +85,14 @@ def _told(messages: list[Message], tools: Sequence[Tool]) -> list[Message]:
     return [Message("system", task), *messages]
 
 
-def read(text: str, request: Request) -> tuple[str, tuple[ToolCall, ...]]:
+def read(text: str, request: Request, *, known: bool = False) -> tuple[str, tuple[ToolCall, ...]]:
     """Take the calls out of a reply.
 
     Args:
         text: Text of the reply.
         request: Request that it answers.
+        known: Whether only calls of the request's own tools are any: where a server has a way of its own to call them,
+            other JSON in a text is part of an answer.
 
     Returns:
         What is left to be shown: all that stands outside of fences where the reply calls tools, else the whole reply;
@@ -97,10 +101,10 @@ def read(text: str, request: Request) -> tuple[str, tuple[ToolCall, ...]]:
     if not request.tools:
         return text, ()
     blocks, outside = fenced_blocks(drop_thoughts(text))
-    wishes = [wish for block in blocks for wish in _wishes(block.text)]
+    wishes, names = [wish for block in blocks for wish in _wishes(block.text)], {tool.name for tool in request.tools}
     if not wishes:
-        outside, wishes = _bare(outside, {tool.name for tool in request.tools})
-    if not wishes:
+        outside, wishes = _bare(outside, names)
+    if not wishes or (known and not names.issuperset(wish.name for wish in wishes)):
         return text, ()
     earlier = sum(len(message.tool_calls) for message in request.messages)
     calls = [
@@ -162,10 +166,20 @@ def _bare(text: str, names: set[str]) -> tuple[str, list[_Wish]]:
         try:
             value, end = decoder.raw_decode(text, brace)
         except (ValueError, RecursionError):
-            continue
+            value, end = _closed(text[brace:].rstrip(), decoder), len(text)
         wish = _wish(value)
         if wish and wish.name in names:
             wishes.append(wish)
             kept.append(text[place:brace])
             place = end
     return TAGS.sub("", "".join([*kept, text[place:]])) if wishes else text, wishes
+
+
+def _closed(text: str, decoder: json.JSONDecoder) -> object:
+    """The object that a text is but for its last braces, as small models forget them; None for anything else."""
+    if not KEYED.search(text[:MOST_UNCLOSED]) or len(text) > MOST_UNCLOSED:
+        return None
+    for missing in range(1, MOST_MISSING + 1):
+        with suppress(ValueError, RecursionError):
+            return decoder.decode(text + "}" * missing)
+    return None

@@ -22,7 +22,19 @@ from oragent.workspace.tasks import PROGRAM, Task
 from oragent.workspace.tools import TOOLS, Desk
 from oragent.workspace.views import Variant
 
-__all__ = ["Interface", "Manner", "Track", "code_in", "files_told", "fill", "judge", "system", "work", "worked"]
+__all__ = [
+    "BEGIN",
+    "Interface",
+    "Manner",
+    "Track",
+    "code_in",
+    "files_told",
+    "fill",
+    "judge",
+    "system",
+    "work",
+    "worked",
+]
 
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
@@ -30,6 +42,8 @@ NUDGES = 2  # replies without a tool call that are answered
 FLAT_CHARACTERS = 400_000
 ATTEMPTS = 3  # of a judge
 NAME = "optimization_model.py"
+BEGIN = "Begin: call list_files, then read the documents."
+NUDGE = "No tool was called. Call one now, such as list_files or read_file, and end with submit."
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
 SHOWN = {Variant.CODE: "the program", Variant.MODEL: "the mathematical formulation",
          Variant.ALL: "the program and the mathematical formulation"}  # fmt: skip
@@ -99,10 +113,10 @@ async def work(case: Case, task: Task, desk: Desk, manner: Manner) -> Work:
     Raises:
         OragentError: if the budget is used up or the endpoint cannot be used.
     """
-    request = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else "Begin."
+    asked = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
     if manner.interface is Interface.FLAT:
-        return await _flat(case, task, desk, manner, request)
-    return await worked(case, ROLES[task.mode], system(task, manner), request, desk)
+        return await _flat(case, task, desk, manner, asked or "Begin.")
+    return await worked(case, ROLES[task.mode], system(task, manner), asked or BEGIN, desk)
 
 
 async def worked(case: Case, role: str, told: str, request: str, desk: Desk) -> Work:
@@ -123,7 +137,7 @@ async def worked(case: Case, role: str, told: str, request: str, desk: Desk) -> 
         last = reply.text or last
         if not reply.tool_calls:
             nudges += 1
-            messages.append(Message("user", "No tool was called. Go on with the tools, and end with submit."))
+            messages.append(Message("user", NUDGE))
             continue
         for wish in reply.tool_calls:
             result = await asyncio.to_thread(desk.call, wish)

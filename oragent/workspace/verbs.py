@@ -20,7 +20,7 @@ from oragent.workspace.folder import Home, add_parameters, plain_json, rows_of, 
 from oragent.workspace.grading import Stop, passes
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
-from oragent.workspace.roles import TEMPERATURE, TRACKS, Manner, Track, fill, system, worked
+from oragent.workspace.roles import BEGIN, TEMPERATURE, TRACKS, Manner, Track, fill, system, worked
 from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tasks import Task
 from oragent.workspace.tools import Desk, described
@@ -57,7 +57,7 @@ class Verbs:
         draft = self.home.draft(case.name, texts)
         desk = Desk(draft, self.runner, ("src",))
         task = Task(case.name, 0, Mode.BUILD, None, draft)
-        done = await worked(case, "builder", system(task, Manner()), "Begin.", desk)
+        done = await worked(case, "builder", system(task, Manner()), BEGIN, desk)
         ran = await self._ran(desk, done)
         found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
         if _works(ran):
@@ -90,7 +90,7 @@ class Verbs:
             (draft / name).write_text(text, encoding="utf-8")
         old = "no objective" if before.printed.value is None else number(before.printed.value)
         told = fill("change", request=path, program=program, track=TRACKS[Track.PULP], objective=old)
-        done = await worked(case, "reviser", told, "Begin.", desk)
+        done = await worked(case, "reviser", told, BEGIN, desk)
         after = await self._ran(desk, done)
         found = self._result(done, after) | {"verb": "revise", "request": request, "plan": plan, "written": False}
         found["before"] = before.printed.value

@@ -5,12 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.converse.generating import Target, solution_centric
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.people.generating import Target, solution_centric
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import SFUSD
-from oragent.converse.utilities import Direction, Utility
 from oragent.converse.utility_files import write
 from tests.converse.worked import UTILITY
 
@@ -40,7 +41,6 @@ def published() -> Path:
 def few(tmp_path: Path) -> str:
     """A file with two utilities, the worked one among them."""
     second = Utility(4, Direction.LATE, 2600, 11.5, (0.3, 0.3, 0.4))
-    schedules = sfusd().exact.schedules
-    found = [Target(one, schedules.letters(int(one.maximisers(schedules)[0]))) for one in (UTILITY, second)]
-    write(tmp_path / "few.json", schedules, found, "by hand")
+    problem = sfusd()
+    write(tmp_path / "few.json", problem, [Person(one, problem.exact) for one in (UTILITY, second)], "by hand")
     return str(tmp_path / "few.json")

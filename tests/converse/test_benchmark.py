@@ -8,10 +8,11 @@ from typer.testing import CliRunner
 
 from oragent.bench.plan import Cell
 from oragent.cli.app import app
-from oragent.converse.bench_command import MANIFEST, measured
+from oragent.converse.bench_command import MANIFEST
 from oragent.converse.bench_tables import contestant_table, contrast_table, paradigm_table
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.contestants import contestants
+from oragent.converse.measured import measured
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.scripted import standing_in
 from oragent.errors import ConfigError, ModelError
@@ -150,7 +151,7 @@ def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str)
 
     one.stand_in = listening
     one.run(cell, one.folder)
-    weights = [f"{weight:.3f}" for weight in one.targets[0].utility.weights]
+    weights = [f"{weight:.3f}" for weight in one.stakeholders[0].utility.weights]
     for request in told:
         if request.role == "agent":
             assert not any(weight in request.prompt for weight in weights)

@@ -11,30 +11,30 @@ from oragent.converse.conversation import Conversation, End, Outcome, Stopping
 from oragent.converse.deciders import myopic, rational
 from oragent.converse.deciders.asking import Asking
 from oragent.converse.deciders.decider import Said, View
-from oragent.converse.generating import Target
-from oragent.converse.judging import Wishes
-from oragent.converse.problems.constraints import Constraints
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.oracle import Solving, is_unique
+from oragent.converse.problems.people.generating import Target
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.people.utilities import Direction, Utility, maximum
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver
+from oragent.converse.stakeholders import Request, Stakeholder
 from oragent.converse.tools import Toolbox
-from oragent.converse.utilities import Direction, Utility, maximum
 from oragent.converse.utility_files import read
 
 PROBLEM = sfusd()
 SOLVER = Solver(PROBLEM)
 
 
-def wishes(target: Target, exact: Exact) -> Wishes:
-    return Wishes(target.utility, PROBLEM.district, maximum(target.utility, exact))
+def wishes(target: Target, exact: Exact) -> Person:
+    return Person(target.utility, exact)
 
 
-def held(target: Target, exact: Exact, rule: Callable[..., Iterator[Constraints]], at_once: bool = False) -> Outcome:
-    decider = Asking.of(rule, target.utility, PROBLEM.district, at_once=at_once)
-    return Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, wishes(target, exact)).run()
+def held(person: Stakeholder, rule: Callable[[Stakeholder], Iterator[Request]], at_once: bool = False) -> Outcome:
+    decider = Asking.of(rule, person, PROBLEM, at_once=at_once)
+    return Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, person).run()
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def held(target: Target, exact: Exact, rule: Callable[..., Iterator[Constraints]
         (myopic.requests, True, 0.9793, 128, 161),
     ],
 )
-def test_rules_come_to_the_exact_figures(exact, published: Path, rule, at_once, score, success, turns) -> None:
-    found = [held(one, exact, rule, at_once) for one in read(published, exact.schedules).targets]
+def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, success, turns) -> None:
+    found = [held(one, rule, at_once) for one in read(published, PROBLEM).stakeholders]
     assert round(sum(one.score for one in found) / 161, 4) == score
     assert sum(one.success for one in found) == success
     assert sum(len(one.turns) for one in found) == turns
 
 
 def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
-    found = held(generated[0], exact, rational.requests)
+    found = held(wishes(generated[0], exact), rational.requests)
     assert found.end is End.MAXIMUM
     assert Outcome.from_plain(found.to_plain()).best == found.best == generated[0].optimum
 
@@ -130,7 +130,8 @@ def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqu
     assert is_unique(PROBLEM, loose, best, SOLVER) is False
     large = generated_problem()
     asked = Utility(2, Direction.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
-    assert maximum(asked, Solving(large, Solver(large))) == pytest.approx(1.0)
+    someone = Person(asked, Solving(large, Solver(large)))
+    assert someone(someone.best[0]).value == someone.maximum == pytest.approx(1.0)
 
 
 def generated_problem():

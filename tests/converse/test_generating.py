@@ -10,21 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.converse.generating import Target, diversity, function_centric, solution_centric
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import conditional
+from oragent.converse.problems.people.generating import Target, function_centric, solution_centric
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.sfusd import SFUSD
-from oragent.converse.utilities import Direction, Utility
+from oragent.converse.stakeholders import Diversity, diversity
 
 EARLY, LATE = Direction
 
 
+def counted(exact: Exact, targets: list[Target]) -> Diversity:
+    return diversity(Person(target.utility, exact) for target in targets)
+
+
 def test_90_early_and_71_late_solutions_can_be_singled_out(generated: list[Target]) -> None:
-    counted = Counter((one.utility.school, one.utility.direction) for one in generated)
-    assert [counted[school, EARLY] for school in range(10)] == [12, 15, 11, 4, 6, 7, 5, 11, 7, 12]
-    assert [counted[school, LATE] for school in range(10)] == [4, 4, 4, 12, 12, 8, 10, 5, 8, 4]
+    count = Counter((one.utility.school, one.utility.direction) for one in generated)
+    assert [count[school, EARLY] for school in range(10)] == [12, 15, 11, 4, 6, 7, 5, 11, 7, 12]
+    assert [count[school, LATE] for school in range(10)] == [4, 4, 4, 12, 12, 8, 10, 5, 8, 4]
     assert len(generated) == 90 + 71
 
 
@@ -32,7 +38,7 @@ def test_every_generated_utility_has_its_target_as_the_only_maximiser(exact: Exa
     for target in generated:
         (only,) = target.utility.maximisers(exact.schedules)
         assert exact.schedules.letters(int(only)) == target.optimum
-    assert diversity(exact, generated).optima == 64
+    assert counted(exact, generated).optima == 64
 
 
 def test_each_is_a_conditional_solution_and_none_comes_twice(exact: Exact, generated: list[Target]) -> None:
@@ -72,7 +78,7 @@ def test_a_seed_gives_the_same_set_and_another_seed_other_weights(exact: Exact, 
 
 def test_random_parameters_single_out_few_schedules(exact: Exact, generated: list[Target]) -> None:
     drawn = function_centric(exact, np.random.default_rng(0), len(generated))
-    found, wanted = diversity(exact, drawn), diversity(exact, generated)
+    found, wanted = counted(exact, drawn), counted(exact, generated)
     assert found.utilities == wanted.utilities == wanted.unique == 161
     assert found.unique < 30
     assert found.optima < 15
@@ -82,7 +88,7 @@ def test_random_parameters_single_out_few_schedules(exact: Exact, generated: lis
 
 
 def test_of_a_thousand_random_utilities_78_have_one_maximiser_over_23_schedules(exact: Exact) -> None:
-    found = diversity(exact, function_centric(exact, np.random.default_rng(0), 1000))
+    found = counted(exact, function_centric(exact, np.random.default_rng(0), 1000))
     assert (found.utilities, found.unique, found.optima) == (1000, 78, 23)
 
 

@@ -12,18 +12,17 @@ from oragent.converse.agents import prompts
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.audit import audit
 from oragent.converse.conversation import Conversation, End, Outcome, Turn
-from oragent.converse.deciders.talking import Feedback, Persona, Role, Style, Talking, Template, prompt
-from oragent.converse.judging import Wishes
+from oragent.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, prompt
+from oragent.converse.problems.people.person import Person, Role
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import Solver
 from oragent.converse.tools import Toolbox
-from oragent.converse.utilities import maximum
 from tests.converse.worked import UTILITY, script
 
 GOLDEN = Path(__file__).parent / "golden"
 PROBLEM = sfusd()
 SOLVER = Solver(PROBLEM)
-WISHES = Wishes(UTILITY, PROBLEM.district, maximum(UTILITY, PROBLEM.exact))
+WISHES = Person(UTILITY, PROBLEM.exact)
 PERSONA = Persona(Role.PARENT, Style.VAGUE, Feedback.RICH)
 
 

@@ -7,24 +7,35 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.converse.generating import Target
 from oragent.converse.paradigms import RULES, Baseline, Paradigm, baseline, negotiate
-from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.people.generating import Target
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.people.utilities import Direction
+from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
-from oragent.converse.utilities import Direction
+from oragent.converse.solving import Solver, begin
+from oragent.converse.state import Kind, Restriction
 from oragent.converse.utility_files import read
 from oragent.errors import ProblemError
 
+PROBLEM = sfusd()
+SOLVER = Solver(PROBLEM)
 
-def results(exact: Exact, targets: Iterable[Target], paradigm: Paradigm) -> list[Baseline]:
-    return [baseline(paradigm, target.utility, exact) for target in targets]
+
+@pytest.fixture(scope="session")
+def people(exact: Exact, generated: list[Target]) -> list[Person]:
+    return [Person(target.utility, exact) for target in generated]
+
+
+def results(people: Iterable[Person], paradigm: Paradigm) -> list[Baseline]:
+    return [baseline(paradigm, person, SOLVER) for person in people]
 
 
 def figures(found: list[Baseline]) -> tuple[float, float]:
     """Mean score to four digits, success in percent to two."""
-    scores = [one.standing.score for one in found]
-    return round(float(np.mean(scores)), 4), round(100 * float(np.mean([one.standing.success for one in found])), 2)
+    scores = [one.judged.score for one in found]
+    return round(float(np.mean(scores)), 4), round(100 * float(np.mean([one.judged.success for one in found])), 2)
 
 
 # paradigm, mean score, success in percent, on the published set
@@ -37,33 +48,31 @@ EXACT = [
 
 
 @pytest.mark.parametrize(("paradigm", "score", "success"), EXACT)
-def test_rules_reach_the_published_figures(
-    exact: Exact, published: Path, paradigm: Paradigm, score: float, success: float
-) -> None:
-    assert figures(results(exact, read(published, exact.schedules).targets, paradigm)) == (score, success)
+def test_rules_reach_the_published_figures(published: Path, paradigm: Paradigm, score: float, success: float) -> None:
+    assert figures(results(read(published, PROBLEM).stakeholders, paradigm)) == (score, success)
 
 
 @pytest.mark.parametrize(
     ("direction", "score", "success"), [(Direction.EARLY, 0.9761, 75.56), (Direction.LATE, 0.9834, 84.51)]
 )
 def test_the_myopic_agent_does_better_where_it_wants_its_school_late(
-    exact: Exact, published: Path, direction: Direction, score: float, success: float
+    published: Path, direction: Direction, score: float, success: float
 ) -> None:
-    targets = [one for one in read(published, exact.schedules).targets if one.utility.direction is direction]
-    assert figures(results(exact, targets, Paradigm.AWARE)) == (score, success)
+    targets = [one for one in read(published, PROBLEM).stakeholders if one.utility.direction is direction]
+    assert figures(results(targets, Paradigm.AWARE)) == (score, success)
 
 
-def test_the_rational_agent_reaches_161_of_161_in_281_requests(exact: Exact, published: Path) -> None:
-    found = results(exact, read(published, exact.schedules).targets, Paradigm.CONVERSATION)
-    assert sum(one.standing.success for one in found) == len(found) == 161
+def test_the_rational_agent_reaches_161_of_161_in_281_requests(published: Path) -> None:
+    found = results(read(published, PROBLEM).stakeholders, Paradigm.CONVERSATION)
+    assert sum(one.judged.success for one in found) == len(found) == 161
     assert sum(one.requests for one in found) == 281
     assert Counter(one.requests for one in found) == {1: 75, 2: 54, 3: 31, 5: 1}
 
 
-def test_counting_the_default_too_would_flatter_one_shot(exact: Exact, published: Path) -> None:
-    targets = read(published, exact.schedules).targets
-    default, once = (results(exact, targets, one) for one in (Paradigm.DEFAULT, Paradigm.ONE_SHOT))
-    best = [max(a, b, key=lambda one: one.standing.score) for a, b in zip(default, once, strict=True)]
+def test_counting_the_default_too_would_flatter_one_shot(published: Path) -> None:
+    targets = read(published, PROBLEM).stakeholders
+    default, once = (results(targets, one) for one in (Paradigm.DEFAULT, Paradigm.ONE_SHOT))
+    best = [max(a, b, key=lambda one: one.judged.score) for a, b in zip(default, once, strict=True)]
     assert figures(best) == (0.7162, 19.88)
 
 
@@ -77,32 +86,32 @@ OURS = {
 
 
 @pytest.mark.parametrize("paradigm", Paradigm)
-def test_rules_reach_the_same_on_a_set_of_our_own(exact: Exact, generated: list[Target], paradigm: Paradigm) -> None:
-    assert figures(results(exact, generated, paradigm)) == OURS[paradigm]
+def test_rules_reach_the_same_on_a_set_of_our_own(people: list[Person], paradigm: Paradigm) -> None:
+    assert figures(results(people, paradigm)) == OURS[paradigm]
 
 
-def test_the_rational_agent_ends_at_the_only_maximiser_of_its_utility(exact: Exact, generated: list[Target]) -> None:
-    found = results(exact, generated, Paradigm.CONVERSATION)
-    assert [one.schedule for one in found] == [target.optimum for target in generated]
+def test_the_rational_agent_ends_at_the_only_maximiser_of_its_utility(
+    people: list[Person], generated: list[Target]
+) -> None:
+    found = results(people, Paradigm.CONVERSATION)
+    assert [one.decision for one in found] == [target.optimum for target in generated]
     assert sum(one.requests for one in found) == 279
 
 
-def test_who_has_no_say_is_given_the_default_without_a_request(exact: Exact, generated: list[Target]) -> None:
-    found = baseline(Paradigm.DEFAULT, generated[0].utility, exact)
-    assert (found.schedule, found.requests) == (DEFAULT, 0)
+def test_who_has_no_say_is_given_the_default_without_a_request(people: list[Person]) -> None:
+    found = baseline(Paradigm.DEFAULT, people[0], SOLVER)
+    assert (found.decision, found.requests) == (DEFAULT, 0)
 
 
 @pytest.mark.parametrize("paradigm", Paradigm)
-def test_every_list_of_requests_ends_with_one_that_can_be_met(
-    exact: Exact, generated: list[Target], paradigm: Paradigm
-) -> None:
-    for target in generated[::20]:
-        *_, last = RULES[paradigm](target.utility, exact.district)
-        assert exact.least_cost(last) is not None
+def test_every_list_of_requests_ends_with_one_that_can_be_met(people: list[Person], paradigm: Paradigm) -> None:
+    for person in people[::20]:
+        *_, last = RULES[paradigm](person)
+        assert SOLVER(begin(PROBLEM).only(*last)).decision
 
 
-def test_a_clash_is_told_and_what_comes_after_the_first_that_fits_is_not_asked(exact: Exact) -> None:
-    clash = Constraints(load=1000)
-    assert negotiate(exact, [clash, clash, FREE, clash]) == (DEFAULT, 3)
+def test_a_clash_is_told_and_what_comes_after_the_first_that_fits_is_not_asked() -> None:
+    clash = (Restriction(Kind.BOUND, "student_load_balancing", relation="<=", value=1000),)
+    assert negotiate(SOLVER, [clash, clash, (), clash]) == (DEFAULT, 3)
     with pytest.raises(ProblemError, match="none of 2 requests can be met"):
-        negotiate(exact, [clash, clash])
+        negotiate(SOLVER, [clash, clash])

@@ -9,7 +9,8 @@ from oragent.converse.agents.program_agents import Blank, Formulating
 from oragent.converse.agents.silent import silent_errors
 from oragent.converse.agents.tools_agent import MOST_ROUNDS, ToolsAgent
 from oragent.converse.problems.formulated import Formulated
-from oragent.converse.problems.programs import MODEL_PROGRAM, SCHOOLS_PROGRAM
+from oragent.converse.problems.programs import MODEL_PROGRAM
+from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import Solver
 from oragent.converse.tools import Toolbox

@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.converse.generating import Target
 from oragent.converse.paradigms import Paradigm, baseline
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.people.generating import Target
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.schools import sfusd
 from oragent.converse.scoring import Scored, contrasts, summarise
+from oragent.converse.solving import Solver
 from oragent.errors import ConfigError
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
@@ -68,14 +71,15 @@ def test_p_values_of_several_contrasts_are_adjusted() -> None:
 
 
 def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Target]) -> None:
-    cases = []
+    cases, solver = [], Solver(sfusd())
+    people = [Person(target.utility, exact) for target in generated]
     for paradigm in Paradigm:
-        for place, target in enumerate(generated):
-            found = baseline(paradigm, target.utility, exact)
+        for place, person in enumerate(people):
+            found = baseline(paradigm, person, solver)
             cases.append(
                 Scored(
-                    "rules", paradigm, "", place, {"direction": str(target.utility.direction)}, "", "", "",
-                    found.standing.score, found.standing.success, found.requests, found.requests,
+                    "rules", paradigm, "", place, {"direction": str(person.utility.direction)}, "", "", "",
+                    found.judged.score, found.judged.success, found.requests, found.requests,
                 )
             )  # fmt: skip
     found = {one.other: one for one in contrasts(cases, "paradigm", Paradigm.CONVERSATION)}

@@ -6,16 +6,16 @@ import pytest
 
 from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
-from oragent.converse.deciders.talking import Feedback, Knowing, Persona, Role, Style, Talking, prompt
-from oragent.converse.judging import Wishes
+from oragent.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, prompt
 from oragent.converse.problems.district import District, School
+from oragent.converse.problems.people.person import Person, Role
+from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.schools import Schools, sfusd
-from oragent.converse.utilities import Direction, Utility, maximum
 from oragent.llm.model import Message, ToolCall
 from tests.converse.worked import UTILITY, asker
 
 PROBLEM = sfusd()
-WISHES = Wishes(UTILITY, PROBLEM.district, maximum(UTILITY, PROBLEM.exact))
+WISHES = Person(UTILITY, PROBLEM.exact)
 SECRETS = Secrets.of([0.252, 0.332, 0.416, 0.748, 0.5, 1.0])
 
 
@@ -103,7 +103,7 @@ def test_a_school_s_name_opens_no_section_in_a_prompt() -> None:
     district = District("d", (School(nasty, "ES", 10, 470), School("Other", "ES", 20, 520)), (470, 520))
     problem = Schools(district, "AB")
     utility = Utility(0, Direction.EARLY, 20, 10, (0.5, 0.25, 0.25))
-    text = prompt(problem, Wishes(utility, district, 1.0), Persona(Role.PARENT, Style.VAGUE, Feedback.RICH))
+    text = prompt(problem, Person(utility, problem.exact), Persona(Role.PARENT, Style.VAGUE, Feedback.RICH))
     assert text.count("\n# When it ends") == 1
     assert "```" not in text.replace("\\`", "")
     assert "$school" in text  # as it is, never filled

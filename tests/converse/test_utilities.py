@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.utilities import Direction, Outcome, Utility, classes, maximum, standing
 from oragent.errors import ConfigError
 
 ALL = enumerated(SFUSD)

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from oragent.converse.generating import Target
-from oragent.converse.problems.exact import Exact
+from oragent.converse.problems.people.generating import Target
+from oragent.converse.problems.people.person import Person
+from oragent.converse.problems.schools import sfusd
 from oragent.converse.utility_files import read, write
 from oragent.errors import ConfigError, StoreError
 
+PROBLEM = sfusd()
 RECORD = {
     "school": "Ortega (Jose) PK", "direction": "early", "load": 2500, "deviation": 11.5,
     "weights": [0.252, 0.332, 0.416], "optimum": "CCCAABABBC",
@@ -24,31 +26,29 @@ def saved(folder: Path, *records: dict[str, Any], **head: Any) -> Path:
     return path
 
 
-def test_what_was_written_is_read_back(tmp_path: Path, exact: Exact, generated: list[Target]) -> None:
+def test_what_was_written_is_read_back(tmp_path: Path, generated: list[Target]) -> None:
     path = tmp_path / "utilities.json"
-    write(path, exact.schedules, generated, "solution-centric, seed 0")
-    found = read(path, exact.schedules)
-    assert found.targets == tuple(generated)
+    write(path, PROBLEM, [Person(one.utility, PROBLEM.exact) for one in generated], "solution-centric, seed 0")
+    found = read(path, PROBLEM)
+    assert [Target(one.utility, one.best[0]) for one in found.stakeholders] == generated
     assert found.warnings == ()
     assert json.loads(path.read_text())["made"] == "solution-centric, seed 0"
 
 
-def test_both_formats_mean_the_same(tmp_path: Path, exact: Exact) -> None:
-    ours = read(saved(tmp_path, RECORD), exact.schedules)
+def test_both_formats_mean_the_same(tmp_path: Path) -> None:
+    ours = read(saved(tmp_path, RECORD), PROBLEM)
     listed = tmp_path / "listed.json"
     listed.write_text(json.dumps([LISTED]))
-    assert read(listed, exact.schedules) == ours
+    assert read(listed, PROBLEM) == ours
     assert ours.warnings == ()
-    assert ours.targets[0].optimum == "CCCAABABBC"
+    assert ours.stakeholders[0].best[0] == "CCCAABABBC"
 
 
-def test_the_shared_set_has_161_utilities_of_64_optima_and_three_unreachable_thresholds(
-    exact: Exact, published: Path
-) -> None:
-    found = read(published, exact.schedules)
-    assert len(found.targets) == 161
-    assert [one.optimum for one in found.targets] == [one["schedule"] for one in json.loads(published.read_text())]
-    assert len({one.optimum for one in found.targets}) == 64
+def test_the_shared_set_has_161_utilities_of_64_optima_and_three_unreachable_thresholds(published: Path) -> None:
+    found = read(published, PROBLEM)
+    assert len(found.stakeholders) == 161
+    assert [one.best[0] for one in found.stakeholders] == [one["schedule"] for one in json.loads(published.read_text())]
+    assert len({one.best[0] for one in found.stakeholders}) == 64
     assert len(found.warnings) == 3
     assert all("no schedule reaches load 1900; the least is 1,987" in warning for warning in found.warnings)
 
@@ -66,12 +66,10 @@ DOUBTS = [
 
 
 @pytest.mark.parametrize(("change", "lines"), DOUBTS)
-def test_what_a_utility_cannot_do_is_warned_of(
-    tmp_path: Path, exact: Exact, change: dict[str, Any], lines: list[str]
-) -> None:
+def test_what_a_utility_cannot_do_is_warned_of(tmp_path: Path, change: dict[str, Any], lines: list[str]) -> None:
     path = saved(tmp_path, RECORD, RECORD | change)
-    found = read(path, exact.schedules)
-    assert len(found.targets) == 2
+    found = read(path, PROBLEM)
+    assert len(found.stakeholders) == 2
     for line in lines:
         start, _, end = line.partition("AAAAAAAAAA...")
         assert any(f"{path}, utility 2: {start}" in warning and end in warning for warning in found.warnings)
@@ -93,9 +91,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG)
-def test_a_wrong_record_is_told_in_one_line(tmp_path: Path, exact: Exact, change: dict[str, Any], message: str) -> None:
+def test_a_wrong_record_is_told_in_one_line(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message) as problem:
-        read(saved(tmp_path, RECORD | change), exact.schedules)
+        read(saved(tmp_path, RECORD | change), PROBLEM)
     assert "\n" not in str(problem.value)
 
 
@@ -110,13 +108,11 @@ def test_a_wrong_record_is_told_in_one_line(tmp_path: Path, exact: Exact, change
         ({"L": None}, "must be numbers, not None and 11.5"),
     ],
 )
-def test_a_wrong_record_of_a_plain_list_is_too(
-    tmp_path: Path, exact: Exact, change: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_record_of_a_plain_list_is_too(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "listed.json"
     path.write_text(json.dumps([LISTED, LISTED | change]))
     with pytest.raises(ConfigError, match=f"utility 2: .*{message}"):
-        read(path, exact.schedules)
+        read(path, PROBLEM)
 
 
 @pytest.mark.parametrize(
@@ -133,25 +129,25 @@ def test_a_wrong_record_of_a_plain_list_is_too(
         ('{"schema": 1, "problem": "sfusd"}', "a list of utilities"),
     ],
 )
-def test_another_file_is_told_in_one_line(tmp_path: Path, exact: Exact, text: str, message: str) -> None:
+def test_another_file_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "utilities.json"
     path.write_text(text)
     with pytest.raises(ConfigError, match=message):
-        read(path, exact.schedules)
+        read(path, PROBLEM)
 
 
-def test_bytes_that_are_no_text_and_files_beyond_any_use_are_told(tmp_path: Path, exact: Exact) -> None:
+def test_bytes_that_are_no_text_and_files_beyond_any_use_are_told(tmp_path: Path) -> None:
     path = tmp_path / "utilities.json"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="is no JSON"):
-        read(path, exact.schedules)
+        read(path, PROBLEM)
     path.write_bytes(b" " * 10_000_001)
     with pytest.raises(ConfigError, match="larger than 10 MB"):
-        read(path, exact.schedules)
+        read(path, PROBLEM)
 
 
-def test_a_file_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path, exact: Exact) -> None:
+def test_a_file_that_is_not_there_or_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="No such file"):
-        read(tmp_path / "none.json", exact.schedules)
+        read(tmp_path / "none.json", PROBLEM)
     with pytest.raises(StoreError, match="cannot write"):
-        write(tmp_path / "none" / "utilities.json", exact.schedules, [], "never")
+        write(tmp_path / "none" / "utilities.json", PROBLEM, [], "never")

@@ -34,6 +34,8 @@ def found(text: str) -> list[tuple[str, dict]]:
         (f"<tool_call>\n{FIX}\n</tool_call>", ""),
         (FIX, ""),
         (f"I call {FIX} now.", "I call  now."),
+        (FIX[:-1], ""),  # small models forget the last brace
+        (FIX[:-2], ""),
         (f"A plan:\n```\nfirst Ortega\n```\n```json\n{FIX}\n```\nThat is all.", "A plan:\n\nThat is all."),
     ],
 )
@@ -77,6 +79,12 @@ def test_ids_go_on_where_the_conversation_stands() -> None:
 )
 def test_a_reply_that_calls_nothing_is_shown_whole(text: str) -> None:
     assert read(text, ASK) == (text, ())
+
+
+def test_where_a_server_has_its_own_way_only_calls_of_known_tools_are_calls() -> None:
+    assert read(f"```json\n{FIX}\n```", ASK, known=True)[1][0].name == "fix"
+    answer = '```json\n{"tool": "hammer", "arguments": {}}\n```'
+    assert read(answer, ASK, known=True) == (answer, ())
 
 
 def test_without_tools_nothing_is_a_call() -> None:

@@ -108,6 +108,19 @@ def test_calls_and_results_go_over_the_wire_as_the_protocol_has_them() -> None:
     assert len(after.messages) == 6
 
 
+def test_a_call_that_a_model_writes_as_text_is_one_at_a_server_with_tools_too() -> None:
+    def small(request: dict[str, Any]) -> Answer:
+        if request["messages"][-1]["role"] == "tool":
+            return ok(f"It is {request['messages'][-1]['content']}.")
+        return ok('{"name": "add", "arguments": {"a": 1, "b": 2}')
+
+    with ChatServer(then=with_tools(small)) as server:
+        (wish, done), _ = talk(server, conversed)
+    assert [(call.name, call.arguments) for call in wish.tool_calls] == [("add", {"a": 1, "b": 2})]
+    assert (wish.text, done.text) == ("", "It is 3.")
+    assert server.requests[1]["messages"][2]["tool_calls"][0]["id"] == server.requests[1]["messages"][3]["tool_call_id"]
+
+
 @pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: f"{refusal.status} {refusal.body[:40]}")
 def test_a_server_that_refuses_tools_is_asked_for_fenced_actions_from_then_on(refusal: Answer) -> None:
     with ChatServer(then=without_tools(writing, refusal)) as server:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.help import help_about
 from oragent.converse.decision import Solved, figure, goal_named
 from oragent.converse.solving import Clash, begin
 from oragent.converse.state import Kind, Restriction
@@ -13,17 +14,8 @@ from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import ToolCall
 from oragent.milp.solution import Status
 
-__all__ = ["HELP", "Rules"]
+__all__ = ["Rules"]
 
-HELP = """Commands, several with ';' between:
-  fix ITEM OPTION          such as: fix Ortega 7:50
-  forbid ITEM OPTION       such as: forbid Balboa 9:30
-  OBJECTIVE <= NUMBER      also <, >=, >, such as: load <= 2500
-  weight OBJECTIVE NUMBER  such as: weight load 2
-  lowest OBJECTIVE         the best that it can be under what is in force
-  options OBJECTIVE N N..  what each bound would give, nothing is changed
-  why                      what clashes, or what each request costs
-  remove NAME, undo, reset, show, help"""
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 RELATIONS = {"≤": "<=", "≥": ">="}
 ELSE = re.compile(r"\s+else\s+")
@@ -108,7 +100,7 @@ class Rules:
         if word == "show":
             return self.tools.problem.render(self._shown)
         if word == "help":
-            return HELP
+            return help_about(self.tools.problem)
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
 
@@ -208,16 +200,18 @@ class Rules:
 
     def _changes(self, before: str, after: str) -> Iterator[str]:
         old, new = self.tools.problem.chosen(before), self.tools.problem.chosen(after)
+        brief = self.tools.problem.vocabulary.brief
         for item, option in new.items():
             if old[item] != option:
-                yield f"{self.tools.problem.short(item)} {_brief(old[item])} → {_brief(option)}"
+                yield f"{self.tools.problem.short(item)} {brief(old[item])} → {brief(option)}"
 
     def _said(self, one: Restriction) -> str:
         problem = self.tools.problem
         if one.kind is Kind.BOUND:
             goal = next(goal for goal in problem.expressions if goal.name == one.subject)
             return f"{goal.word} {one.relation} {figure(one.value)}"
-        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{_brief(one.option)}"
+        option = problem.vocabulary.brief(one.option)
+        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{option}"
 
     def _clash(self, found: Clash) -> str:
         if not found.parts:
@@ -232,9 +226,9 @@ class Rules:
                 parts.append(f"the {extreme} possible{which} is {figure(value)}")
         if found.instead:
             # Which item is moved is clear where only one is fixed.
-            several = len({item for item, _ in found.instead}) > 1
+            several, brief = len({item for item, _ in found.instead}) > 1, self.tools.problem.vocabulary.brief
             moved = [
-                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {_brief(option)} {figure(value)}"
+                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {brief(option)} {figure(value)}"
                 for (item, option), value in found.instead.items()
             ]
             parts.append(", ".join(moved))
@@ -243,7 +237,3 @@ class Rules:
 
 def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
     return Restriction(Kind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by)
-
-
-def _brief(option: str) -> str:
-    return option.removesuffix(" AM")

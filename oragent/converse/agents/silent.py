@@ -31,10 +31,12 @@ def silent_errors(problem: DecisionProblem, milp: Milp, values: Mapping[str, flo
         milp: Model, under the program's names.
         values: Values of its solution, likewise; empty where there is none.
     """
-    naming = problem.program.naming
+    naming, prefix = problem.program.naming, problem.program.prefix
     names = {own: variable.name for variable in milp.variables if (own := naming(variable.name)) is not None}
     integers = [one.name for one in problem.base.variables if one.is_integer]
-    strange = [one.name for one in milp.variables if naming(one.name) is None and one.name.startswith("x_")]
+    strange = [
+        one.name for one in milp.variables if prefix and naming(one.name) is None and one.name.startswith(prefix)
+    ]
     found = [f"variable {strange[0][:60]} is none of the problem's: an index is off"] if strange else []
     missing = [name for name in integers if name not in names]
     if missing:

@@ -2,14 +2,11 @@
 
 from collections.abc import Iterator
 
-from oragent.converse.problems.constraints import Constraints
-from oragent.converse.problems.district import District
-from oragent.converse.utilities import Utility, classes
+from oragent.converse.stakeholders import Request, Stakeholder
 
 __all__ = ["requests"]
 
 
-def requests(utility: Utility, district: District) -> Iterator[Constraints]:
-    """Ask for each outcome in order of falling utility; ties: better time, load met, deviation met."""
-    for _, asked in classes(utility, len(district.times)):
-        yield asked
+def requests(stakeholder: Stakeholder) -> Iterator[Request]:
+    """Ask for each outcome in order of falling utility."""
+    yield from stakeholder.outcomes

@@ -9,28 +9,18 @@ from typing import Any
 from oragent.converse.agents.agent import Asker, Event, calls_of
 from oragent.converse.deciders.decider import END_WORD, Said, View
 from oragent.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
-from oragent.converse.decision import DecisionProblem, figure
-from oragent.converse.judging import Judged, Wishes
-from oragent.converse.problems.district import clock
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.judging import Judged
 from oragent.converse.prompting import fill, quiet
-from oragent.converse.utilities import Direction, classes
+from oragent.converse.stakeholders import Stakeholder, Telling, stakeholders_of
 from oragent.llm.model import Message, Tool, ToolCall
 
-__all__ = ["ROLES", "Feedback", "Knowing", "Persona", "Role", "Style", "Talking", "Template"]
+__all__ = ["DECIDER", "Feedback", "Knowing", "Persona", "Style", "Talking", "Template", "prompt"]
 
 DECIDER = "decider"  # role in which its model is asked
 MOST_ROUNDS = 6  # of checks before a message
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
 FIRST = "Write your first message to the assistant."
-
-
-class Role(StrEnum):
-    """Who the decision agent is."""
-
-    PRINCIPAL = "principal"
-    PARENT = "parent"
-    ADMINISTRATOR = "administrator"
-    COORDINATOR = "coordinator"
 
 
 class Style(StrEnum):
@@ -41,7 +31,7 @@ class Style(StrEnum):
 
 
 class Feedback(StrEnum):
-    """What it learns of a schedule."""
+    """What it learns of a decision."""
 
     BINARY = "binary"  # whether the maximum is reached
     RICH = "rich"  # value, maximum, what is met, and what would have to change
@@ -62,23 +52,20 @@ class Knowing(StrEnum):
     WORDS = "words"  # in words alone
 
 
-ROLES = tuple(Role)
-
-
 @dataclass(frozen=True)
 class Persona:
     """A decision agent's character.
 
     Attributes:
-        role: Who it is.
+        role: Who it is, one of the roles of the problem.
         style: How it speaks.
-        feedback: What it learns of a schedule.
+        feedback: What it learns of a decision.
         templates: What it is told of the conversation, beside the default.
         knowing: How it knows its utility.
         paper: Whether words are forbidden as published.
     """
 
-    role: Role
+    role: str
     style: Style
     feedback: Feedback
     templates: tuple[Template, ...] = ()
@@ -98,22 +85,23 @@ class Talking:
     Attributes:
         asker: Asker of its language model.
         problem: Problem that is talked about; it is told nothing of its model.
-        wishes: Hidden utility.
+        stakeholder: Hidden utility.
         persona: Character.
         temperature: Sampling temperature; None: the model's own.
     """
 
     asker: Asker
     problem: DecisionProblem
-    wishes: Wishes
+    stakeholder: Stakeholder
     persona: Persona
     temperature: float | None = None
     says_farewell: bool = True
     messages: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.messages = [Message("system", prompt(self.problem, self.wishes, self.persona)), Message("user", FIRST)]
-        self._secrets = Secrets.of(_numbers(self.wishes), self.persona.forbidden)
+        told = prompt(self.problem, self.stakeholder, self.persona)
+        self.messages = [Message("system", told), Message("user", FIRST)]
+        self._secrets = Secrets.of(self.stakeholder.profile.secrets, self.persona.forbidden)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -121,10 +109,20 @@ class Talking:
         if self.persona.knowing is not Knowing.TOOL:
             return ()
         words = self.problem.vocabulary
-        times = {"type": "object", "additionalProperties": {"type": "string", "enum": list(words.options)}}
-        schema = {"type": "object", "properties": {"start_times": times}, "required": ["start_times"]}
-        return (Tool("check_utility", "What a schedule that you were just shown is worth to you: give the start time "
-                     "of every school by its name.", schema),)  # fmt: skip
+        option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
+        options = {"type": "object", "additionalProperties": option}
+        schema = {"type": "object", "properties": {self._argument: options}, "required": [self._argument]}
+        told = f"What a {words.decision} that you were just shown is worth to you: {self._give}."
+        return (Tool("check_utility", told, schema),)
+
+    @property
+    def _argument(self) -> str:
+        return f"{self.problem.vocabulary.spoken.replace(' ', '_')}s"
+
+    @property
+    def _give(self) -> str:
+        words = self.problem.vocabulary
+        return f"give the {words.spoken} of every {words.item} by its name"
 
     async def say(self, view: View) -> Said:
         """Write the next message; one that tells a secret goes back once, then it is counted."""
@@ -157,58 +155,52 @@ class Talking:
         return reply.text, events
 
     def _checked(self, call: ToolCall, presented: Sequence[str]) -> Event:
-        """Answer a check; only a schedule that was just presented is judged."""
+        """Answer a check; only a decision that was just presented is judged."""
         arguments = dict(call.arguments)
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
             return Event(call.name[:60], arguments, f"error: {wrong}", failed=True)
-        read = self.problem.read(json.dumps(_flat(arguments.get("start_times"))))
+        words = self.problem.vocabulary
+        read = self.problem.read(json.dumps(_flat(arguments.get(self._argument), texts=bool(words.options))))
         if not read.decisions:
-            wrong = read.problems[0] if read.problems else "no schedule: give the start time of every school"
+            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._give}"
             return Event(call.name, arguments, f"error: {wrong}", failed=True)
         if read.decisions[0] not in presented:
-            wrong = "this is none of the schedules that you were just shown: check one of those"
+            wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
             return Event(call.name, arguments, f"error: {wrong}", failed=True)
-        return Event(call.name, arguments, _told(self.wishes(read.decisions[0]), self.persona.feedback))
+        return Event(call.name, arguments, _told(self.stakeholder(read.decisions[0]), self.persona.feedback))
 
 
-def prompt(problem: DecisionProblem, wishes: Wishes, persona: Persona) -> str:
+def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
     """The prompt of a decision agent."""
-    school = quiet(wishes.district.schools[wishes.utility.school].name)
-    early = wishes.utility.direction is Direction.EARLY
+    profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
     words = [SAID.get(word, word) for word in persona.forbidden]
-    checking = f"\n{fill('checking')}"
-    check = {
-        Knowing.TOOL: "\n" + fill(f"check_{persona.feedback}", checking=fill("checking")) + "\n",
-        Knowing.PROMPT: f"{checking}\n", Knowing.WORDS: f"{checking}\n",
-    }[persona.knowing]  # fmt: skip
-    secret = "" if persona.knowing is Knowing.WORDS else _table(wishes)
+    parts = {"decision": names.decision, "item": names.item, "option": names.spoken}
+    checking = fill("checking", **parts)
+    check = f"\n{checking}\n"
+    if persona.knowing is Knowing.TOOL:
+        check = "\n" + fill(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
     text = fill(
-        "decider", known=problem.known(), character=fill(f"character_{persona.role}", school=school),
-        forbidden=", ".join(f'"{word}"' for word in words), style=fill(f"style_{persona.style}"),
-        wishes=fill("wishes", school=school, way="early" if early else "late"), utility=secret, check=check,
-        ending=fill("ending"),
+        "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
+        forbidden=", ".join(f'"{word}"' for word in words), style=_style(problem, telling, persona.style),
+        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth(problem, stakeholder),
+        check=check, ending=fill("ending"), decision=names.decision,
     )  # fmt: skip
-    return "\n\n".join([text, *(fill(one) for one in persona.templates)])
+    told = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
+    return "\n\n".join([text, *(fill(one, **told) for one in persona.templates)])
 
 
-def _table(wishes: Wishes) -> str:
-    own, times = wishes.utility, wishes.district.times
-    lines = [
-        f"| Start of your school | At most {figure(own.load)} students at the busiest time | "
-        f"Mean change at most {figure(own.deviation)} minutes | Worth |",
-        "|---|---|---|---|",
-    ]
-    for outcome, _ in classes(own, len(times)):
-        met = " | ".join("yes" if one else "no" for one in (outcome.load_met, outcome.deviation_met))
-        lines.append(f"| {clock(times[outcome.time])} | {met} | {own.value(outcome, len(times)):.3f} |")
-    return fill("utility_table", table="\n".join(lines), maximum=f"{wishes.maximum:.3f}")
+def _style(problem: DecisionProblem, telling: Telling, style: Style) -> str:
+    units = [quiet(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
+    said = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
+    return fill(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
+                examples=f" Such as:{said}" if said else "")  # fmt: skip
 
 
-def _numbers(wishes: Wishes) -> list[float]:
-    times = len(wishes.district.times)
-    values = [wishes.utility.value(outcome, times) for outcome, _ in classes(wishes.utility, times)]
-    return [*wishes.utility.weights, *values, wishes.maximum]
+def _worth(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
+    """What each outcome is worth to it; empty where that is not told as a table."""
+    table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
+    return fill("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
 
 
 def _told(found: Judged, feedback: Feedback) -> str:
@@ -219,10 +211,11 @@ def _told(found: Judged, feedback: Feedback) -> str:
     return "\n".join([*lines, *(f"met: {part}" for part in found.met), *(f"missed: {part}" for part in found.missed)])
 
 
-def _flat(given: Any) -> Any:
-    """Start times as an object of names and texts, whether they came so or as a text."""
+def _flat(given: Any, texts: bool) -> Any:
+    """Options as an object of names and texts, or numbers where these are its options; they may come as a text."""
     if isinstance(given, str):
         return {"text": given[:5000]}
     if isinstance(given, Mapping):
-        return {str(name): str(value) for name, value in given.items()}
+        kept = {str(name): value for name, value in given.items() if not texts and isinstance(value, int | float)}
+        return {str(name): str(value) for name, value in given.items()} | kept
     return given

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 
-from oragent.converse.decision import Goal, Reading, Remark, Solved, Vocabulary, figure, unknown
+from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill, quiet
+from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import State
 from oragent.errors import ConfigError, MilpError

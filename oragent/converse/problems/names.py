@@ -7,11 +7,12 @@ from functools import lru_cache
 
 from oragent.converse.problems.district import District, clock
 
-__all__ = ["CLOCK", "find_school", "find_time", "minutes", "quoted", "unknown_school", "unknown_time"]
+__all__ = ["CLOCK", "find_school", "find_time", "minutes", "quoted", "short_names", "unknown_school", "unknown_time"]
 
 LONGEST_QUOTE = 60
 CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+")
+FIRST = re.compile(r"[^\W\d_]{3,}")
 GENERIC = {  # words that tell no school from another
     "the", "school", "schools", "high", "middle", "elementary", "preschool", "kindergarten", "pre", "k",
     "pk", "es", "ms", "hs", "k8", "dr",
@@ -32,6 +33,14 @@ def find_school(district: District, text: str) -> int | None:
     partial = [place for place, name in enumerate(names) if telling and telling <= set(name)]
     fitting = exact or same or partial
     return fitting[0] if len(fitting) == 1 else None
+
+
+def short_names(district: District) -> dict[str, str]:
+    """The first word of each school's name where only it has that, and the word alone means it."""
+    first = {school.name: found[0] for school in district.schools if (found := FIRST.match(school.name))}
+    words = list(first.values())
+    return {name: word for name, word in first.items() if words.count(word) == 1
+            and find_school(district, word) is not None}  # fmt: skip
 
 
 def minutes(text: str) -> Iterator[int]:

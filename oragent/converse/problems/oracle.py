@@ -7,10 +7,10 @@ from typing import Protocol
 
 from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
-from oragent.converse.problems.district import District
+from oragent.converse.problems.district import District, clock
+from oragent.converse.problems.people.utilities import Utility, classes, maximum
 from oragent.converse.solving import model
 from oragent.converse.state import Kind, Restriction, State
-from oragent.converse.utilities import Utility, classes, maximum
 from oragent.errors import ConfigError
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row
@@ -50,16 +50,16 @@ class Solving:
 
     def least_cost(self, constraints: Constraints, weights: Weights = EVEN) -> Solution | None:
         """The schedule of least cost that respects the constraints; None where there is none."""
-        found = self.solver(State((weights.load, weights.deviation), restrictions(self.problem, constraints)))
+        found = self.solver(State((weights.load, weights.deviation), restrictions(self.district, constraints)))
         return Solution(found.decision, self.district.features(found.decision)) if found.decision else None
 
 
-def restrictions(problem: OfDistrict, constraints: Constraints) -> tuple[Restriction, ...]:
+def restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
     """Constraints of a district as restrictions of a state."""
-    schools, options = problem.district.schools, problem.vocabulary.options
     chosen = [(Kind.FIX, pair) for pair in sorted(constraints.fixed)]
     chosen += [(Kind.FORBID, pair) for pair in sorted(constraints.forbidden)]
-    found = [Restriction(kind, schools[school].name, options[time]) for kind, (school, time) in chosen]
+    found = [Restriction(kind, district.schools[school].name, clock(district.times[time]))
+             for kind, (school, time) in chosen]  # fmt: skip
     for name, bound in ((Objective.LOAD, constraints.load), (Objective.DEVIATION, constraints.deviation)):
         if isfinite(bound):
             found.append(Restriction(Kind.BOUND, str(name), relation="<=", value=bound))
@@ -97,7 +97,7 @@ def is_unique(
     for outcome, asked in classes(utility, times):
         if utility.value(outcome, times) < greatest - 1e-9:
             return True
-        milp = model(problem, State((0.0, 0.0), restrictions(problem, asked)))
+        milp = model(problem, State((0.0, 0.0), restrictions(problem.district, asked)))
         found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
         if found.status.has_point:
             return False

@@ -10,9 +10,14 @@ from oragent.converse.problems.schools import sfusd
 from oragent.errors import ConfigError, ProblemError
 from oragent.milp import files
 
-__all__ = ["problem"]
+__all__ = ["is_named", "problem"]
 
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
+
+
+def is_named(spec: str) -> bool:
+    """Whether what the command line says is a name, and not a file that may be gone some day."""
+    return spec == "sfusd" or spec.startswith("district")
 
 
 def problem(spec: str) -> DecisionProblem:

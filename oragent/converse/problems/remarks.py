@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from oragent.converse.decision import Remark, RemarkKind, Standing
 from oragent.converse.problems import claims, faithfulness
 from oragent.converse.problems.claims import Verdict
 from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.district import District
 from oragent.converse.problems.faithfulness import Truth
 from oragent.converse.problems.oracle import Solving
+from oragent.converse.remark import Remark, RemarkKind, Standing
 
 __all__ = ["figures", "impossible"]
 

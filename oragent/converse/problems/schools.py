@@ -1,39 +1,38 @@
-"""Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond.
+"""Start times of schools as a decision problem: by enumeration where the district is small, by a solver beyond."""
 
-The model is that of Drossman et al. 2026 (arXiv:2604.02666): x[q,t] is 1 where school q starts at time t, both counted
-from 1; c[q] is the change of a school in minutes, L the load in hundreds of students.
-"""
-
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 
-from oragent.converse.decision import Goal, Reading, Remark, Solved, Vocabulary
-from oragent.converse.problems import reading, tables
+from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
+from oragent.converse.optional_protocols import Chart
+from oragent.converse.problems import reading, school_texts, tables
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective, Weights
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.enumeration import MOST, enumerated
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.names import find_school, find_time, unknown_school, unknown_time
+from oragent.converse.problems.frontier import pareto
+from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
 from oragent.converse.problems.oracle import Solving, constraints
-from oragent.converse.problems.programs import ProgramForm, school_form
+from oragent.converse.problems.people.published import DROSSMAN
+from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.problems.remarks import figures, impossible
+from oragent.converse.problems.school_model import school_model
+from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.prompting import fill
+from oragent.converse.published import Published
+from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
+from oragent.converse.stakeholders import Stakeholders
 from oragent.converse.state import State
 from oragent.errors import ConfigError
-from oragent.milp import Kind as Integrality
-from oragent.milp import Milp, Relation, Row, Status, Variable
-from oragent.milp import Objective as Cost
-from oragent.milp.model import Sense
+from oragent.milp import Milp, Relation, Row, Status
 
 __all__ = ["LIMIT_S", "Schools", "sfusd"]
 
 LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
 LONGEST_HEADLINE = 30
-WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class Schools:
 
     def __post_init__(self) -> None:
         options = tuple(clock(minutes) for minutes in self.district.times)
-        words = Vocabulary("fix_start_time", "school", "time", options, "schedule")
+        words = Vocabulary("fix_start_time", "school", "time", options, "schedule", said="start time", unsaid=" AM")
         object.__setattr__(self, "vocabulary", words)
 
     @property
@@ -86,14 +85,7 @@ class Schools:
     @cached_property
     def base(self) -> Milp:
         """One start time a school, load and changes linearised."""
-        binary = [
-            Variable(f"x[{school},{time}]", 0, 1, Integrality.INTEGER)
-            for school in self._places
-            for time in range(1, len(self.district.times) + 1)
-        ]
-        changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in self._places]
-        load = Variable("L", 0, unit="hundreds of students")
-        return Milp((*binary, *changes, load), tuple(self._base_rows()), Cost(), Sense.MINIMIZE, self.name)
+        return school_model(self.district)
 
     @cached_property
     def first(self) -> Solved:
@@ -175,11 +167,7 @@ class Schools:
 
     def raw(self, decision: str) -> str:
         """Values of all variables that are not 0."""
-        chosen, features = self.district.chosen(decision), self.district.features(decision)
-        lines = [f"x[{school},{time + 1}] = 1" for school, time in enumerate(chosen, 1)]
-        moved = enumerate(self.district.changes(decision), 1)
-        lines += [f"c[{school}] = {abs(change)}" for school, change in moved if change]
-        return "\n".join([*lines, f"L = {features.load / STUDENTS_A_UNIT:g}"])
+        return tables.raw(self.district, decision)
 
     def read(self, text: str) -> Reading:
         """Every full schedule in tables and JSON."""
@@ -190,6 +178,40 @@ class Schools:
         """The start time of each school."""
         chosen = zip(self.district.schools, self.district.chosen(decision), strict=True)
         return {school.name: self.vocabulary.options[time] for school, time in chosen}
+
+    def chart(self, decision: str) -> Chart:
+        """Load by start time."""
+        loads = zip(self.vocabulary.options, self.district.loads(decision), strict=True)
+        return Chart("Load by start time", Objective.LOAD, tuple(loads))
+
+    def frontier(self) -> tuple[tuple[float, float], ...] | None:
+        """Load and deviation; None where schedules are too many."""
+        if self.exact is None:
+            return None
+        return tuple((float(point.features.load), point.features.deviation) for point in pareto(self.exact))
+
+    def hurried(self, limit_s: float) -> "Schools":
+        """The same schools with another limit."""
+        return replace(self, limit_s=limit_s)
+
+    def published(self) -> Published:
+        """The published evaluation, of the ten schools alone."""
+        return DROSSMAN if self.district == SFUSD else Published()
+
+    def stakeholders(self) -> Stakeholders:
+        """Everybody at the schools.
+
+        Raises:
+            ConfigError: Schedules are too many to be enumerated.
+        """
+        if self.exact is None:
+            raise ConfigError(
+                "an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
+                f"{self.name!r}"
+            )
+        everybody = import_module("oragent.converse.problems.people.everybody")  # statistics take long to import
+        found: Stakeholders = everybody.Everybody(self, self.exact)
+        return found
 
     def remarks(
         self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
@@ -210,16 +232,11 @@ class Schools:
 
     def setting(self) -> str:
         """What an optimisation agent is told of the district and its model."""
-        features = self.district.features(self.default)
-        return fill(
-            "setting_schools", count=len(self.district.schools), times=", ".join(self.vocabulary.options),
-            table=self.render(self.default), load=f"{features.load / STUDENTS_A_UNIT:g}",
-            deviation=f"{features.deviation:g}",
-        )  # fmt: skip
+        return school_texts.setting(self.district, self.default)
 
     def known(self) -> str:
         """What a decision agent knows: schools, times and both objectives, but no model."""
-        return fill("known_schools", times=", ".join(self.vocabulary.options), table=self.render(self.default))
+        return school_texts.known(self.district, self.default)
 
     @cached_property
     def program(self) -> ProgramForm:
@@ -236,29 +253,7 @@ class Schools:
 
     @cached_property
     def _short(self) -> dict[str, str]:
-        first = {school.name: found[0] for school in self.district.schools if (found := WORD.match(school.name))}
-        words = list(first.values())
-        return {name: word for name, word in first.items() if words.count(word) == 1
-                and find_school(self.district, word) is not None}  # fmt: skip
-
-    def _base_rows(self) -> list[Row]:
-        rows = []
-        times = self.district.times
-        for place, school in enumerate(self.district.schools, 1):
-            own = {f"x[{place},{time}]": 1.0 for time in range(1, len(times) + 1)}
-            rows.append(Row(f"assign_one_start_time[{place}]", own, Relation.EQUAL, 1.0, school.name))
-            # c[q] >= |sum of h[t] x[q,t] - o[q]|
-            for sign, side in ((1.0, "later"), (-1.0, "earlier")):
-                moved = {f"x[{place},{time}]": -sign * minutes for time, minutes in enumerate(times, 1)}
-                terms = {f"c[{place}]": 1.0, **moved}
-                rows.append(Row(f"change[{place},{side}]", terms, Relation.AT_LEAST, -sign * school.current))
-        for time in range(1, len(times) + 1):
-            carried = {
-                f"x[{place},{time}]": -school.students / STUDENTS_A_UNIT
-                for place, school in enumerate(self.district.schools, 1)
-            }
-            rows.append(Row(f"max_students_per_time[{time}]", {"L": 1.0, **carried}, Relation.AT_LEAST, 0.0))
-        return rows
+        return short_names(self.district)
 
 
 def sfusd() -> Schools:

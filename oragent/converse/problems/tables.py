@@ -1,8 +1,9 @@
-"""A schedule as a Markdown table that a person can read."""
+"""A schedule as a Markdown table that a person can read, and as values of variables."""
 
+from oragent.converse.problems.constraints import STUDENTS_A_UNIT
 from oragent.converse.problems.district import District, School, clock
 
-__all__ = ["render"]
+__all__ = ["raw", "render"]
 
 
 def render(district: District, schedule: str) -> str:
@@ -26,6 +27,14 @@ def render(district: District, schedule: str) -> str:
         f"Students by start time: {loads}.",
     ]
     return "\n".join(lines)
+
+
+def raw(district: District, schedule: str) -> str:
+    """Values of all variables of the model that are not 0, a line each."""
+    lines = [f"x[{school},{time + 1}] = 1" for school, time in enumerate(district.chosen(schedule), 1)]
+    moved = enumerate(district.changes(schedule), 1)
+    lines += [f"c[{school}] = {abs(change)}" for school, change in moved if change]
+    return "\n".join([*lines, f"L = {district.features(schedule).load / STUDENTS_A_UNIT:g}"])
 
 
 def _row(school: School, proposed: str, change: str) -> str:

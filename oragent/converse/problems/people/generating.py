@@ -4,7 +4,7 @@
 for a utility that it alone maximises. *Function-centric*, for contrast: draw the parameters and take what they give.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import count, product, takewhile
@@ -16,9 +16,9 @@ from scipy.optimize import linprog
 
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import Point, conditional
-from oragent.converse.utilities import Direction, Outcome, Utility
+from oragent.converse.problems.people.utilities import Direction, Outcome, Utility
 
-__all__ = ["Diversity", "Target", "diversity", "function_centric", "solution_centric"]
+__all__ = ["Target", "function_centric", "solution_centric"]
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
 DRAWS = 10_000  # weights drawn for one pair of thresholds
@@ -32,21 +32,6 @@ class Target:
 
     utility: Utility
     optimum: str
-
-
-@dataclass(frozen=True)
-class Diversity:
-    """How much a set of utilities asks for.
-
-    Attributes:
-        utilities: Number of utilities.
-        unique: Number of utilities that have one maximiser only.
-        optima: Number of different schedules among those only maximisers.
-    """
-
-    utilities: int
-    unique: int
-    optima: int
 
 
 def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
@@ -92,13 +77,6 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
         )
         targets.append(Target(utility, schedules.letters(int(utility.maximisers(schedules)[0]))))
     return targets
-
-
-def diversity(exact: Exact, targets: Iterable[Target]) -> Diversity:
-    """Count how many utilities have one maximiser only, and how many schedules those are."""
-    found = [target.utility.maximisers(exact.schedules) for target in targets]
-    only = [int(maximisers[0]) for maximisers in found if len(maximisers) == 1]
-    return Diversity(len(found), len(only), len(set(only)))
 
 
 def _singled_out(

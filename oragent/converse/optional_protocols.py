@@ -1,0 +1,61 @@
+"""What a decision problem may offer beyond what each one must: haste, an exact frontier, a chart, published figures."""
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.published import Published
+
+__all__ = ["Chart", "Charted", "Explored", "Hurried", "Studied", "published_of"]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Bars that show a decision.
+
+    Attributes:
+        title: Title above them.
+        goal: Name of the expression of which each bar is a part, so that a bound on it can be drawn across.
+        bars: Label and height of each, heights in natural units of the expression.
+    """
+
+    title: str
+    goal: str
+    bars: tuple[tuple[str, float], ...]
+
+
+@runtime_checkable
+class Charted(Protocol):
+    """A problem whose decisions have a chart."""
+
+    def chart(self, decision: str) -> Chart:
+        """The chart of a decision."""
+
+
+@runtime_checkable
+class Explored(Protocol):
+    """A problem that knows what one objective can be had for what other one."""
+
+    def frontier(self) -> tuple[tuple[float, float], ...] | None:
+        """Values of the first two objectives of which neither can be improved alone; None where they are not known."""
+
+
+@runtime_checkable
+class Hurried(Protocol):
+    """A problem that can be solved in less time."""
+
+    def hurried(self, limit_s: float) -> DecisionProblem:
+        """The same problem with so many seconds for a solve."""
+
+
+@runtime_checkable
+class Studied(Protocol):
+    """A problem of which others have published an evaluation."""
+
+    def published(self) -> Published:
+        """Figures in print; empty ones where nothing was published of these data."""
+
+
+def published_of(problem: DecisionProblem) -> Published:
+    """What was published of a problem; empty where that is nothing."""
+    return problem.published() if isinstance(problem, Studied) else Published()

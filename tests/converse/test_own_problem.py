@@ -1,0 +1,169 @@
+"""Nothing outside of ``problems`` knows what a problem is about: a knapsack goes through a whole evaluation."""
+
+import json
+import re
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from oragent.converse.bench_command import MANIFEST, BenchRequest, run_bench
+from oragent.converse.benchmark import Benchmark
+from oragent.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent.converse.optional_protocols import published_of
+from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.generated import generated
+from oragent.converse.problems.schools import sfusd
+from oragent.converse.published import Published
+from oragent.converse.scripted import standing_in
+from oragent.converse.stakeholders import stakeholders_of
+from oragent.converse.utility_files import read
+from oragent.errors import ConfigError
+from oragent.llm.model import Message, Request, ToolCall
+from tests.converse.test_documented import STUDY
+from tests.converse.worked import asker
+from tests.sources import PACKAGE, SOURCES, source
+
+SCHOOLS = re.compile(
+    r"school|sfusd|district|student|schedule|start[ _]?time|\bbus(es)?\b|\briders?\b|principal|\bparents? of a child|"
+    r"ortega|balboa|galileo|everett",
+    re.IGNORECASE,
+)
+ITEMS = {"tent": (4, 10), "stove": (3, 7), "rope": (2, 4), "book": (1, 1)}
+VAGUE = Persona("the hiker who carries the pack", Style.VAGUE, Feedback.RICH)
+
+
+def test_outside_of_problems_no_file_knows_schools() -> None:
+    root = PACKAGE / "converse"
+    files = [
+        one
+        for one in root.rglob("*")
+        if one.suffix in (".py", ".txt", ".html") and one.parts[len(root.parts)] != "problems"
+    ]
+    assert len(files) > 60
+    found = {
+        str(one.relative_to(root)): hit[0] for one in files if (hit := SCHOOLS.search(one.read_text(encoding="utf-8")))
+    }
+    assert found == {}
+
+
+def test_outside_of_problems_nothing_of_one_problem_is_imported() -> None:
+    taken = {module for path in SOURCES if (place := path.relative_to(PACKAGE).parts)[0] == "converse" and place[1] != "problems"
+             for module, _ in source(path).taken if "converse.problems" in module}  # fmt: skip
+    assert {module.rpartition(".")[2] for module in taken} == {"registry", "markdown", "programs"}
+
+
+def test_figures_in_print_stand_beside_the_ten_schools_alone() -> None:
+    assert (published_of(sfusd()).utilities, published_of(sfusd()).conversations) == (109, 436)
+    assert published_of(generated(3, 2)) == Published()
+
+
+@pytest.fixture(scope="module")
+def trip(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the program of the page leaves, run in a folder of its own."""
+    folder, names = tmp_path_factory.mktemp("trip"), {"__name__": "documented"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        exec(compile(STUDY, "docs/converse.md", "exec"), names)
+    return names | {"out": folder / "outputs" / "hikers"}
+
+
+def most(thing: str, kilograms: float, share: float) -> float:
+    """The greatest utility of a hiker, by looking at every pack."""
+    packs = [dict(zip(ITEMS, taken, strict=True)) for taken in product((0, 1), repeat=len(ITEMS))]
+    loads = [(pack, sum(ITEMS[name][0] * taken for name, taken in pack.items())) for pack in packs]
+    return max(share * pack[thing] + (1 - share) * (load <= kilograms) for pack, load in loads if load <= 8)
+
+
+def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
+    bench = Benchmark(MANIFEST.read(trip["out"]), trip["out"], given=trip["trip"])
+    held = {cell.contestant: [one.result for one in bench.finished(cell, bench.folder)] for cell in bench.plan.cells}
+    assert [len(done) for done in held.values()] == [8, 8, 8]
+    for one, result in zip(bench.stakeholders, held["rules conversation"], strict=True):
+        assert (result["value"], result["success"]) == (pytest.approx(most(one.thing, one.kilograms, one.share)), True)
+    for result in held["rules one-shot"]:
+        thing = result["traits"]["thing"]
+        assert result["turns"][0]["said"] == f"reset all; fix {thing} 1"
+        assert thing in json.loads(result["best"])
+    page = (trip["out"] / "report.html").read_text()
+    assert "<h2>By thing</h2>" in page
+    assert "no solution shown" in page
+    assert "published" not in page.casefold()  # figures in print are of another problem
+    assert not SCHOOLS.search(page)
+
+
+def obeys(request: Request) -> str | Message:
+    """An agent that knows the tools and does what it is told; what it is not told any more it removes."""
+    place = max(number for number, one in enumerate(request.messages) if one.role == "user")
+    told, since = request.messages[place].content, request.messages[place + 1 :]
+    results = [one.content for one in since if one.role == "tool"]
+    if len(results) == 0:
+        calls = [ToolCall("a", "fix_variable", {"variable": found[1], "value": "1", "type": "fix"})
+                 for found in re.finditer(r"(\w+) at 1\b", told)]  # fmt: skip
+        calls += [ToolCall("b", "add_objective_upper_bound", {"objective": "weight", "value": float(found[1])})
+                  for found in re.finditer(r"weight at most (\d+)", told)]  # fmt: skip
+        if "weight" not in told:
+            calls.append(ToolCall("c", "remove_constraint", {"name": "weight_upper_bound"}))
+        return Message("assistant", "", tuple(calls))
+    if not any(one.tool_calls and one.tool_calls[0].name == "call_solver" for one in since):
+        return Message("assistant", "", (ToolCall("d", "call_solver", {}),))
+    return results[-1]
+
+
+def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Path) -> None:
+    problem = trip["trip"]
+    known = problem.stakeholders()
+    with pytest.raises(ConfigError, match="nothing stands in for a model where trip is talked about"):
+        standing_in(problem)
+    known.telling = replace(known.telling, script=obeys)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(problem, "stakeholders", lambda: known, raising=False)
+        patch.setattr("oragent.converse.bench_command.write_page", lambda folder, *rest: folder)  # drawn before
+        request = BenchRequest(
+            tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
+        )  # fmt: skip
+        assert run_bench(request, Console(quiet=True)) == 0
+        bench = Benchmark(MANIFEST.read(tmp_path), tmp_path, given=problem)
+        (cell,) = bench.plan.cells
+        found = [one.result for one in bench.finished(cell, tmp_path)]
+    assert [one["success"] for one in found] == [True] * 3
+    assert {event["tool"] for one in found for turn in one["turns"] for event in turn["events"]} >= {"fix_variable"}
+
+
+def test_who_plays_a_hiker_is_told_of_packs_alone(trip: dict[str, Any]) -> None:
+    hiker = trip["Hiker"]("tent", 3, 0.6)
+    for style in Style:
+        text = prompt(trip["trip"], hiker, replace(VAGUE, style=style))
+        assert not SCHOOLS.search(text)
+        assert "You are the hiker who carries the pack." in text
+        assert "You want the tent" in text
+        assert "$" not in text
+
+
+def test_a_hiker_checks_the_pack_that_was_shown(trip: dict[str, Any]) -> None:
+    problem, hiker = trip["trip"], trip["Hiker"]("tent", 3, 0.6)
+    talking = Talking(asker([], []), problem, hiker, VAGUE)
+    (tool,) = talking.tools
+    assert "give the value of every variable by its name" in tool.description
+    pack = problem.default
+    call = ToolCall("c", "check_utility", {"values": problem.values(pack)})
+    event = talking._checked(call, (pack,))
+    assert event.result.startswith("worth 0.600 of at most 0.600: the most that can be had is reached")
+
+
+def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_line(trip, tmp_path: Path) -> None:
+    bare = Formulated(trip["trip"].base, goals=trip["trip"].expressions[:2])
+    with pytest.raises(ConfigError, match="trip has no stakeholders: an evaluation needs a problem with a method"):
+        stakeholders_of(bare)
+    path = tmp_path / "hikers.json"
+    path.write_text('[{"thing": "tent", "colour": "red"}]')
+    with pytest.raises(ConfigError, match=r"utility 1: no record such as trip has: .*'colour'") as problem:
+        read(path, trip["trip"])
+    assert "\n" not in str(problem.value)
+    with pytest.raises(ConfigError, match="no utilities of trip were published: expected all, a number"):
+        run_bench(
+            BenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}), Console()
+        )
