@@ -20,7 +20,7 @@ ROUND = (
     "model.name=m", "strategy.window=1", "strategy.patience=2", "or_agent.initial_ideas=1", "or_agent.depth=1",
     "or_agent.elitist_enlargement=1", "or_agent.tuning_evaluations=0", "budget.evaluations=40",
 )  # fmt: skip
-GAINS = st.lists(st.one_of(st.none(), st.just(0.0), st.floats(1e-12, 1e9)), min_size=1, max_size=9)
+GAINS = st.lists(st.one_of(st.just(0.0), st.floats(1e-12, 1e9)), min_size=1, max_size=9)
 
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 99), min_size=1, max_size=9))
@@ -57,8 +57,7 @@ def test_a_turn_is_dealt_to_the_last_none_starves_and_who_gains_more_has_no_less
     shares = dealt(gains, each)
     assert sum(shares) == each * len(gains)
     assert min(shares) >= FLOOR
-    worth = [max((gain for gain in gains if gain), default=1.0) if gain is None else gain for gain in gains]
-    ranked = sorted(zip(worth, shares, strict=True))
+    ranked = sorted(zip(gains, shares, strict=True))
     assert all(more[1] >= less[1] - 1 for less, more in pairwise(ranked))
 
 
@@ -66,7 +65,7 @@ def test_a_turn_after_which_nobody_gained_is_dealt_alike() -> None:
     assert dealt([0.0, 0.0, 0.0], 3) == [3, 3, 3]
     assert dealt([0.1, 0.0, 0.0], 3) == [7, 1, 1]
     assert dealt([0.1, 0.3], 3) == [2, 4]
-    assert dealt([0.2, None, 0.0], 2) == [3, 2, 1]  # a first score counts as much as the largest gain
+    assert dealt([0.2, 0.2, 0.0], 2) == [3, 2, 1]  # of equal ones the older first
 
 
 def experiment(prompt: str) -> str:
@@ -87,6 +86,15 @@ def test_a_branch_that_gains_has_more_of_the_experiments(begun, allocation: str,
     tree = notes(folder, "tree")[1]
     assert [len(node["steps"]) for node in tree["nodes"][1:]] == had
     assert [bool(node["report"]) for node in tree["nodes"][1:]] == [True, True]
+
+
+def test_a_branch_that_gains_and_stays_behind_has_no_more_than_others(begun) -> None:
+    folder = begun(*ROUND, "model.style=small")
+    model = Players(
+        idea=TWO, code=lambda prompt: guess(90 if "\nstuck. second" in prompt else 30), experiment=experiment
+    )
+    search(folder, model)
+    assert [(len(one["steps"]), one["score"]) for one in notes(folder, "tree")[1]["nodes"][1:]] == [(8, 46), (8, 10)]
 
 
 def test_a_branch_is_told_in_its_next_turn_what_the_others_have_come_to(begun) -> None:

@@ -91,19 +91,19 @@ def turns(experiments: int) -> list[int]:
     return sizes
 
 
-def dealt(gains: Sequence[float | None], each: int) -> list[int]:
+def dealt(gains: Sequence[float], each: int) -> list[int]:
     """The experiments of one turn, dealt to the ideas that go on: by what each gained in the turn before it.
 
     Every idea has ``FLOOR``; the others go to those that gained, in proportion, by largest remainders, to the older of
     equal ones first. Where none gained, as before the first turn, all have as many.
 
     Args:
-        gains: Gain of each, as a share of its score; 0 where it is no better. None: it had no score before and has one
-            now, which counts as the largest gain of the others.
+        gains: Gain of each, 0 or more: what it has come to beyond the best that any of them had before, as a share.
+            A step of one that is behind and stays behind is none, however large.
         each: Number of experiments that each has on average.
     """
-    largest = max((gain for gain in gains if gain), default=1.0)
-    weights = [round(FINE * (largest if gain is None else gain) / largest) for gain in gains]
+    largest = max(gains) or 1.0
+    weights = [round(FINE * gain / largest) for gain in gains]
     floor = min(FLOOR, each)
     return [floor + more for more in apportioned((each - floor) * len(weights), weights)]
 

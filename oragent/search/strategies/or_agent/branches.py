@@ -1,11 +1,11 @@
 """The ideas for one leaf, side by side: each is coded and experimented on in a branch of its own.
 
 Every idea has as many experiments, one branch after the other to its end, or they take turns (``allocation: flow``):
-after each turn a branch is told what the others have come to, and those that gained have more of the next.
+after each turn a branch is told what the others have come to, and those that gained on the best have more of the next.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 from oragent.errors import BudgetExhausted
@@ -48,7 +48,6 @@ class _Branch:
 
     node: Node
     session: Session | None = None
-    had: Elite | None = field(default=None)  # its solution before the latest turn
     done: int = 0  # experiments that it was dealt
 
     @property
@@ -105,7 +104,7 @@ async def _experimented(run: Run, branch: _Branch, number: int, *, is_last: bool
     session = branch.session
     if session is None:
         return
-    branch.had, branch.done, session.goes_on = session.best, branch.done + number, not is_last
+    branch.done, session.goes_on = branch.done + number, not is_last
     try:
         await experiment(run, session, number)
         if is_last or session.is_over:
@@ -120,12 +119,12 @@ async def _take_turns(run: Run, branches: Sequence[_Branch]) -> None:
     """Deal experiments out in turns; of all that is left to be used the branches share in the same proportion."""
     own = run.own
     sizes, most = turns(own.experiments), max(own.experiments, own.experiments_most)
-    live = list(branches)
+    live, bar = list(branches), _best_of(run, branches)
     for turn, each in enumerate(sizes, 1):
         live = [one for one in live if one.session and not one.session.is_over and one.done < most]
         if not live:
             break
-        shares = dealt([_gained(run, one) for one in live], each)
+        shares, bar = dealt([_gained(run, one, bar) for one in live], each), _best_of(run, branches)
         numbers = [min(share, most - one.done) for share, one in zip(shares, live, strict=True)]
         sessions = [(one, one.session) for one in live if one.session]
         for one, session in sessions:
@@ -137,15 +136,18 @@ async def _take_turns(run: Run, branches: Sequence[_Branch]) -> None:
         await run.fork(works, weights=numbers)
 
 
-def _gained(run: Run, branch: _Branch) -> float | None:
-    """What the latest turn gained, as a share of the score before; None where it brought the first score."""
-    had, best = branch.had, branch.best
-    if best is None or branch.done == 0:
+def _best_of(run: Run, branches: Sequence[_Branch]) -> float | None:
+    """The fitness of the best solution of some ideas; None where none has any."""
+    return max((run.archive.fitness(one.best.score) for one in branches if one.best), default=None)
+
+
+def _gained(run: Run, branch: _Branch, bar: float | None) -> float:
+    """What an idea has come to beyond the best that any had before, as a share of that; 0 where it is no better."""
+    if branch.best is None:
         return 0.0
-    if had is None:
-        return None
-    gain = run.archive.fitness(best.score) - run.archive.fitness(had.score)
-    return min(gain / max(abs(had.score), 1e-12), MOST_GAIN)
+    if bar is None:
+        return 1.0
+    return min(max(run.archive.fitness(branch.best.score) - bar, 0.0) / max(abs(bar), 1e-12), MOST_GAIN)
 
 
 def _settled(branch: _Branch) -> Node:
