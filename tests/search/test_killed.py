@@ -15,6 +15,7 @@ from tests.search.killing import Log, play
 from tests.search.test_engine import history
 
 ROOT = Path(__file__).parents[2]
+AT_ONCE = 4  # rounds in flight: each may have a question that is asked and not yet written down
 RUNS = {
     "tuning": ("strategy.name=gp", "budget.evaluations=40", "strategy.tuning=0.3"),
     "race": ("strategy.name=gp", "budget.evaluations=25", "race=0.5", "twins=1"),
@@ -49,7 +50,8 @@ def test_nothing_is_asked_or_scored_twice(begun, tmp_path: Path, what: str) -> N
     began = Counter(map(tuple, Log(log).read()))
     assert set(began) == set(map(tuple, unbroken.read()))
     twice = [words for words, times in began.items() if times > 1]
-    # What was under way is done again: that evaluation, and at most one question.
+    # What was under way is done again: that evaluation, and questions that had no reply yet, a few at once at most.
     assert twice.count(tuple(before[-1])) <= 1
     assert sum(words[0] == "evaluation" for words in twice) <= 1
-    assert sum(words[0] == "question" for words in twice) <= 1
+    asked = [tuple(words) for words in before if words[0] == "question"]
+    assert {words for words in twice if words[0] == "question"} <= set(asked[-AT_ONCE:])
