@@ -77,7 +77,10 @@ def bench_converse(
     knowing: Annotated[str, typer.Option(help="By which a decider knows its utility: tool, prompt, words.")] = "tool",
     preset: Annotated[str, typer.Option(help="paper: words are forbidden as published.")] = "",
     temperature: Annotated[float | None, typer.Option(min=0, max=2, help="Of the agents.")] = None,
-    timeout: Annotated[float | None, typer.Option(min=1, help="Seconds that a model has for a reply.")] = None,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout-s", "--timeout", min=1, help="Seconds for a reply (default: 120).")
+    ] = None,
     whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of utilities, roles and cases.")] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 2,
@@ -96,7 +99,7 @@ def bench_converse(
     settings = {
         "styles": _names(styles), "feedback": _names(feedback), "decider": decider, "stopping": stopping,
         "knowing": knowing, "decider_model": decider_model or None, "temperature": temperature,
-        "timeout_s": timeout, "paper_words": True if preset == "paper" else None,
+        "timeout_s": timeout, "max_tokens": reply_tokens, "paper_words": True if preset == "paper" else None,
     }  # fmt: skip
     if preset not in ("", "paper"):
         raise ConfigError(f"{preset!r} is no preset; expected paper")

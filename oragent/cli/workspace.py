@@ -198,6 +198,8 @@ def bench_workspace(
     labels_readable: Annotated[
         bool, typer.Option("--labels-readable", help="Run though programs could read the labels.")
     ] = False,
+    reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
+    timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Instances at once.")] = 2,
     outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
         "outputs/workspace-bench"
@@ -221,7 +223,7 @@ def bench_workspace(
         [roles.Track(name) for name in _several(track, [str(one) for one in roles.Track], "--track")],
         _names(models), seeds,
         {"limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,
-         "budget": {"model_calls": calls} if calls else None},
+         "budget": {"model_calls": calls} if calls else None, "max_tokens": reply_tokens, "timeout_s": timeout_s},
         workers,
     )  # fmt: skip
     raise typer.Exit(command.run_bench(request, console))

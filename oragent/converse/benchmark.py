@@ -177,8 +177,8 @@ class Benchmark(Studies):
             if name == SCRIPTED:
                 found[role] = standing_in(self.problem)
             elif name:
-                patience = {"timeout_s": limit} if (limit := self.plan.settings.get("timeout_s")) else {}
-                found[role] = await stack.enter_async_context(models(ModelSettings(name, **patience)))
+                asked = ModelSettings.bounded(name, self.plan.settings)
+                found[role] = await stack.enter_async_context(models(asked))
         return found
 
     async def _converse(self, cell: Cell, case: Case, guests: Guests | None) -> dict[str, Any]:

@@ -101,7 +101,7 @@ class Benchmark(Studies):
                 standing = stand_in(own["model"], cases, cell.seed)
                 cases, model = standing.cases, standing.model
             else:
-                made = await stack.enter_async_context(models(_asking(own["model"], settings)))
+                made = await stack.enter_async_context(models(ModelSettings.bounded(own["model"], settings)))
                 model, checks = made, made.checks
             known = {case.problem.name: case for case in cases.supported}
             study = stack.enter_context(Study(place, {"": model}, budget_of(settings), cell.seed, self.workers))
@@ -153,8 +153,3 @@ def _record(found: Formulated, verdict: Verdict) -> dict[str, Any]:
         "message": found.message, "program": found.program, "checks": found.checks, "attempts": attempts,
         "battery": [dict(one) for one in found.battery],
     }  # fmt: skip
-
-
-def _asking(name: str, settings: Mapping[str, Any]) -> ModelSettings:
-    """How a model is asked."""
-    return ModelSettings(name, **{key: settings[key] for key in ("max_tokens", "timeout_s") if key in settings})

@@ -3,9 +3,10 @@
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le
 from pydantic import ConfigDict, Field, JsonValue
@@ -77,6 +78,11 @@ class ModelSettings:
             object.__setattr__(self, "name", PurePath(self.words[0]).name if self.command is not None else "")
         if not self.name:
             raise ValueError("a model needs a name, or a command")
+
+    @classmethod
+    def bounded(cls, name: str, plan: Mapping[str, Any]) -> "ModelSettings":
+        """Settings of a benchmark's model: what its plan says of the length of replies and the time for them."""
+        return cls(name, **{key: plan[key] for key in ("max_tokens", "timeout_s") if plan.get(key) is not None})
 
     @property
     def words(self) -> list[str]:

@@ -37,7 +37,7 @@ from oragent.workspace.views import Variant
 
 __all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench", "show_bench"]
 
-MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers",))
+MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers", "timeout_s"))
 IN_A_TERMINAL = ("agent", "instances", "Pass@1", "points", "95 %", "at 1e-6", "preserved", "coverage", "named",
                  "citations that fail", "tool calls")  # fmt: skip
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
@@ -52,7 +52,8 @@ class BenchRequest:
         root: Folder of the set; None goes on with what the folder holds.
         modes, variants, interfaces, tracks, agents: What is measured, every one with every other.
         seeds: How many, from 0 on.
-        settings: Limit on instances, judge, largest penalty, budget, and whether labels may be readable.
+        settings: Limit on instances, judge, largest penalty, budget, whether labels may be readable, how long a reply
+            may be (``max_tokens``) and how long it may take (``timeout_s``).
         workers: Instances at once.
     """
 

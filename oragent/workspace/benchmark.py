@@ -160,7 +160,7 @@ class Benchmark(Studies):
                 if name in self.asked:
                     by_role[role] = self.asked[name]
                 elif name not in AGENTS:
-                    by_role[role] = await stack.enter_async_context(models(ModelSettings(name)))
+                    by_role[role] = await stack.enter_async_context(models(ModelSettings.bounded(name, settings)))
             budget = budget_of(settings)
             study = stack.enter_context(Study(place, by_role, budget, cell.seed, self.workers))
             runner = Runner(self.sandbox, LIMITS)
