@@ -90,11 +90,12 @@ class Desk:
         if wish.name not in known:
             return f"there is no tool {shown(wish.name)!r}; there are {', '.join(known)}"
         wanted = known[wish.name].parameters
-        wrong = _misfit(wish.arguments, wanted["properties"], wanted["required"])
+        given = wish.arguments if wanted["properties"] else {}  # what small models think up for a tool that takes none
+        wrong = _misfit(given, wanted["properties"], wanted["required"])
         if wrong:
             return f"{wish.name}: {wrong}"
         try:
-            return _bounded(getattr(self, f"_{wish.name}")(**wish.arguments))
+            return _bounded(getattr(self, f"_{wish.name}")(**given))
         except OragentError as problem:
             return f"{wish.name}: {problem}"
 

@@ -36,6 +36,7 @@ def call(desk: Desk, tool: str, **arguments: object) -> str:
 
 def test_looking(desk):
     assert "data/table_1.csv (" in call(desk, "list_files")
+    assert call(desk, "list_files", path="data") == call(desk, "list_files")  # it takes nothing
     assert call(desk, "read_file", path="docs/a.md", lines="1-1").startswith("    1 A van.")
     assert "general_parameters.csv:2: capacity,10.5,kg,what the van carries\ndocs/a.md:1: A van." in call(
         desk, "search", text="VAN"
