@@ -113,7 +113,7 @@ def _run() -> Callable[[Job], Evaluation]:
     """The runner of this process, whose servers stay for as long as it lives."""
     with _LOCK:
         if os.getpid() not in _runners:
-            runner = Runner(processors())
+            runner = Runner(processors(), alone=False)  # several stations may share a machine
             atexit.register(runner.close)
             _runners[os.getpid()] = runner
         return _runners[os.getpid()]

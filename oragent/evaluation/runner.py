@@ -28,10 +28,11 @@ class Runner:
             starts a fresh one, as by hand.
         apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
             are, which no evaluation has room for, and no candidate may see.
+        alone: Whether no other runner is at work on this machine; see `Sandbox`.
     """
 
-    def __init__(self, workers: int = 1, *, warm: bool = True, apart: bool = False) -> None:
-        self._sandbox = Sandbox(workers, warm=warm)
+    def __init__(self, workers: int = 1, *, warm: bool = True, apart: bool = False, alone: bool = True) -> None:
+        self._sandbox = Sandbox(workers, warm=warm, alone=alone)
         self._apart, self._lock = apart, Lock()
         self._scorers: dict[tuple[str, Path], Scorer] = {}
 

@@ -45,12 +45,14 @@ class Sandbox:
         workers: Number of commands that run at once.
         warm: Whether Python scripts are forked from an interpreter that has imported what they need; otherwise each
             starts a fresh one, as by hand.
+        alone: Whether nobody else here runs as many commands: then each stays on one processor, where there are
+            workers for all of them.
     """
 
-    def __init__(self, workers: int = 1, *, warm: bool = True) -> None:
+    def __init__(self, workers: int = 1, *, warm: bool = True, alone: bool = True) -> None:
         if workers < 1:
             raise ValueError(f"workers must be positive, not {workers}")
-        self._workers, self._warm = workers, warm
+        self._workers, self._warm, self._alone = workers, warm, alone
         self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], Client] = {}
         self._lock = Lock()
         self._occupied: set[Path] = set()
@@ -124,7 +126,7 @@ class Sandbox:
         key = warm, root_dir and root_dir.resolve(), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = Client(*key[:3], limits, self._workers)
+                self._clients[key] = Client(*key[:3], limits, self._workers, self._alone)
             return self._clients[key]
 
     def close(self) -> None:

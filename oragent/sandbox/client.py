@@ -110,13 +110,20 @@ class Client:
         beside: Folder whose content is found beside the files of a command; None for none.
         limits: Limits of each command; the control groups are made for them.
         workers: Number of commands that may run at once.
+        alone: Whether commands may stay on one processor each.
     """
 
     def __init__(
-        self, warm_up: Path | None, root_dir: Path | None, beside: Beside | None, limits: Limits, workers: int
+        self,
+        warm_up: Path | None,
+        root_dir: Path | None,
+        beside: Beside | None,
+        limits: Limits,
+        workers: int,
+        alone: bool = True,
     ) -> None:
         self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers
-        self._beside = beside
+        self._beside, self._alone = beside, alone
         self._name = str(warm_up or root_dir or "commands without a project")
         self._lock = threading.Lock()
         self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
@@ -199,7 +206,7 @@ class Client:
             *([f"--beside={self._beside.folder.resolve()}"] if self._beside else []),
             *(f"--brought={name}" for name in (self._beside.brought if self._beside else ())),
             f"--workers={self._workers}", f"--memory-mb={self._limits.memory_mb}", f"--tasks={self._limits.processes}",
-            f"--group={self._group}",
+            f"--group={self._group}", *(["--alone"] if self._alone else []),
         ]  # fmt: skip
         with theirs:
             self._process = subprocess.Popen(

@@ -74,7 +74,7 @@ def _be_warden(
         parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _be_zygote(engine, setting, groups, arguments.warm_up, parent, arguments.workers)
+            _be_zygote(engine, setting, groups, arguments.warm_up, parent, arguments.workers * arguments.alone)
         engine.close()
         os.waitpid(zygote, 0)
     except BaseException as problem:
@@ -96,6 +96,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--memory-mb", type=int, required=True)
     parser.add_argument("--tasks", type=int, required=True)
     parser.add_argument("--group", required=True)
+    parser.add_argument("--alone", action="store_true")
     return parser.parse_args()
 
 

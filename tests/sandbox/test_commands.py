@@ -285,7 +285,8 @@ def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
 @pytest.mark.skipif(processors() < 2 or not hasattr(os, "sched_getaffinity"), reason="one processor has no choice")
 def test_commands_stay_on_one_processor_where_there_are_workers_for_all() -> None:
     where = "import os; print(*os.sched_getaffinity(0))"
-    for workers, expected in ((processors(), 1), (processors() - 1, processors())):
-        with Sandbox(workers) as box:
+    every = processors()
+    for workers, alone, expected in ((every, True, 1), (every - 1, True, every), (every, False, every)):
+        with Sandbox(workers, alone=alone) as box:
             found = box(python(where)).stdout.split()
         assert len(found) == expected
