@@ -1,6 +1,14 @@
-"""The output of a process in bounded memory."""
+"""The output of a process, bounded: as it comes, or as a text."""
 
-__all__ = ["Capped"]
+__all__ = ["Capped", "ends"]
+
+
+def ends(text: str, head: int, tail: int) -> str:
+    """A text, or, where it is longer than both together, so many characters of its begin and its end."""
+    left_out = len(text) - head - tail
+    if left_out <= 0:
+        return text
+    return f"{text[:head]}\n[... {left_out:,} characters left out ...]\n{text[-tail:]}"
 
 
 class Capped:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from oragent.output import ends
 from oragent.programs.parts import files_of
 from oragent.protocol import Failure, Result, Status
 from oragent.sandbox import FOLDER, PYTHON, Beside, Command, Ended, Limits
@@ -144,8 +145,8 @@ class Evaluation:
     def of(cls, found: Result | Failure, ended: Ended) -> Self:
         """Put together what an evaluator found and how its process ended."""
         told: dict[str, Any] = {
-            "log": _ends(ended.stderr),
-            "output": _ends(ended.stdout),
+            "log": ends(ended.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),
+            "output": ends(ended.stdout, HEAD_CHARACTERS, LOG_CHARACTERS),
             "end": ended.end,
             "queued_s": round(ended.queued_s, 4),
             "wall_s": round(ended.wall_s, 4),
@@ -165,10 +166,3 @@ class Evaluation:
     def detail(self) -> str:
         """Where it failed: the traceback, else the log; usage lines tell nothing that the message does not."""
         return (self.traceback or ("" if self.log.startswith(USAGE) else self.log)).strip()
-
-
-def _ends(text: str) -> str:
-    left_out = len(text) - HEAD_CHARACTERS - LOG_CHARACTERS
-    if left_out <= 0:
-        return text
-    return f"{text[:HEAD_CHARACTERS]}\n[... {left_out:,} characters left out ...]\n{text[-LOG_CHARACTERS:]}"

@@ -24,7 +24,7 @@ __all__ = ["Guest"]
 
 DEFAULT_MEMORY_MB = 2048
 FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
-UNCOUNTED_S = 0.05
+UNCOUNTED_S = 0.05  # between two looks at what a guest used: each may cost a question to who forked it
 
 
 class Guest:

@@ -15,6 +15,7 @@ from typing import Any
 
 from oragent.errors import CandidateError
 from oragent.harness.guest import Guest
+from oragent.output import ends
 
 __all__ = ["END", "OBSERVE", "hook", "observing", "watching"]
 
@@ -46,10 +47,7 @@ class _Observer:
     @property
     def told(self) -> str:
         """What it printed, head and tail, and how it ended if that was early."""
-        text = self._guest.log.strip()
-        if len(text) > PRINTED:
-            cut = f"\n[... {len(text) - PRINTED:,} characters left out ...]\n"
-            text = text[: PRINTED // 2] + cut + text[-PRINTED // 2 :]
+        text = ends(self._guest.log.strip(), PRINTED // 2, PRINTED // 2)
         return f"What the observer printed:\n{text or '(nothing)'}{self._problem}\n"
 
 

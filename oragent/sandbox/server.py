@@ -74,7 +74,7 @@ def _be_warden(
         parent = 0 if Means.NAMESPACES in setting.means else os.getpid()
         zygote = os.fork()
         if zygote == 0:
-            _be_zygote(engine, setting, groups, arguments.warm_up, parent, arguments.workers * arguments.alone)
+            _be_zygote(engine, setting, groups, arguments.warm_up, parent, _homes(arguments))
         engine.close()
         os.waitpid(zygote, 0)
     except BaseException as problem:
@@ -110,6 +110,17 @@ def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[Grou
     return groups
 
 
+def _homes(arguments: argparse.Namespace) -> list[int]:
+    """The processors on which workers and their commands stay, one each; none where the kernel is to choose.
+
+    An evaluation's processes take turns: scorer, candidate, simulator. On one processor the next one finds the caches
+    warm and need not wait until another processor wakes up. With fewer workers than processors, some of which may be
+    others', the kernel chooses better.
+    """
+    processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    return processors if arguments.alone and 1 < len(processors) <= arguments.workers else []
+
+
 def _others(means: frozenset[Means]) -> int:
     """Tasks that count against the limit on processes; in a user namespace of our own only those in it do."""
     fresh = Means.NAMESPACES in means and not kernel.has_capability(kernel.CAP_SYS_ADMIN)
@@ -117,7 +128,7 @@ def _others(means: frozenset[Means]) -> int:
 
 
 def _be_zygote(
-    engine: socket.socket, setting: Setting, groups: list[Group], script: Path | None, parent: int, workers: int
+    engine: socket.socket, setting: Setting, groups: list[Group], script: Path | None, parent: int, homes: list[int]
 ) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
@@ -144,7 +155,8 @@ def _be_zygote(
                     engine.close()
                     group = groups[slot] if groups else Group()
                     own = replace(setting, scratch=setting.scratch / str(slot), group=group)
-                    _settle_down(slot, workers)
+                    if homes:
+                        os.sched_setaffinity(0, {homes[slot % len(homes)]})
                     _be_worker(socket.socket(fileno=connection), own, script, zygote)
                 os.close(connection)
     except BaseException as problem:
@@ -152,18 +164,6 @@ def _be_zygote(
         sys.stderr.flush()
     finally:
         os._exit(0)
-
-
-def _settle_down(slot: int, workers: int) -> None:
-    """Keep a worker and its commands on one processor, where there are workers for all of them.
-
-    An evaluation's processes take turns: scorer, candidate, simulator. On one processor the next one finds the caches
-    warm and need not wait until another processor wakes up. With fewer workers than processors, some of which may be
-    others', the kernel chooses better.
-    """
-    processors = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-    if 1 < len(processors) <= workers:
-        os.sched_setaffinity(0, {processors[slot % len(processors)]})
 
 
 def _be_worker(engine: socket.socket, setting: Setting, script: Path | None, zygote: int) -> NoReturn:
