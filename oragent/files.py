@@ -1,11 +1,12 @@
-"""Files that are whole at any moment: whoever reads one never sees half of it, whenever the writer is killed."""
+"""Files that are whole at any moment, whenever their writer is killed, and where paths lead."""
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["replace", "replacing"]
+__all__ = ["replace", "replacing", "resolved"]
 
 
 @contextmanager
@@ -40,3 +41,13 @@ def replace(path: Path, content: str | bytes) -> None:
     """
     with replacing(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def resolved(path: Path) -> Path:
+    """The path with all links followed; of an absolute one, which a run asks for again and again, as found at first."""
+    return _resolved(path) if path.is_absolute() else path.resolve()
+
+
+@lru_cache(256)
+def _resolved(path: Path) -> Path:
+    return path.resolve()

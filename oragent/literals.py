@@ -1,14 +1,15 @@
 """Read a Python literal that a stranger printed: numbers, texts, and collections of them.
 
 ``ast.literal_eval`` evaluates nothing, but it parses anything, and parsing alone can hang a process or fill its memory.
-So this reads the few forms that there are by itself, in time that grows with the length of the text alone. Standard
-library only.
+So this reads the few forms that there are by itself, in time that grows with the length of the text alone.
 """
 
 import ast
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from oragent.trees import tree_of
 
 __all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "read_literal"]
 
@@ -197,6 +198,6 @@ def _number(text: str) -> int | float | complex:
 
 def _text(token: str) -> Any:
     try:
-        return ast.literal_eval(token)  # one string: nothing in it nests
+        return ast.literal_eval(tree_of(token, "eval"))  # one string: nothing in it nests
     except (ValueError, SyntaxError):
         raise ValueError(f"{token[:40]!r} is no text") from None

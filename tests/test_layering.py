@@ -9,6 +9,7 @@ from tests.sources import ROOT, SOURCES, source
 VALUES = {
     "errors",
     "literals",
+    "trees",
     "protocol",
     "output",
     "plain",
@@ -25,7 +26,8 @@ VALUES = {
 SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
 ALLOWED = {
     "errors": set(),
-    "literals": set(),
+    "trees": set(),
+    "literals": {"trees"},
     "protocol": {"literals"},
     "output": set(),
     "plain": set(),
@@ -38,7 +40,7 @@ ALLOWED = {
     "shipped": set(),
     "settings": {"errors", "shipped"},
     "budget": {"settings"},
-    "programs": {"errors", "isolation"},
+    "programs": {"errors", "isolation", "trees"},
     "llm": VALUES | {"programs"},
     "isolation": {"errors"},
     "sandbox": VALUES | {"isolation"},

@@ -20,7 +20,7 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 
 # How often each file calls a parser, and why it may.
 SITES = {
-    "programs/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
+    "trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/likeness.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
@@ -39,7 +39,7 @@ SITES = {
     "cluster/where.py": ({"json.loads": 1}, USER),
     "cluster/wire.py": ({"json.loads": 1}, f"what the courier says: {BOUNDED}"),
     "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
-    "literals.py": ({"ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
+    "literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
     "protocol.py": ({"json.loads": 1}, BOUNDED),
     "racing.py": ({"json.loads": 1}, OURS),
     "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
@@ -65,7 +65,7 @@ SITES = {
     "bench/manifest.py": ({"yaml.safe_load": 1}, OURS),
     "compare/runner.py": ({"yaml.safe_load": 1}, OURS),
     "evaluation/devices.py": ({"json.loads": 1}, OURS),
-    "evaluation/job.py": ({"ast.parse": 1}, USER),
+    "evaluation/job.py": ({"tree_of": 1}, USER),
     "harness/arguments.py": ({"yaml.safe_load": 1}, USER),
     "harness/beginning.py": ({"yaml.safe_load": 1}, USER),
     "programs/randomness.py": ({"ast.unparse": 2}, PASSED),

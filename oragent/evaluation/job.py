@@ -8,10 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
+from oragent.files import resolved
 from oragent.output import ends
 from oragent.programs.parts import files_of
 from oragent.protocol import Failure, Result, Status
 from oragent.sandbox import FOLDER, PYTHON, Beside, Command, Ended, Limits
+from oragent.trees import tree_of
 
 __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 
@@ -57,21 +59,22 @@ class Job:
         """The evaluator with the candidate beside it, told where the project and its own folder lie."""
         optional = {"mode": self.mode, "problem_size": self.problem_size}
         given = [f"--{name}={value}" for name, value in optional.items() if value is not None]
-        name = self.evaluator.name
+        name, text = self.evaluator.name, self.evaluator.read_text(encoding="utf-8")
         program = (PYTHON, name) if self.is_python else (name,)
-        places = f"--root_dir={self.root_dir.resolve()}", f"--file_output_prefix={FOLDER}{os.sep}"
-        files = {name: self.evaluator.read_text(encoding="utf-8"), **files_of(self.source, self.names)}
+        places = f"--root_dir={resolved(self.root_dir)}", f"--file_output_prefix={FOLDER}{os.sep}"
+        files = {name: text, **files_of(self.source, self.names)}
         words = (*program, *places, *given, *self.arguments)
         if self.observer:
             files[OBSERVER_FILE] = self.observer
             words += (f"--observer={FOLDER}{os.sep}{OBSERVER_FILE}",)
-        return Command(words, files, environment=self.environment, limits=self.limits, trusted=self.is_guarded)
+        is_trusted = self.is_python and is_guarded(text)
+        return Command(words, files, environment=self.environment, limits=self.limits, trusted=is_trusted)
 
     @property
     def beside(self) -> Beside:
         """The folder of the problem, as far as it goes with the evaluator."""
         own = (OBSERVER_FILE,) if self.observer else ()
-        return Beside(self.evaluator.resolve().parent, (self.evaluator.name, *self.names, *own))
+        return Beside(resolved(self.evaluator).parent, (self.evaluator.name, *self.names, *own))
 
     @property
     def is_guarded(self) -> bool:
@@ -97,7 +100,7 @@ def is_guarded(evaluator: str) -> bool:
         evaluator: Text of the evaluator.
     """
     try:
-        nodes = list(ast.walk(ast.parse(evaluator)))
+        nodes = list(ast.walk(tree_of(evaluator)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}

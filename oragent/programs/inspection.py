@@ -19,7 +19,7 @@ from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
 from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
-from oragent.programs.trees import tree_of
+from oragent.trees import tree_of
 
 __all__ = [
     "Inspected",

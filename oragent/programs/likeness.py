@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oragent.programs.nearness import distance
-from oragent.programs.trees import tree_of
+from oragent.trees import tree_of
 
 __all__ = ["MOST_WORK", "Tree", "grown", "likeness", "tree_distance", "work"]
 

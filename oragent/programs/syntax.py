@@ -11,7 +11,7 @@ from functools import lru_cache
 from oragent.errors import CandidateError, ProblemError
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
-from oragent.programs.trees import tree_of
+from oragent.trees import tree_of
 
 __all__ = [
     "Signature",

@@ -10,6 +10,7 @@ from threading import Condition, Lock
 from typing import Self
 
 from oragent.errors import SandboxError
+from oragent.files import resolved
 from oragent.sandbox.client import Client
 from oragent.sandbox.folders import hand_over, opened
 from oragent.sandbox.lifecycle import End, Life, Stage
@@ -122,8 +123,8 @@ class Sandbox:
         beside: Beside | None = None,
     ) -> Client:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
-        warm = warm_up.resolve() if warm_up and self._warm else None
-        key = warm, root_dir and root_dir.resolve(), beside, limits.memory_mb
+        warm = resolved(warm_up) if warm_up and self._warm else None
+        key = warm, root_dir and resolved(root_dir), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
                 self._clients[key] = Client(*key[:3], limits, self._workers, self._alone)

@@ -40,6 +40,7 @@ def run(script: str, arguments: Sequence[str], program: CodeType | None) -> NoRe
     """
     sys.argv = [script, *arguments]
     sys.path[0] = os.path.dirname(script)
+    sys.dont_write_bytecode = True  # nobody will import from this folder again
     for number, name in ((1, "stdout"), (2, "stderr")):
         setattr(sys, name, open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False))  # noqa: SIM115
     code = 1

@@ -5,7 +5,6 @@ takes places of another one, steps far where the best score that it is told of i
 and uses the time that it sees is left; where it is told nothing of these, it guesses.
 """
 
-import ast
 import json
 import math
 import random
@@ -74,7 +73,7 @@ class Judge:
         found = BODY.search(job.source)
         if found is None:
             return Evaluation(Status.ERROR, message="there is no place", wall_s=0.001)
-        effort, place = float(found[1]), ast.literal_eval(found[2])
+        effort, place = float(found[1]), json.loads(found[2])
         if len(place) != SIZE:
             return Evaluation(Status.INVALID, message=f"expected {SIZE} numbers, got {len(place)}", wall_s=0.001)
         if effort > LIMIT_S:
@@ -117,11 +116,11 @@ class Attentive:
         ranked = sorted(shown, key=lambda found: float(found["score"]))
         body = BODY.search(ranked[0]["program"])
         assert body is not None
-        place, effort, score = ast.literal_eval(body[2]), float(body[1]), float(ranked[0]["score"])
+        place, effort, score = json.loads(body[2]), float(body[1]), float(ranked[0]["score"])
         if len(ranked) > 1 and rng.random() < 0.4:
             other = BODY.search(rng.choice(ranked[1:])["program"])
             assert other is not None
-            place = [rng.choice(pair) for pair in zip(place, ast.literal_eval(other[2]), strict=True)]
+            place = [rng.choice(pair) for pair in zip(place, json.loads(other[2]), strict=True)]
         reach = _reach(text, score, rng)
         moved = rng.sample(range(SIZE), 2 if len(ROW.findall(text)) > 2 else rng.randint(1, SIZE))
         place = [round(value + rng.gauss(0, reach) * (at in moved), 3) for at, value in enumerate(place)]

@@ -12,12 +12,12 @@ from oragent.errors import CandidateError
 from oragent.programs.inspection import length, vouch
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.syntax import canonical
-from oragent.programs.trees import tree_of
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MODULES, Draft, build
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
 from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
+from oragent.trees import tree_of
 
 __all__ = ["OPERATORS", "Offspring", "room", "vary"]
 
