@@ -1,9 +1,9 @@
 """A scripted writer that reads its prompts: what ``or_agent``, ``funsearch`` and ``random`` come to with as many calls.
 
-With 200 calls and three seeds, November 2026 (median of the best; lower is better): valley 8.4, 11.3 and 65.0; hills 16.9,
-19.7 and 44.0; bowl, where the greediest is best, 5.7, 4.7 and 52.7.
+With 200 calls and ten seeds, November 2026 (median of the best; lower is better): bowl 4.0, 4.9 and 49.9; valley 9.8, 10.4
+and 65.0; hills 14.8, 18.2 and 44.0.
 
-python tests/benchmarks/bench_attentive.py --calls 120 --seeds 5
+python tests/benchmarks/bench_attentive.py --calls 200 --seeds 10
 """
 
 import argparse
