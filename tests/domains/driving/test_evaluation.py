@@ -110,6 +110,7 @@ def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: 
         assert re.search(r"light, demand seed \d+, second \d+", fields["message"])
     else:
         assert (code, "'audited': 30" in output) == (0, True)
+        assert "'accidents': 0.0" in output  # where searches start, nobody collides
 
 
 @pytest.mark.slow
