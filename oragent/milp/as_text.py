@@ -88,7 +88,7 @@ def from_text(text: str, form: str) -> Milp:
     if engine.getModel().hessian_.dim_:
         raise MilpError("the objective is quadratic: expected a linear one")
     names = _names(text)
-    found = _milp(engine.getLp(), names["variable"])
+    found = _milp(engine.getLp(), names["variable"], form)
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         found = replace(found, sense=Sense.MAXIMIZE)
     return renamed(replace(found, name=names["model"].get("", "")), names["variable"], names["row"])
@@ -148,7 +148,7 @@ def _names(text: str) -> dict[str, dict[str, str]]:
     return names
 
 
-def _milp(lp: Any, noted: Iterable[str]) -> Milp:
+def _milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     """The model that HiGHS read, and the variables without any term that only comments know of."""
     try:
         columns, rows = list(lp.col_names_), list(lp.row_names_)
@@ -163,7 +163,7 @@ def _milp(lp: Any, noted: Iterable[str]) -> Milp:
     )
     variables += tuple(Variable(name) for name in noted if name not in columns)
     if not variables:
-        raise MilpError("holds no model: no variable was found in it")
+        raise MilpError(f"not a model in {form.upper()} form: no variable was found in it")
     costs = {name: cost for name, cost in zip(columns, lp.col_cost_, strict=True) if cost}
     sense = Sense.MAXIMIZE if lp.sense_ == highspy.ObjSense.kMaximize else Sense.MINIMIZE
     return Milp(variables, tuple(_rows(lp, columns, rows)), Objective(costs, lp.offset_), sense)

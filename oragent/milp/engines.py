@@ -1,11 +1,12 @@
 """Solvers of HiGHS as they are made: ahead where processes are forked, and without what small models do not need."""
 
+import os
 from contextlib import suppress
 from typing import Any
 
 import highspy
 
-__all__ = ["JUMP", "engine", "jumps", "make_ahead"]
+__all__ = ["JUMP", "VERSION", "engine", "jumps", "make_ahead"]
 
 JUMP = "mip_heuristic_run_feasibility_jump"  # an option of HiGHS, on by default
 SMALL = 100  # variables: up to there branching alone takes a millisecond or two, and the jump ten
@@ -31,6 +32,29 @@ def jumps(variables: int) -> bool:
         variables: Number of the model's variables.
     """
     return variables > SMALL
+
+
+def _greeted() -> Any:
+    """The first solver of a process: from 1.16 on HiGHS prints a banner on standard output as it is made.
+
+    Standard output is where children answer, so it leads nowhere for that moment.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        kept = os.dup(1)
+    except OSError:  # closed: nothing can be printed
+        os.close(nowhere)
+        return highspy.Highs()
+    os.dup2(nowhere, 1)
+    try:
+        return highspy.Highs()
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+VERSION: str = _greeted().version()
 
 
 def _made() -> Any:

@@ -8,13 +8,13 @@ import highspy
 import numpy as np
 
 from oragent.milp.arrays import Arrays, Vector
-from oragent.milp.engines import JUMP, engine, jumps
+from oragent.milp.engines import JUMP, VERSION, engine, jumps
 from oragent.milp.model import Sense
 from oragent.milp.sparse import Sparse
 
 __all__ = ["SOLVER", "Claim", "Run", "as_highs", "quiet", "run"]
 
-SOLVER = f"HiGHS {highspy.Highs().version()}"
+SOLVER = f"HiGHS {VERSION}"
 
 _STATUS = highspy.HighsModelStatus
 WHOLE = 1e-9  # how far a bound may be from the whole number that it is meant to be

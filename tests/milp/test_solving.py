@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -24,6 +26,15 @@ DIFFERENCE = Row("difference", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5)
 
 def shifted(milp: Milp, row: str, rhs: float) -> Milp:
     return replace(milp, rows=tuple(replace(one, rhs=rhs) if one.name == row else one for one in milp.rows))
+
+
+@pytest.mark.parametrize("closed", ["", ">&-"], ids=["open", "closed"])
+def test_nothing_is_printed_where_a_child_answers(closed: str) -> None:
+    script = "from tests.milp.models import steel; from oragent.milp.solving import solve; solve(steel())"
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" -c "$1" {closed}', sys.executable, script], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_steel() -> None:
