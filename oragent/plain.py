@@ -1,14 +1,29 @@
 """Text of strangers made fit to be shown: candidates, models, documents and files write it, so none is trusted."""
 
 import re
+from unicodedata import category
 
 __all__ = ["plain"]
 
-# Control characters drive a terminal, bidirectional and invisible marks change what is read, lone surrogates cannot be
-# written. Tabs and line ends stay.
-UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+SUSPECT = re.compile("[^\t\n -~]+")
 
 
 def plain(text: str) -> str:
-    """Show what cannot be seen as escapes; line ends become plain ones."""
-    return UNSEEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text.replace("\r\n", "\n"))
+    """Show what cannot be seen as escapes; line ends become plain ones, tabs and spaces of any width stay.
+
+    Control characters drive a terminal, marks of direction and of form change what is read, halves of surrogates cannot
+    be written, and nobody knows yet how what is not assigned will look.
+    """
+    return SUSPECT.sub(_shown, text.replace("\r\n", "\n"))
+
+
+def _shown(match: re.Match[str]) -> str:
+    run = match.group()
+    return run if run.isprintable() else "".join(map(_escaped, run))
+
+
+def _escaped(char: str) -> str:
+    if char.isprintable() or category(char) == "Zs":
+        return char
+    code = ord(char)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"

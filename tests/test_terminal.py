@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent.cli import app as cli
-from oragent.plain import UNSEEN, plain
+from oragent.plain import plain
 from oragent.terminal import Terminal
 from tests.sources import PACKAGE as ROOT
 from tests.sources import SOURCES, source
+from tests.unseen import unseen
 
 NASTY = "\x1b]0;title\x07\x1b[2J\x9b31m\u202eabc\u200b\x00\ud800\x08\x7f"
 
@@ -54,14 +55,14 @@ def table(text: str) -> Table:
 )
 def test_nothing_that_is_printed_drives_the_terminal(make) -> None:
     said = printed(make(NASTY.replace("[", "(")))
-    assert not UNSEEN.search(said)
+    assert not unseen(said)
     assert "\\u001b" in said
 
 
 @given(st.text())
 def test_whatever_the_text(text: str) -> None:
-    assert not UNSEEN.search(printed(Text(text)))
-    assert not UNSEEN.search(printed(escape(text), highlight=False, soft_wrap=True))
+    assert not unseen(printed(Text(text)))
+    assert not unseen(printed(escape(text), highlight=False, soft_wrap=True))
 
 
 def test_styles_of_our_own_are_still_there() -> None:
@@ -79,7 +80,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     with pytest.raises(SystemExit):
         cli.main()
     said = capsys.readouterr()
-    assert not UNSEEN.search(said.out + said.err)
+    assert not unseen(said.out + said.err)
     assert "toy" in said.err
 
 
@@ -125,6 +126,25 @@ def test_a_progress_bar_shows_origins_plain() -> None:
                 foreign = [part for part in parts if "origin" in part or "remark" in part or "text" in part]
                 shown = ast.unparse(node)
                 assert not foreign or "plain(" in shown or "one_line(" in shown
+
+
+@given(st.text())
+def test_plain_shows_all_that_cannot_be_seen(text: str) -> None:
+    assert not unseen(plain(text))
+
+
+@pytest.mark.parametrize(
+    ("char", "shown"),
+    [
+        ("\u061c", r"\u061c"),  # a mark of direction
+        ("\u00ad", r"\u00ad"),  # a hyphen that is not there
+        ("\ud7fc", r"\ud7fc"),  # not assigned
+        ("\ue000", r"\ue000"),  # whatever a font makes of it
+        ("\U000e0041", r"\U000e0041"),  # a tag: text that only a model reads
+    ],
+)
+def test_plain_escapes(char: str, shown: str) -> None:
+    assert plain(f"a{char}b") == f"a{shown}b"
 
 
 def test_plain_keeps_what_can_be_seen() -> None:

@@ -21,12 +21,12 @@ from oragent.cli.display import Display
 from oragent.cli.scene import Best, Scene, Work, clock
 from oragent.direction import Direction
 from oragent.evaluation import Evaluation
-from oragent.plain import UNSEEN
 from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.engine import Progress
 from oragent.terminal import Terminal
 from tests.cli.test_cli import environment, only_run
+from tests.unseen import unseen
 
 WIDTHS = [20, 80, 139, 140, 200]
 SCENE = Scene(
@@ -125,7 +125,7 @@ def test_nothing_that_a_candidate_wrote_drives_the_terminal(width: int) -> None:
     nasty = "\x1b]0;title\x07\x1b[2J\u202e[bold]\n\n\nmany lines"
     best = Best(1.0, nasty, nasty, 0.0)
     scene = replace(SCENE, title=nasty, best=best, evaluations=(Work(nasty, 1.0),), calls=(Work(nasty, 1.0),))
-    assert not any(UNSEEN.search(line) for line in drawn(scene, width))
+    assert not any(unseen(line) for line in drawn(scene, width))
     assert "many lines" in str(drawn(scene, 200))
     out = io.StringIO()
     display = Display(Terminal(file=out, width=width), nasty, Budget(), Direction.MINIMIZE, live=False)
@@ -135,7 +135,7 @@ def test_nothing_that_a_candidate_wrote_drives_the_terminal(width: int) -> None:
     )
     display.tell(nasty)
     display.line()
-    assert not any(UNSEEN.search(line) for line in out.getvalue().splitlines())
+    assert not any(unseen(line) for line in out.getvalue().splitlines())
     assert "[bold]" in out.getvalue()
     assert len(out.getvalue().splitlines()) == 4
 
