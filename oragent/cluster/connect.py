@@ -20,12 +20,12 @@ from oragent.cluster.courier import Courier
 from oragent.cluster.dispatch import Dispatch, Executor, Patience
 from oragent.cluster.introduction import Introduction, introduce, unfit, weakest
 from oragent.cluster.local import LocalWorkers
-from oragent.cluster.places import Places
 from oragent.cluster.pool import ClusterPool
 from oragent.cluster.station import serve
 from oragent.cluster.where import BATCH, Certificates, Kind, Where
 from oragent.cluster.wire import unpacked
 from oragent.errors import ConfigError, SandboxError
+from oragent.evaluation.places import Places
 from oragent.evaluation.problem import Problem
 
 __all__ = ["Cluster", "connected", "on_executor"]

@@ -10,16 +10,17 @@ from typing import Any, Protocol
 
 from oragent.cluster.content import Content
 from oragent.cluster.parcel import Garbled, Trouble, answer_of, needs, request
-from oragent.cluster.places import Places
 from oragent.cluster.station import serve
 from oragent.errors import ConfigError, SandboxError
 from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.places import Places
 from oragent.plain import plain
 
 __all__ = ["Dispatch", "Executor", "Lost", "Patience"]
 
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
 COPIES = 3  # of one evaluation at once
+AGAIN = -1  # what was lost goes first: others wait for what was begun earlier
 KNOWN = 5  # evaluations that must have ended before the time that they took says which are late
 RECENT = 200
 WHOLE_BYTES = 256 << 20  # of content that can be sent along with a job
@@ -108,7 +109,7 @@ class Dispatch:
                 losses += bool(found)
                 self._expect_luck(losses, found)
             if not copies:
-                await self._places.take(first=True)
+                await self._places.take(AGAIN)
                 self.counts["again"] += 1
                 copies[self._begin(text, along=not found)] = loop.time()
 

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from oragent.cluster.dispatch import Dispatch
-from oragent.cluster.places import Places
 from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.places import Places
 from oragent.evaluation.pool import Running
 
 __all__ = ["ClusterPool"]
@@ -29,9 +29,11 @@ class ClusterPool:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
         return list(self._running.values())
 
-    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "") -> Evaluation:
+    async def evaluate(
+        self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
+    ) -> Evaluation:
         """Run one job as soon as a worker has a place; the arguments are those of ``Pool.evaluate``."""
-        await self._places.take()
+        await self._places.take(order)
         try:
             admit()
         except BaseException:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from oragent.evaluation.job import Evaluation, Job
+from oragent.evaluation.places import Places
 from oragent.evaluation.runner import evaluate
 
 __all__ = ["Evaluating", "Pool", "Running"]
@@ -33,7 +34,9 @@ class Evaluating(Protocol):
     def running(self) -> list[Running]:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
 
-    async def evaluate(self, job: Job, admit: Callable[[], None] = ..., what: str = ...) -> Evaluation:
+    async def evaluate(
+        self, job: Job, admit: Callable[[], None] = ..., what: str = ..., order: int = ...
+    ) -> Evaluation:
         """Run one job as soon as it can be."""
 
     def close(self) -> None:
@@ -53,7 +56,7 @@ class Pool:
             raise ValueError(f"workers must be positive, not {workers}")
         self._run = run
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="evaluation")
-        self._free = asyncio.Semaphore(workers)
+        self._places = Places(workers)
         self._running: dict[object, Running] = {}
 
     @property
@@ -61,15 +64,19 @@ class Pool:
         """The evaluations that have begun and not ended, the oldest first; may be read in another thread."""
         return list(self._running.values())
 
-    async def evaluate(self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "") -> Evaluation:
+    async def evaluate(
+        self, job: Job, admit: Callable[[], None] = lambda: None, what: str = "", order: int = 0
+    ) -> Evaluation:
         """Run one job as soon as a worker is free.
 
         Args:
             job: Job to run.
             admit: Callback that is called when its turn has come; what it raises keeps the job from being run.
             what: Description for a person who watches.
+            order: Number by which jobs wait for a worker, the smallest first, and those of one number as they came.
         """
-        async with self._free:
+        await self._places.take(order)
+        try:
             admit()
             key = object()
             self._running[key] = Running(what, time.monotonic())
@@ -77,6 +84,8 @@ class Pool:
                 return await asyncio.get_running_loop().run_in_executor(self._threads, self._run, job)
             finally:
                 del self._running[key]
+        finally:
+            self._places.give_back()
 
     def close(self) -> None:
         """Start nothing more; what runs goes on until its runner is closed."""

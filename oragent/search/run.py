@@ -335,7 +335,7 @@ class Run:
         except CandidateError as problem:
             fingerprint, evaluation = self.desk.scoring.reject(source, str(problem))
             return self._tried(source, fingerprint, parents, origin, call, evaluation)
-        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(origin, parents))
+        seen = self._seen(origin, parents)
         fingerprint, evaluation = await self.desk.in_time(self.desk.scoring.score(source, seen, gate))
         if evaluation.ran and not self._knows(fingerprint):
             self.case.used += Spent(evaluations=1)
@@ -345,6 +345,10 @@ class Run:
     def _pay(self, spent: Spent) -> None:
         """Let who watches see what was paid before the round is committed."""
         self.desk.paid[self.number] = self.desk.paid.get(self.number, Spent()) + spent
+
+    def _seen(self, origin: str, parents: Sequence[str]) -> Seen:
+        what = self._described(origin, parents)
+        return Seen(self.archive, self.candidates, self._knows, self.desk.admit, what, self.number)
 
     def _described(self, origin: str, parents: Sequence[str]) -> str:
         if not self.number:
@@ -370,7 +374,7 @@ class Run:
         whose prints stand in the ``log`` too.
         """
         self.case.admit(False)
-        seen = Seen(self.archive, self.candidates, self._knows, self.desk.admit, self._described(PROBE, parents))
+        seen = self._seen(PROBE, parents)
         fingerprint, evaluation = await self.desk.in_time(
             self.desk.scoring.probe(source, seen, observer if self.hooks else "")
         )

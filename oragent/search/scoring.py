@@ -55,6 +55,7 @@ class Seen:
         knows: Predicate: whether a fingerprint was tried before the round began, or in it.
         admit: Callback that raises where nothing more may begin; called again when a worker is free.
         what: Description of the program for a person who watches.
+        order: Number of the round: others wait for the oldest one, so what it wants goes first.
     """
 
     archive: Archive
@@ -62,6 +63,7 @@ class Seen:
     knows: Callable[[str], bool]
     admit: Callable[[], None]
     what: str = ""
+    order: int = 0
 
 
 class Scoring:
@@ -312,7 +314,7 @@ class Scoring:
             if cache is not None and (known := cache.find(name, job)) is not None:
                 seen.admit()
                 return self._kept(name, known)
-            found = await self._pool.evaluate(job, seen.admit, what)
+            found = await self._pool.evaluate(job, seen.admit, what, seen.order)
             if cache is not None:
                 cache.keep(name, job, found)
             return self._kept(name, found)

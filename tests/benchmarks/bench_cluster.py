@@ -3,6 +3,7 @@
     python tests/benchmarks/bench_cluster.py ceiling
     python tests/benchmarks/bench_cluster.py two
     python tests/benchmarks/bench_cluster.py many 32 1 1280 gp     # workers, seconds of an evaluation, evaluations
+    python tests/benchmarks/bench_cluster.py many 32 1 1280 gp 96  # with so many rounds in flight
 
 In the simulation the engine, its courier, the scheduler and the link (TLS) are real; workers are real ones of Dask, many
 in one process, whose evaluations sleep and score by a hash. Efficiency is the share of the workers' time in which they
@@ -85,11 +86,17 @@ async def drawn(run: Run) -> None:
 
 
 async def searched(
-    problem: Problem, cluster: Cluster, executor: Any, evaluations: int, places: int, strategy: str = "gp"
+    problem: Problem,
+    cluster: Cluster,
+    executor: Any,
+    evaluations: int,
+    places: int,
+    strategy: str = "gp",
+    window: int = 0,
 ) -> dict[str, float]:
     """Search with a budget; figures."""
     with tempfile.TemporaryDirectory() as outputs:
-        window = max(4, places + places // 2)
+        window = window or max(4, places + places // 2)
         config = build({}, [f"budget.evaluations={evaluations}", f"strategy.window={window}", "strategy.name=gp"], "")
         folder, ends, busy = begin(ROOT, Path(outputs), problem, config), [], []
         pool = cluster.pool(executor)
@@ -158,7 +165,7 @@ async def two(evaluations: int = 60) -> None:
             told_of("2 workers, 1 s", await searched(problem, cluster, cluster.courier, evaluations, 2), 2, 1.0)
 
 
-async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp") -> None:
+async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp", window: str = "0") -> None:
     """So many workers that sleep."""
     sys.path.insert(0, str(ROOT))
     from tests.cluster.afar import Afar, environment
@@ -192,7 +199,9 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
                 pids = cluster.courier._process.pid, there.processes["scheduler"].pid
                 idle = [waited_s(pid) for pid in (os.getpid(), *pids)]
                 before = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
-                figures = await searched(problem, cluster, cluster.courier, evaluations, cluster.at_once, strategy)
+                figures = await searched(
+                    problem, cluster, cluster.courier, evaluations, cluster.at_once, strategy, int(window)
+                )
                 after = cpu_s(cluster.courier._process.pid), cpu_s(there.processes["scheduler"].pid)
                 told_of(f"{workers} workers, {seconds:g} s, {strategy}", figures, workers, seconds)
                 ms = [1000 * (late - early) / figures["evaluations"] for early, late in zip(before, after, strict=True)]

@@ -14,9 +14,9 @@ import pytest
 from oragent.cluster.content import Content, gather
 from oragent.cluster.dispatch import Dispatch, Lost, Patience
 from oragent.cluster.parcel import told
-from oragent.cluster.places import Places
 from oragent.cluster.pool import ClusterPool
 from oragent.evaluation import Evaluation
+from oragent.evaluation.places import Places
 from oragent.evaluation.problem import load
 from oragent.sandbox import Limits
 from oragent.search.engine import Engine, Outcome

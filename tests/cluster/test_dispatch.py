@@ -11,9 +11,9 @@ import pytest
 
 from oragent.cluster.content import Content
 from oragent.cluster.dispatch import LOSSES, Dispatch, Lost, Patience
-from oragent.cluster.places import Places
 from oragent.errors import SandboxError
 from oragent.evaluation import Evaluation, evaluate
+from oragent.evaluation.places import Places
 from oragent.protocol import Status
 from tests.cluster.conftest import Sham, dispatched, job, same, shaky, well
 from tests.search.test_engine import history, search

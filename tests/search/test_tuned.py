@@ -8,7 +8,7 @@ from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, settled, tuned
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.tuning import FEW, _optimiser
+from oragent.search.strategies.or_agent.tuning import FEW, GENERATION, _optimiser
 from oragent.search.strategies.scripted import player
 from oragent.search.strategies.tuned import COST, MOST, TUNED, cost, is_worth, period
 from tests.search.players import search
@@ -119,8 +119,9 @@ def ranges(count: int) -> list[Range]:
     return [Range.around(constant) for constant in found]
 
 
+@pytest.mark.parametrize("generation", [GENERATION, 2 * GENERATION])
 @pytest.mark.parametrize("count", [1, 2, FEW, FEW + 1, MOST])
-def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int) -> None:
+def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int, generation: int) -> None:
     """A bowl whose least value lies at 1.3 times the constants, as many times as a tuning asks."""
     axes = ranges(count)
 
@@ -130,7 +131,7 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int) -
     begin = bowl({one.constant.number: one.constant.value for one in axes})
     reached = []
     for seed in range(3):
-        optimiser, best = _optimiser(axes, begin, seed, True), begin
+        optimiser, best = _optimiser(axes, begin, seed, True, generation), begin
         for _ in range(cost(count)):
             number, values = optimiser.ask()
             assert all(one.low <= values[one.constant.number] <= one.high for one in axes)
@@ -142,7 +143,7 @@ def test_few_and_many_constants_come_nearer_to_where_they_are_best(count: int) -
 
 
 def test_what_fails_is_no_reason_to_stop_proposing() -> None:
-    optimiser = _optimiser(ranges(8), -1.0, 0, True)
+    optimiser = _optimiser(ranges(8), -1.0, 0, True, GENERATION)
     for _ in range(30):
         number, _ = optimiser.ask()
         optimiser.tell(number, None)

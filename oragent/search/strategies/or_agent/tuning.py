@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["FEW", "tune"]
 
 FEW = 5  # constants up to which a tree of Parzen estimators looks at all of the ranges
-SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of a range; programs in each
-BATCH = 4  # evaluations at once; fixed, so that the number of workers changes nothing
+SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of a range; programs in each, at least
+BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
 
 
 async def tune(
@@ -45,9 +45,9 @@ async def tune(
         The candidates; fewer than wanted where the budget ends before.
     """
     fitness, seed = run.archive.fitness(solution.score), int(run.rng.integers(1 << 31))
-    optimiser = _optimiser(ranges, fitness, seed, local)
+    optimiser = _optimiser(ranges, fitness, seed, local, _generation(run.window, evaluations))
     tried: list[Candidate] = []
-    while (count := min(BATCH, evaluations - len(tried))) > 0:
+    while (count := min(optimiser.at_once, evaluations - len(tried))) > 0:
         asked = [optimiser.ask() for _ in range(count)]
         sources = [with_values(solution.source, run.problem.about.function, values) for _, values in asked]
         try:
@@ -67,10 +67,20 @@ def _reached(candidate: Candidate) -> float | None:
     return estimate(found.metrics) if found.status is Status.SCREENED else found.score
 
 
-def _optimiser(ranges: Sequence[Range], fitness: float, seed: int, local: bool) -> "_Parzen | _Evolution":
+def _generation(window: int, evaluations: int) -> int:
+    """Programs of a generation of CMA-ES: more where many rounds are in flight, which wait for this one in the end.
+
+    By the window, not by the workers, whose number changes nothing; there are two at least.
+    """
+    return max(GENERATION, min(window // 2, evaluations // 2))
+
+
+def _optimiser(
+    ranges: Sequence[Range], fitness: float, seed: int, local: bool, generation: int
+) -> "_Parzen | _Evolution":
     """Who proposes; CMA-ES needs two constants at least."""
     if len(ranges) > (1 if local else FEW):
-        return _Evolution(ranges, seed)
+        return _Evolution(ranges, seed, generation)
     return _Parzen(ranges, fitness, seed)
 
 
@@ -80,6 +90,8 @@ async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
 
 class _Parzen:
     """Proposes values all over the ranges, by optuna."""
+
+    at_once = BATCH
 
     def __init__(self, ranges: Sequence[Range], fitness: float, seed: int) -> None:
         # Only where it is needed: its import takes as long as that of half of oragent.
@@ -114,13 +126,14 @@ class _Parzen:
 class _Evolution:
     """Proposes values near the present ones first, by CMA-ES; all ranges are as wide to it."""
 
-    def __init__(self, ranges: Sequence[Range], seed: int) -> None:
+    def __init__(self, ranges: Sequence[Range], seed: int, generation: int) -> None:
         from cmaes import CMA  # it imports scipy.stats, which takes a second
 
         begin = np.array([_place(axis, axis.constant.value) for axis in ranges])
         bounds = np.tile([0.0, 1.0], (len(ranges), 1))
         self._ranges = ranges
-        self._search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=GENERATION)
+        self._search = CMA(begin, SPREAD, bounds=bounds, seed=seed, population_size=generation)
+        self.at_once = generation
         self._asked: list[NDArray[np.float64]] = []
         self._told: list[tuple[NDArray[np.float64], float]] = []
 
@@ -133,7 +146,7 @@ class _Evolution:
     def tell(self, number: int, fitness: float | None) -> None:
         """Say what a proposal was worth; None: it failed, and is the worst of its generation."""
         self._told.append((self._asked[number], math.inf if fitness is None else -fitness))
-        if len(self._told) == GENERATION:
+        if len(self._told) == self.at_once:
             self._search.tell(self._told)
             self._told = []
 

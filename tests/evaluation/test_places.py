@@ -1,4 +1,4 @@
-"""Places are as many as there are now, and go to who has waited longest."""
+"""Places are as many as there are now, and go to the smallest number, and to who has waited longest."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.cluster.places import Places
+from oragent.evaluation.places import Places
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(1, 12))
@@ -31,6 +31,26 @@ def test_never_are_more_taken_than_there_are_and_nobody_is_forgotten(sizes: list
 
     ended = asyncio.run(run())
     assert sorted(ended) == list(range(jobs))
+
+
+@given(st.lists(st.integers(-1, 3), max_size=9))
+def test_the_smallest_number_is_first_and_of_those_who_came_first(orders: list[int]) -> None:
+    async def run() -> list[tuple[int, int]]:
+        places, served = Places(1), []
+        await places.take()
+
+        async def one(at: int, order: int) -> None:
+            await places.take(order)
+            served.append((order, at))
+            places.give_back()
+
+        tasks = [asyncio.create_task(one(at, order)) for at, order in enumerate(orders)]
+        await asyncio.sleep(0)
+        places.give_back()
+        await asyncio.gather(*tasks)
+        return served
+
+    assert asyncio.run(run()) == sorted((order, at) for at, order in enumerate(orders))
 
 
 def test_who_is_cancelled_while_it_gets_a_place_leaves_it_to_others() -> None:

@@ -1,17 +1,22 @@
 """Places for evaluations: as many as workers have now, which may be more or fewer in a moment."""
 
 import asyncio
-from collections import deque
+from heapq import heappop, heappush
+from itertools import count as numbers
 
 __all__ = ["Places"]
 
 
 class Places:
-    """A semaphore whose size changes; to be used in one event loop, whose waiters it serves in their order."""
+    """A semaphore whose size changes, which serves who waits by an order that they bring, and then as they came.
+
+    It is to be used in one event loop.
+    """
 
     def __init__(self, count: int = 0) -> None:
         self._count, self.taken = count, 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []  # a heap: by order, then as they came
+        self._tickets = numbers()
         self._broken: Exception | None = None
 
     @property
@@ -27,10 +32,10 @@ class Places:
     def fail(self, problem: Exception) -> None:
         """There will never be one again: who waits, or comes later, is told why."""
         self._broken = problem
-        while self._waiting:
-            turn = self._waiting.popleft()
+        for _, _, turn in self._waiting:
             if not turn.done():
                 turn.set_exception(problem)
+        self._waiting.clear()
 
     def spare(self) -> bool:
         """Take a place that nobody waits for; whether there was one."""
@@ -39,8 +44,8 @@ class Places:
         self.taken += 1
         return True
 
-    async def take(self, *, first: bool = False) -> None:
-        """Wait for a place, and take it; ``first``: before all who wait, as others wait for what was begun earlier.
+    async def take(self, order: int = 0) -> None:
+        """Wait for a place, and take it, before all who wait with a larger order.
 
         Raises:
             Exception: what ``fail`` was told.
@@ -50,7 +55,7 @@ class Places:
         if self.spare():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        (self._waiting.appendleft if first else self._waiting.append)(turn)
+        heappush(self._waiting, (order, next(self._tickets), turn))
         try:
             await turn
         except asyncio.CancelledError:
@@ -65,7 +70,7 @@ class Places:
 
     def _wake(self) -> None:
         while self._waiting and self.taken < self._count:
-            turn = self._waiting.popleft()
+            _, _, turn = heappop(self._waiting)
             if not turn.done():
                 self.taken += 1
                 turn.set_result(None)
