@@ -21,13 +21,13 @@ from oragent.harness import frames
 from oragent.errors import CandidateError
 from oragent.harness.modules import Callee, load
 from oragent.harness.native import Library
+from oragent.harness.tracebacks import rendered
 from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
 from oragent.protocol import Status
 
 __all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle"]
 
-TRACEBACK_CHARACTERS = 4000
 OUT_OF_MEMORY = "ran out of memory"
 MOST_FILES = 1 << 20  # of a process that are looked for, where nothing bounds them
 EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log
@@ -198,19 +198,11 @@ def _raised(problem: BaseException, candidate: _Candidate) -> bytes:
     name = str(type.__dict__["__name__"].__get__(type(problem)))  # whatever a metaclass of its own says
     try:
         message = "".join(traceback.format_exception_only(type(problem), problem)[-1:]).strip()[:500]
-        return _failure(Status.ERROR, message or name, _traceback(problem, candidate))
+        return _failure(Status.ERROR, message or name, rendered(problem, candidate.path))
     except MemoryError:
         return _failure(Status.MEMORY, OUT_OF_MEMORY)
     except BaseException:
         return _failure(Status.ERROR, f"{name}, which cannot be printed")
-
-
-def _traceback(problem: BaseException, candidate: _Candidate) -> str:
-    """Render the frames from the candidate's own code on; the harness above it is of no help to anyone."""
-    trace = problem.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename != candidate.path:
-        trace = trace.tb_next
-    return "".join(traceback.format_exception(type(problem), problem, trace))[-TRACEBACK_CHARACTERS:]
 
 
 def _failure(status: Status, message: str, trace: str = "") -> bytes:

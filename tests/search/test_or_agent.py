@@ -119,6 +119,16 @@ def test_a_program_is_given_up_when_its_error_came_back_twice(begun) -> None:
     assert nodes(folder, 1)[0]["failure"] == "error: division by zero"
 
 
+def test_a_program_that_comes_back_unchanged_is_told_so(begun) -> None:
+    program = "def guess(x):\n    half = x / 0\n    return half\n"
+    model = Players(code=f"```python\n{program}```", debug=[f"```python\n{program}```", guess("70")])
+    folder = begun("model.name=m", *QUIET, "budget.evaluations=3")
+    search(folder, model)
+    first, second = model.prompts("debug")
+    assert "answered once already" not in first
+    assert "answered once already, with this very program" in second
+
+
 def test_ideas_that_are_no_json_are_asked_for_once_more(begun) -> None:
     model = Players(idea="I think one should look closer.", repair=IDEA)
     folder = begun("model.name=m", *QUIET, "budget.evaluations=2")

@@ -15,7 +15,7 @@ from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from oragent.search.strategies.or_agent.telling import change, trouble, undocumented
+from oragent.search.strategies.or_agent.telling import change, failing_line, trouble, undocumented
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 from tests.search.players import QUIET, Players, golden, guess, notes, search
 
@@ -385,3 +385,16 @@ def test_a_traceback_that_is_cut_says_so() -> None:
     lines = trouble(failed).splitlines()
     assert lines[:3] == ["error: no", "(10 more lines are not shown)", "line 10"]
     assert lines[-1] == "line 49"
+
+
+def test_the_line_that_failed_is_the_last_of_the_candidates_own() -> None:
+    source = "import helper\n\ndef guess(x):\n    half = x / 0\n    return half + half\n\ndef more():\n    return half + half\n"
+
+    def at(*numbers: int) -> str:
+        places = [f'  File "some/heuristic.py", line {number}, in guess\n    ...\n' for number in numbers]
+        trace = "".join(["Traceback:\n", *places, '  File "helper.py", line 1, in f\n', "ZeroDivisionError"])
+        return failing_line(source, Evaluation(Status.ERROR, message="no", traceback=trace))
+
+    assert at(5, 4) == "    half = x / 0"
+    assert at(5) == "", "a line that stands there twice cannot be searched"
+    assert [at(), at(0), at(2), at(99)] == [""] * 4

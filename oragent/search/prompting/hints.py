@@ -41,9 +41,15 @@ def bins(run: Run) -> list[str]:
     return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
 
 
-def edits(run: Run, base: str) -> str:
-    """How to answer with edits of a program in place of all of it; ``base`` is its text, as the prompt shows it."""
-    return "\n\n" + fill("answer_edits", run.style, line=base.rstrip().split("\n")[-1])
+def edits(run: Run, base: str, line: str = "") -> str:
+    """How to answer with edits of a program in place of all of it.
+
+    Args:
+        run: Round that asks.
+        base: The program's text, as the prompt shows it.
+        line: The line of it that the example changes: the last, where none is given.
+    """
+    return "\n\n" + fill("answer_edits", run.style, line=line or base.rstrip().split("\n")[-1])
 
 
 def meanings(run: Run) -> str:

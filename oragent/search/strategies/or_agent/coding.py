@@ -17,6 +17,8 @@ DOCUMENTED = {
     True: dict.fromkeys(("small", "strong"), "Say the idea, and what you considered, in the function's docstring. "),
 }
 
+UNCHANGED = "\n\nThis was answered once already, with this very program: the line must change."
+
 
 async def implement(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
@@ -47,13 +49,17 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> str:
 
 async def debug(run: Run, candidate: Candidate, most: int) -> Candidate:
     """Give a program that failed its error back, ``most`` times; a reply without a program is no program."""
+    again = ""
     for _ in range(most):
-        if not candidate.evaluation.status.failed or not candidate.evaluation.ran:
+        failed = candidate
+        if not failed.evaluation.status.failed or not failed.evaluation.ran:
             break
-        program, trouble = candidate.source.strip(), telling.trouble(candidate.evaluation)
-        values = {"program": fence(program, tag(program)), "trouble": fence(trouble)}
-        text = fill("or_agent_debug", run.style, **values, **_answer(run, program))
-        candidate = await ask_for_program(run, "debug", asked(run, text), [candidate], run.temperature("code"))
+        program, trouble = failed.source.strip(), telling.trouble(failed.evaluation)
+        values = {"program": fence(program, tag(program)), "trouble": fence(trouble), "again": again}
+        line = telling.failing_line(failed.source, failed.evaluation)
+        text = fill("or_agent_debug", run.style, **values, **_answer(run, program, line))
+        candidate = await ask_for_program(run, "debug", asked(run, text), [failed], run.temperature("code"))
+        again = UNCHANGED if candidate.source.strip() == program else ""
     return candidate
 
 
@@ -62,7 +68,7 @@ def _shown(run: Run, elite: Elite) -> str:
     return elite.source if run.own.docstrings else telling.undocumented(elite.source)
 
 
-def _answer(run: Run, base: str) -> dict[str, str]:
-    """What the reply must look like, where the text of the program to change is ``base``."""
-    changes = edits(run, base)
+def _answer(run: Run, base: str, line: str = "") -> dict[str, str]:
+    """What the reply must look like, where the text of the program to change is ``base``; edits begin at ``line``."""
+    changes = edits(run, base, line)
     return {**wanted(run), "edits": changes, "answer": fill("answer_code", run.style, **wanted(run), edits=changes)}

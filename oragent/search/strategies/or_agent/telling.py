@@ -3,6 +3,7 @@
 import ast
 import difflib
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ __all__ = [
     "change",
     "ends",
     "failing",
+    "failing_line",
     "known",
     "others",
     "outcome",
@@ -43,6 +45,7 @@ MOST_NODES = 12  # of the tree that are told with their reports: the latest
 MOST_TOLD = 900  # characters of the idea behind a program, and of what its experiments taught
 MOST_SHORT = 80  # of an older idea's title
 MOST_OTHERS, MOST_LESSON = 6, 160  # other ideas that experiments are told of, the best, and characters of a lesson
+WHERE = re.compile(r'File "(?:[^"\n]*/)?heuristic\.py", line (\d{1,6}), in ')
 STATES = {
     "open": "may be taken further",
     "grown": "was taken further",
@@ -167,6 +170,14 @@ def trouble(result: Evaluation) -> str:
     left_out = [_left_out(len(every) - MOST_LINES)] if len(every) > MOST_LINES else []
     detail = [*left_out, *map(_cut, every[-MOST_LINES:])]
     return "\n".join([f"{result.status}: {result.message}", *detail]).strip()
+
+
+def failing_line(source: str, result: Evaluation) -> str:
+    """The line of a program where it failed; empty where no traceback tells it, or it stands there more than once."""
+    lines, places = source.split("\n"), WHERE.findall(result.traceback)
+    number = int(places[-1]) if places else 0
+    line = lines[number - 1] if 0 < number <= len(lines) else ""
+    return line if line.strip() and lines.count(line) == 1 else ""
 
 
 def change(before: str, after: str) -> str:
