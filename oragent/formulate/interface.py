@@ -16,6 +16,7 @@ FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
 OBJECTIVES = ("objective_value", "objective", "obj")
 SOURCE = '''
 import pulp
+from pulp import LpMaximize, LpMinimize, LpProblem, LpVariable, lpSum
 
 
 def solve(data):
@@ -25,7 +26,8 @@ def solve(data):
         data: dict of the parameters by name.
 
     Returns:
-        dict: "status" (PuLP's), "objective_value", "optimized_vars" (dict of the PuLP variables themselves).
+        dict: {"status": pulp.LpStatus[problem.status], "objective_value": pulp.value(problem.objective),
+        "optimized_vars": dict of the PuLP variables themselves by name}.
     """
 '''
 

@@ -19,6 +19,12 @@ SMALL = """
 """
 
 
+@pytest.mark.parametrize("prefix", ["", "pulp."])
+def test_the_interface_imports_what_programs_call_with_or_without_the_name_of_their_library(runner, prefix) -> None:
+    body = SMALL.replace("pulp.", prefix) + "    problem.solve()\n    return {'optimized_vars': {'x': x, 'y': y}}\n"
+    assert runner.program(DEFAULT.source + body, DEFAULT, {}).objective == pytest.approx(2 * 0.5 + 3 * 7 + 8.5)
+
+
 @pytest.mark.parametrize(
     ("row", "status", "objective", "values"),
     [

@@ -157,6 +157,21 @@ def test_an_error_is_diagnosed_and_repaired(done: Done, without: frozenset[str])
     assert found.objective == 735.0
 
 
+def test_a_failing_program_that_comes_back_as_it_was_is_told_so(done: Done) -> None:
+    broken = f"```python\n{pharmacy.RIGHT.replace('3 * p', '3 * q')}\n```"
+    revisions = iter([broken, f"```python\n{pharmacy.RIGHT}\n```"])
+
+    def reply(request: Request, number: int) -> str:
+        if request.role == "supervisor_backward":
+            return next(revisions)
+        return broken if request.role in ("compiler", "supervisor_forward") else pharmacy.reply(request, number)
+
+    model = Asked(reply)
+    assert done(PHARMACY, model).objective == 735.0
+    told = [one.messages[0].content for one in model.requests if one.role == "supervisor_backward"]
+    assert ["came back unchanged" in text for text in told] == [False, True]
+
+
 def test_a_revision_never_replaces_a_working_program_by_a_failing_one(done: Done) -> None:
     def reply(request: Request, number: int) -> str:
         return "```python\ndef solve(data):\n    return 1 / 0\n```" if request.role == "supervisor_backward" else (

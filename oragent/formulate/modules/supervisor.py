@@ -5,6 +5,8 @@ from oragent.formulate.session import Session
 
 __all__ = ["backward", "forward"]
 
+UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
+
 
 async def forward(session: Session) -> Attempt:
     """Write the program in the wanted interface out of all that was said, and run it."""
@@ -13,5 +15,12 @@ async def forward(session: Session) -> Attempt:
 
 async def backward(session: Session, feedback: str) -> Attempt:
     """Revise the program after the newest feedback, which is all that is told of what came before, and run it."""
-    prompt = session.prompt("supervisor_backward", program=session.newest.source.strip(), feedback=feedback.strip())
+    newest = session.newest
+    told = feedback.strip() + (UNCHANGED if newest.failed and _came_back(session) else "")
+    prompt = session.prompt("supervisor_backward", program=newest.source.strip(), feedback=told)
     return await session.attempt("supervisor_backward", prompt)
+
+
+def _came_back(session: Session) -> bool:
+    """Whether the newest program is the one before it, word for word."""
+    return len({attempt.source.strip() for attempt in session.attempts[-2:]}) < min(len(session.attempts), 2)

@@ -5,5 +5,6 @@ def solve(data):
         data: dict of the parameters by name.
 
     Returns:
-        dict: "status" (PuLP's), "objective_value", "optimized_vars" (dict of the PuLP variables themselves).
+        dict: {"status": pulp.LpStatus[problem.status], "objective_value": pulp.value(problem.objective),
+        "optimized_vars": dict of the PuLP variables themselves by name}.
     """
