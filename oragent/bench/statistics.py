@@ -19,6 +19,7 @@ __all__ = [
     "least_p",
     "mcnemar",
     "pairs_needed",
+    "share",
     "sign_flip",
 ]
 
@@ -60,6 +61,22 @@ def bootstrap(values: Sequence[float]) -> Interval:
     drawn = np.random.default_rng(0).integers(len(sample), size=(RESAMPLES, len(sample)))
     low, high = np.quantile(sample[drawn].mean(axis=1), (ALPHA / 2, 1 - ALPHA / 2))
     return Interval(float(sample.mean()), float(low), float(high))
+
+
+def share(successes: Sequence[bool]) -> Interval:
+    """The share of successes, with a bootstrap interval at 95 %.
+
+    Where all are alike every resample is, too, and the interval would be a point: the exact one of the binomial
+    distribution is given then (Clopper & Pearson 1934, doi:10.1093/biomet/26.4.404), 0 to 0.168 for none of 20.
+
+    Args:
+        successes: at least one.
+    """
+    found = bootstrap([float(one) for one in successes])
+    if found.low < found.high:
+        return found
+    exact = binomtest(sum(successes), len(successes)).proportion_ci(1 - ALPHA, "exact")
+    return Interval(found.mean, float(exact.low), float(exact.high))
 
 
 def sign_flip(differences: Sequence[float], alternative: Alternative = Alternative.TWO_SIDED) -> float | None:

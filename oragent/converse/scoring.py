@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from statistics import fmean
 
-from oragent.bench.statistics import Alternative, Interval, bootstrap, holm, mcnemar, sign_flip
+from oragent.bench.statistics import Alternative, Interval, bootstrap, holm, mcnemar, share, sign_flip
 from oragent.errors import ConfigError
 
 __all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
@@ -124,7 +124,7 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
         key: Summary(
             len(group),
             bootstrap([case.score for case in group]),
-            bootstrap([float(case.success) for case in group]),
+            share([case.success for case in group]),
             fmean(case.turns for case in group),
             fmean(case.calls for case in group),
         )

@@ -8,7 +8,7 @@ from statistics import mean, stdev
 from oragent.bench.differences import Difference, Group, differences
 from oragent.bench.plan import Cell
 from oragent.bench.result import Score
-from oragent.bench.statistics import bootstrap
+from oragent.bench.statistics import share
 from oragent.bench.tables import Table
 from oragent.direction import Direction
 from oragent.formulate.benchmark import rates
@@ -61,7 +61,7 @@ class Measured:
 
 
 def rate_table(measured: Sequence[Measured]) -> Table:
-    """Rates in percent, with a bootstrap interval of the first over problems, and what was published."""
+    """Rates in percent, with an interval of the first over problems, and what was published."""
     heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
              "prompt tokens", "money", "seconds")  # fmt: skip
     return Table(heads, tuple(_rates(one) for one in measured))
@@ -133,14 +133,14 @@ def _rates(one: Measured) -> tuple[str, ...]:
     if not cases:
         return (one.contestant, f"0 of {one.total}", *("–",) * 10)
     found, tokens = rates(cases), [case.result["prompt_tokens"] for case in cases]
-    interval = bootstrap([100.0 * (case.result["verdict"] == Verdict.ACCEPT) for case in cases])
+    interval = share([case.result["verdict"] == Verdict.ACCEPT for case in cases])
     known = published(one.subject, one.contestant)
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
         one.contestant,
         str(len(cases)) if len(cases) == one.total else f"{len(cases)} of {one.total}",
         f"{100 * found['SR']:.1f}",
-        f"{interval.low:.1f} to {interval.high:.1f}",
+        f"{100 * interval.low:.1f} to {100 * interval.high:.1f}",
         *(f"{100 * found[name]:.1f}" for name in ("MFFR", "IEFR", "wrong")),
         "–" if known is None else " / ".join("–" if rate is None else f"{rate:.1f}" for rate in known),
         f"{mean(case.spent.model_calls for case in cases):.1f}",

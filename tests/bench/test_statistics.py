@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oragent.bench.statistics import Alternative, bootstrap, holm, least_p, mcnemar, pairs_needed, sign_flip
+from oragent.bench.statistics import Alternative, bootstrap, holm, least_p, mcnemar, pairs_needed, share, sign_flip
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
 
@@ -148,3 +148,14 @@ def test_adjusting_keeps_the_order_and_never_makes_a_claim_stronger(p_values: li
     assert all(p <= q <= 1 for p, q in zip(p_values, adjusted, strict=True))
     order = np.argsort(p_values)
     assert (np.diff(np.array(adjusted)[order]) >= 0).all()
+
+
+@pytest.mark.parametrize(("successes", "count"), [(0, 1), (0, 20), (20, 20), (1, 1)])
+def test_a_share_of_which_all_are_alike_has_an_interval_too(successes: int, count: int) -> None:
+    found = share([True] * successes + [False] * (count - successes))
+    end = 0.025 ** (1 / count)  # of none in so many: the largest share that would do so once in forty times
+    assert (found.mean, found.low, found.high) == pytest.approx((1.0, end, 1.0) if successes else (0.0, 0.0, 1 - end))
+
+
+def test_another_share_has_the_interval_of_its_bootstrap() -> None:
+    assert share([True, False, True, True]) == bootstrap([1.0, 0.0, 1.0, 1.0])
