@@ -23,12 +23,13 @@ BELOW = (
     "an expression was divided by a variable, and the model must be linear: multiply both sides by it, such as "
     "x >= 0.5 * y in the place of x / y >= 0.5"
 )
+NOTHING = "there is no objective to ask the value of: give the model one, problem += expression, before problem.solve()"
 
 
 def bring_solver() -> None:
-    """Put our solver in the place of every other one, and a clear word for divisions; once, before the fork."""
+    """Put our solver in the place of every other one, and clear words in the place of PuLP's; once, before the fork."""
     capturing.bring_solver(_keep, solved=_remember)
-    divide = pulp.LpAffineExpression.__truediv__
+    divide, value = pulp.LpAffineExpression.__truediv__, pulp.value
 
     def divided(self: Any, other: Any) -> Any:
         """Divide; PuLP's own complaint of a variable below the line helps nobody who is to mend it."""
@@ -36,7 +37,13 @@ def bring_solver() -> None:
             raise TypeError(BELOW)
         return divide(self, other)
 
-    pulp.LpAffineExpression.__truediv__ = divided
+    def valued(asked: Any) -> Any:
+        """The value of an expression; an objective that was never given is None."""
+        if asked is None:
+            raise ValueError(NOTHING)
+        return value(asked)
+
+    pulp.LpAffineExpression.__truediv__, pulp.value = divided, valued
 
 
 def solve(function: Callable[..., Any], arguments: list[Any]) -> str:

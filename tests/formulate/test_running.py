@@ -1,5 +1,7 @@
 """Programs run in a guest, their models are solved again outside of it, and hostile ones get their verdicts."""
 
+import re
+
 import pytest
 
 from oragent.formulate.interface import DEFAULT, Interface
@@ -21,8 +23,19 @@ SMALL = """
 
 @pytest.mark.parametrize("prefix", ["", "pulp."])
 def test_the_interface_imports_what_programs_call_with_or_without_the_name_of_their_library(runner, prefix) -> None:
+    head = DEFAULT.source.split("    problem = ")[0]
     body = SMALL.replace("pulp.", prefix) + "    problem.solve()\n    return {'optimized_vars': {'x': x, 'y': y}}\n"
-    assert runner.program(DEFAULT.source + body, DEFAULT, {}).objective == pytest.approx(2 * 0.5 + 3 * 7 + 8.5)
+    assert runner.program(head + body, DEFAULT, {}).objective == pytest.approx(2 * 0.5 + 3 * 7 + 8.5)
+
+
+def test_the_interface_returns_what_a_writer_declares_where_its_marks_stand(runner) -> None:
+    lines = [line for line in SMALL.splitlines() if line and "LpProblem" not in line]
+    source = re.sub(" *# TO DO.*", "\n".join(lines), DEFAULT.source.replace("LpMinimize)", "LpMaximize)"))
+    ran = runner.program(source, DEFAULT, {})
+    assert (ran.status, ran.objective, ran.values) == ("optimal", pytest.approx(30.5), {"x": 0.5, "y": 7.0})
+    untouched = runner.program(DEFAULT.source, DEFAULT, {})
+    assert untouched.verdict is Verdict.RUNTIME_ERROR
+    assert "there is no objective to ask the value of" in untouched.message
 
 
 @pytest.mark.parametrize(
