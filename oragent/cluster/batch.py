@@ -53,18 +53,23 @@ SYSTEMS: Mapping[Kind, System] = {
     Kind.LSF: System(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
 }
 NUMBER = re.compile(r"\d+")
+IMPORTING = threading.Lock()
 
 
 def _jobs() -> dict[Kind, Any]:
-    """What writes a job's script; to import it is to have it take the keyboard's interrupt, which is given back."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        from dask_jobqueue.lsf import LSFJob  # heavy, and optional
-        from dask_jobqueue.pbs import PBSJob
-        from dask_jobqueue.slurm import SLURMJob
-    finally:
-        with suppress(ValueError):  # in another thread than the first, which cannot have taken it either
-            signal.signal(signal.SIGINT, before)
+    """What writes a job's script.
+
+    To import it is to have it take the keyboard's interrupt, which is not its own and which no thread but the first can
+    take: meanwhile nobody takes any signal.
+    """
+    with IMPORTING:
+        take, signal.signal = signal.signal, lambda *_: None
+        try:
+            from dask_jobqueue.lsf import LSFJob  # heavy, and optional
+            from dask_jobqueue.pbs import PBSJob
+            from dask_jobqueue.slurm import SLURMJob
+        finally:
+            signal.signal = take
     return {Kind.SLURM: SLURMJob, Kind.PBS: PBSJob, Kind.LSF: LSFJob}
 
 

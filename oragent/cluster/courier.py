@@ -203,8 +203,8 @@ class Courier:
         """Start workers for a scheduler; what keeps them from being started ends the run."""
         try:
             self._moved(address)
-        except (SandboxError, OSError) as problem:
-            self._fatal = str(problem)
+        except Exception as problem:  # also of a library: nobody waits for workers that never come
+            self._fatal = str(problem) or type(problem).__name__
             self._lose_all(self._fatal)
             self._changed()
 

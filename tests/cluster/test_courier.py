@@ -125,3 +125,15 @@ def test_a_process_that_ends_at_once_is_said_with_its_last_words(monkeypatch) ->
     assert "the process that speaks with the cluster ended" in courier.fatal
     assert "KeyError: 'manifest'" in courier.fatal
     assert json.dumps(ended) == "[]"
+
+
+def test_whatever_keeps_workers_from_being_started_ends_the_run() -> None:
+    def moved(address: str) -> None:
+        raise ValueError(f"a library does not like {address}")
+
+    courier = Courier({"places": {}}, print, lambda: None, moved, {})
+    courier._take({"address": "tls://a:1"})
+    give_up = time.monotonic() + 20
+    while not courier.fatal and time.monotonic() < give_up:
+        time.sleep(0.01)
+    assert courier.fatal == "a library does not like tls://a:1"
