@@ -195,8 +195,16 @@ class Bridge:
 
     def _admit(self, address: str) -> None:
         self._admitting[address] = asyncio.create_task(self._admitted(address))
+        self._tell(looked_at=len(self._admitting))
 
     async def _admitted(self, address: str) -> None:
+        try:
+            await self._look_at(address)
+        finally:
+            self._admitting.pop(address, None)
+            self._tell(looked_at=len(self._admitting))
+
+    async def _look_at(self, address: str) -> None:
         """Look at a worker, give it the content, and use it; or say why not."""
         try:
             async with asyncio.timeout(ADMIT_S):
@@ -209,8 +217,6 @@ class Bridge:
             self._event(f"{address} is left alone for a while: {_line(problem)}")
             self._roster.rest(address, time.monotonic())
             return
-        finally:
-            self._admitting.pop(address, None)
         if why:
             self._event(f"{known.host} ({address}) is not used: {why}")
             self._roster.refuse(address)

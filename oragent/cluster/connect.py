@@ -30,7 +30,7 @@ from oragent.evaluation.problem import Problem
 
 __all__ = ["Cluster", "connected", "on_executor"]
 
-GRACE_S = 3.0  # for further workers, once there is one
+GRACE_S = 3.0  # for further workers, once there is one, or all that there are cannot be used
 SLACK_S = 20.0
 LOCAL_S = 60.0  # in which the workers of this machine are there
 AHEAD = 4  # one evaluation more is given out for so many that run
@@ -126,10 +126,14 @@ class Cluster:
         while known.places < (where.expected or 1) and self._loop.time() < until:
             if self.courier.fatal:
                 raise SandboxError(self.courier.fatal)
-            if not known.workers and known.refused and len(known.refused) >= max(where.expected, 1):
+            local = where.kind is Kind.LOCAL
+            refused = not known.workers and not known.looked_at and len(known.refused) >= where.joining
+            if local and refused:
                 break
-            if known.workers and where.kind is not Kind.LOCAL:
+            if not local and (known.workers or refused):
                 until = min(until, self._loop.time() + GRACE_S)
+            elif not local:
+                until = give_up
             self._news.clear()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._news.wait(), 0.25)

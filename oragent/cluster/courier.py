@@ -35,11 +35,12 @@ class Known:
     def __init__(self) -> None:
         self.workers: dict[str, tuple[Introduction, int]] = {}
         self.refused: dict[str, tuple[str, str]] = {}  # host, and why
+        self.looked_at = 0  # those of whom it is not known yet whether they can be used
 
     def copy(self) -> "Known":
         """What is known at this moment."""
         made = Known()
-        made.workers, made.refused = dict(self.workers), dict(self.refused)
+        made.workers, made.refused, made.looked_at = dict(self.workers), dict(self.refused), self.looked_at
         return made
 
     @property
@@ -154,6 +155,7 @@ class Courier:
         said = last_words(log)
         log.close()
         self.known.workers.clear()
+        self.known.looked_at = 0
         if not self._closed and not self._fatal:
             if self._starts <= RESTARTS and self._arrived:
                 self._event(f"the courier ended, and another is started; its last words: {said}")
@@ -191,6 +193,9 @@ class Courier:
         elif "refused" in message:
             if len(self.known.refused) < MOST_WORKERS:
                 self.known.refused[_line(message["refused"])] = (_line(message["host"]), _line(message["why"]))
+            self._changed()
+        elif "looked_at" in message:
+            self.known.looked_at = int(message["looked_at"])
             self._changed()
         elif "address" in message:
             address, self._arrived = _line(message["address"]), True

@@ -111,6 +111,11 @@ class Where:
         """Evaluations at once that are to be had; 0 where only the scheduler knows."""
         return {Kind.LOCAL: self.workers, Kind.ADDRESS: 0}.get(self.kind, self.jobs * self.cores)
 
+    @property
+    def joining(self) -> int:
+        """Workers that are to come, at least."""
+        return {Kind.LOCAL: self.workers, Kind.ADDRESS: 1}.get(self.kind, self.jobs)
+
 
 def where(word: str) -> Where:
     """Read what ``--cluster`` says.

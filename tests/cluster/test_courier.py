@@ -1,5 +1,6 @@
 """What the courier says is taken in one form alone: it speaks with machines that may be anybody's."""
 
+import asyncio
 import json
 import time
 from concurrent.futures import Future
@@ -9,10 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.cluster import introduction
+from oragent.cluster.connect import Cluster
+from oragent.cluster.content import Content
 from oragent.cluster.courier import MOST_PLACES, Courier
-from oragent.cluster.dispatch import Lost
+from oragent.cluster.dispatch import Lost, Patience
 from oragent.cluster.introduction import Introduction
 from oragent.cluster.station import serve
+from oragent.cluster.where import Kind, Where
 from oragent.cluster.wire import LONGEST, unpacked
 from oragent.errors import SandboxError
 from tests.unseen import unseen
@@ -26,7 +30,7 @@ plain = st.recursive(
     max_leaves=5,
 )
 names = st.sampled_from(
-    ["number", "answer", "lost", "event", "joined", "places", "introduction", "left", "refused", "why"]
+    ["number", "answer", "lost", "event", "joined", "places", "introduction", "left", "refused", "why", "looked_at"]
 )
 
 
@@ -137,3 +141,38 @@ def test_whatever_keeps_workers_from_being_started_ends_the_run() -> None:
     while not courier.fatal and time.monotonic() < give_up:
         time.sleep(0.01)
     assert courier.fatal == "a library does not like tls://a:1"
+
+
+def waited_for(how: Where, *said: tuple[float, dict[str, object]]) -> float:
+    """Seconds until a run that hears this, each after some seconds, begins; it raises what ends it."""
+
+    async def ready() -> float:
+        cluster, began = Cluster(Content((), "eval.py", {}), 0, Patience()), time.monotonic()
+        cluster.courier = Unstarted()
+        for after_s, message in said:
+            asyncio.get_running_loop().call_later(after_s, cluster.courier._take, message)
+        try:
+            await cluster.ready(how)
+        finally:
+            cluster.courier.close()
+        return time.monotonic() - began
+
+    return asyncio.run(ready())
+
+
+REFUSED = {"refused": "tls://old:1", "host": "node2", "why": "it has oragent 0.0.1"}
+JOINED = {"joined": "tls://a:1", "places": 1, "introduction": WORKER}
+
+
+def test_a_run_waits_for_a_worker_that_is_looked_at_when_another_is_refused(monkeypatch) -> None:
+    monkeypatch.setattr("oragent.cluster.connect.GRACE_S", 0.3)
+    both = (0.0, {"looked_at": 2}), (0.1, {"looked_at": 1}), (0.1, REFUSED)
+    assert waited_for(Where(Kind.ADDRESS, address="tls://a:1"), *both, (1.0, {"looked_at": 0}), (1.0, JOINED)) >= 1.0
+    with pytest.raises(SandboxError, match="node2: it has oragent"):
+        waited_for(Where(Kind.ADDRESS, address="tls://a:1"), *both, (0.5, {"looked_at": 0}), (9.0, JOINED))
+
+
+def test_jobs_that_are_all_refused_end_a_run_however_many_cores_they_have(monkeypatch) -> None:
+    monkeypatch.setattr("oragent.cluster.connect.GRACE_S", 0.1)
+    with pytest.raises(SandboxError, match="node2: it has oragent"):
+        waited_for(Where(Kind.SLURM, jobs=1, cores=8), (0.0, REFUSED))
