@@ -57,6 +57,7 @@ class Display:
         self._begun = time.monotonic()
         self._ends: Counter[Status] = Counter()
         self._cpu_s = 0.0
+        self._committed = 0  # evaluations of rounds that are over
         self._best: tuple[str, Best, float] | None = None  # id, what is told of it, when
         self._engine: Engine | None = None
         drawn = _draws(console) if live is None else live
@@ -107,6 +108,7 @@ class Display:
             evaluations=_works(evaluations, now),
             calls=_works(calls, now),
             ends=Counter(self._ends),
+            further=max(0, spent.evaluations - self._committed),
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
             stage="" if engine or self._best else STARTING,
@@ -114,6 +116,7 @@ class Display:
 
     def __call__(self, progress: Progress) -> None:
         """Take note of a committed round."""
+        self._committed = progress.spent.evaluations
         self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
         self._cpu_s += sum(candidate.evaluation.cpu_s for candidate in progress.candidates)
         best = progress.best

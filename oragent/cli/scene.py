@@ -63,7 +63,8 @@ class Scene:
         best: Best program; None before the seed has a score.
         evaluations: Evaluations under way, the oldest first.
         calls: Model calls under way, likewise.
-        ends: Number of candidates by how their evaluation ended.
+        ends: Number of candidates by how their evaluation ended, of rounds that are over.
+        further: Evaluations that have ended in rounds which go on.
         cpu_s: CPU seconds of evaluations that have ended.
         is_ending: Whether nothing new begins any more.
         stage: What is done before anything is evaluated; empty once the search runs.
@@ -76,6 +77,7 @@ class Scene:
     evaluations: Sequence[Work] = ()
     calls: Sequence[Work] = ()
     ends: Counter[Status] = field(default_factory=Counter)
+    further: int = 0
     cpu_s: float = 0.0
     is_ending: bool = False
     stage: str = ""
@@ -107,7 +109,8 @@ class Scene:
         number, failed = sum(self.ends.values()), sum(number for _, number in failures)
         kinds = f" ({', '.join(f'{number} {status}' for status, number in failures)})" if failures else ""
         screened = f", {self.ends[Status.SCREENED]} screened" if self.ends[Status.SCREENED] else ""
-        return f"{count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}"
+        further = f", {self.further} more in rounds that go on" if self.further else ""
+        return f"{count(number, 'candidate')}, {failed or 'none'} failed{kinds}{screened}{further}"
 
     @property
     def paid(self) -> str:

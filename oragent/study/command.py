@@ -18,7 +18,7 @@ from oragent.compare.variants import read
 from oragent.errors import StoreError
 from oragent.study.asked import Asked
 from oragent.study.layouts import Layout, chosen, common, contestants
-from oragent.study.table import markdown, scores
+from oragent.study.table import markdown, narrow, scores
 
 __all__ = ["plan_of", "run"]
 
@@ -72,7 +72,9 @@ def run(asked: Asked, root: Path, console: Console) -> int:
         files.replace(folder / TABLE, text)
     except OSError as problem:
         raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
-    console.print(rich_table(table))
+    for title, one in narrow(table).items():
+        console.print(f"\n{escape(title)}", style="bold cyan")
+        console.print(rich_table(one))
     for cell in comparison.unfinished:
         console.print(f"left out, as its budget is not used up: {escape(str(cell))}", soft_wrap=True)
     told = f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write(comparison)))}"

@@ -7,7 +7,7 @@ from oragent.bench.summary import Row, Summary
 from oragent.bench.tables import Table
 from oragent.pages import format as in_words
 
-__all__ = ["PRINTED", "averages", "markdown", "normalised", "scores"]
+__all__ = ["PRINTED", "averages", "markdown", "narrow", "normalised", "scores"]
 
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -25,6 +25,7 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
 }
 METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
+PREFIX = "printed: "
 
 
 def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
@@ -47,7 +48,7 @@ def scores(summary: Summary) -> Table:
     """Final scores of every contestant on every problem, each with its normalised score, and the study's beside."""
     names = [name for name in summary.contestants if any(name in _finals(one.rows) for one in summary.subjects)]
     beside = set(names) == set(METHODS)
-    heads = ("problem", *names, *([f"printed: {name}" for name in METHODS] if beside else []))
+    heads = ("problem", *names, *([f"{PREFIX}{name}" for name in METHODS] if beside else []))
     rows = []
     for subject in summary.subjects:
         own = _finals(subject.rows)
@@ -57,9 +58,26 @@ def scores(summary: Summary) -> Table:
         rows.append((subject.name, *cells, *(printed if beside else ())))
     ours = averages(summary)
     last = [_share(ours.get(name)) for name in names]
-    printed = [_share(mean(column)) for column in zip(*PRINTED.values(), strict=True)]
+    known = [PRINTED[subject.name] for subject in summary.subjects if subject.name in PRINTED]
+    printed = [_share(mean(column)) for column in zip(*known, strict=True)] or ["–"] * len(METHODS)
     rows.append(("average", *last, *(printed if beside else ())))
     return Table(heads, tuple(rows))
+
+
+def narrow(table: Table) -> dict[str, Table]:
+    """What a wide table of :func:`scores` says in tables that a terminal has room for, by what each shows."""
+    own = [place for place, head in enumerate(table.heads) if place and not head.startswith(PREFIX)]
+    beside = [place for place, head in enumerate(table.heads) if head.startswith(PREFIX)]
+    heads = ("problem", *(table.heads[place] for place in own))
+    values = tuple((row[0], *(row[place].partition(" (")[0] for place in own)) for row in table.rows[:-1])
+    shares = [(row[0], *(row[place].rpartition("(")[2].rstrip(")") for place in own)) for row in table.rows]
+    found = {"scores": Table(heads, values), "from the worst (0) to the best (1)": Table(heads, tuple(shares))}
+    if beside:
+        printed = tuple((row[0], *(row[place] for place in beside)) for row in table.rows)
+        found["the same, as the study printed it"] = Table(
+            ("problem", *(table.heads[place].removeprefix(PREFIX) for place in beside)), printed
+        )
+    return found
 
 
 def averages(summary: Summary) -> dict[str, float]:

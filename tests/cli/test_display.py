@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from rich.cells import cell_len
@@ -151,6 +152,19 @@ def test_a_new_best_is_said_to_be_by_what_made_it_and_not_by_what_came_last() ->
     assert scene.best is not None
     assert scene.best.origin == "1.2 by tune of 0.0, after 4 evaluations"
     assert (scene.ends[Status.OK], scene.cpu_s) == (4, 6.0)
+
+
+def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
+    """The opening of an agent takes an hour and is one round."""
+
+    class Opening:
+        under_way, is_ending, spent = ((), ()), False, Spent(evaluations=14)
+
+    display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
+    display(FIRST)
+    with display.watching(cast("Any", Opening())):
+        assert display.scene().tried == "1 candidate, none failed, 13 more in rounds that go on"
+    assert display.scene().tried == "1 candidate, none failed"
 
 
 def test_where_there_is_no_terminal_there_are_plain_lines() -> None:

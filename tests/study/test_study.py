@@ -10,6 +10,7 @@ import yaml
 
 from oragent.bench.execute import execute
 from oragent.compare.comparison import load
+from oragent.compare.page import write
 from oragent.compare.plan import MANIFEST, config
 from oragent.errors import ConfigError
 from oragent.evaluation.pool import Pool
@@ -23,7 +24,7 @@ from oragent.search.strategies.scripted import player
 from oragent.study.asked import Asked
 from oragent.study.command import StudyRunner, plan_of
 from oragent.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, contestants
-from oragent.study.table import METHODS, PRINTED, averages, markdown, normalised, scores
+from oragent.study.table import METHODS, PRINTED, averages, markdown, narrow, normalised, scores
 from tests.cli.test_cli import oragent
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.search.test_engine import scored
@@ -135,8 +136,9 @@ class Launched:
             if not self.left:
                 raise KeyboardInterrupt
             self.left -= 1
-            self.asked[str(folder.path), request.key] += 1
-            return await script(request)
+            reply = await script(request)
+            self.asked[str(folder.path), request.key] += 1  # who is killed while a reply is under way asks again
+            return reply
 
         pool = Pool(1, scored)
         with Store(folder.database) as store:
@@ -176,6 +178,12 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
         f"{shares[name]:.3f}" for name in METHODS
     ]
     assert markdown(table).count("\n") == 4
+    small = narrow(table)
+    assert [one.heads for one in small.values()] == [("problem", *METHODS)] * 3
+    assert small["scores"].rows[0][1] == table.rows[0][1].split()[0]
+    assert [row[0] for row in small["from the worst (0) to the best (1)"].rows] == ["op_aco", "average"]
+    assert [row[5] for row in small["the same, as the study printed it"].rows] == ["0.839", "0.839"]
+    assert "op_aco" in write(found).read_text()  # nothing was scored on the held-out set
     spent = [result.spent for result in found.summary.results]
     assert all(one.work >= 5 and one.calls >= 5 for one in spent)
 
