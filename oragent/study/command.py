@@ -1,13 +1,14 @@
 """The command ``oragent study``: do the runs of a table or figure, or the rest of them, and lay it out."""
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from oragent import files
 from oragent.bench.board import Board, rich_table
-from oragent.bench.execute import execute
+from oragent.bench.execute import End, execute
 from oragent.bench.plan import Cell, Plan
 from oragent.compare.comparison import load
 from oragent.compare.page import write
@@ -15,7 +16,7 @@ from oragent.compare.plan import MANIFEST, planned
 from oragent.compare.runner import SearchRunner
 from oragent.compare.terminal import watching
 from oragent.compare.variants import read
-from oragent.errors import StoreError
+from oragent.errors import ProblemError, StoreError
 from oragent.study.asked import Asked
 from oragent.study.layouts import Layout, chosen, common, contestants
 from oragent.study.table import markdown, narrow, scores
@@ -27,7 +28,24 @@ TABLE = "study.md"
 
 
 class StudyRunner(SearchRunner):
-    """Runs searches and scores nothing on the held-out set, as the study reports what it searched on."""
+    """Runs searches and scores nothing on the held-out set, as the study reports what it searched on.
+
+    A problem that cannot be scored here is left out, and the others go on: some of the study's instances are files that
+    each has to fetch.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._unfit: dict[str, str] = {}  # why, by problem
+
+    def run(self, cell: Cell, folder: Path) -> End:
+        """Do a run, or the rest of it."""
+        if cell.subject not in self._unfit:
+            try:
+                return super().run(cell, folder)
+            except ProblemError as problem:
+                self._unfit[cell.subject] = str(problem)
+        return End(self._unfit[cell.subject])
 
     def finish(self, cell: Cell, folder: Path) -> str:
         """Leave the held-out set alone."""

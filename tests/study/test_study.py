@@ -12,7 +12,7 @@ from oragent.bench.execute import execute
 from oragent.compare.comparison import load
 from oragent.compare.page import write
 from oragent.compare.plan import MANIFEST, config
-from oragent.errors import ConfigError
+from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
@@ -186,6 +186,26 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
     assert "op_aco" in write(found).read_text()  # nothing was scored on the held-out set
     spent = [result.spent for result in found.summary.results]
     assert all(one.work >= 5 and one.calls >= 5 for one in spent)
+
+
+def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(tmp_path: Path, monkeypatch) -> None:
+    """The study's instances of some problems are files that each has to fetch."""
+    monkeypatch.setattr("oragent.compare.runner.write", lambda path: path)
+    toys(tmp_path, "tsp_lehd", "op_aco")
+    tried: list[str] = []
+
+    def launched(settings: Config, root: Path, problem, *others) -> Outcome:
+        tried.append(problem.name)
+        if problem.name == "tsp_lehd":
+            raise ProblemError("its instances are not here")
+        return Launched()(settings, root, problem, *others)
+
+    asked = Asked("table1", 0.01, 1, ("tsp_lehd", "op_aco"), ["model.name=scripted"], tmp_path / "study")
+    found = filled(asked, tmp_path, launched)
+    assert tried == ["tsp_lehd", *["op_aco"] * len(METHODS)]
+    assert [row[0] for row in scores(found.summary).rows] == ["op_aco", "average"]
+    assert {cell.subject for cell in found.unfinished} == {"tsp_lehd"}
+    assert write(found).is_file()
 
 
 @pytest.mark.slow
