@@ -16,6 +16,8 @@ import oragent
 from oragent.search.engine import Progress
 from tests.test_api import asking, step, writer
 
+FIXED = ("strategy.tuning=0",)  # which rounds tune goes with the budget, and runs that are compared have several
+
 
 def state() -> dict[str, Any]:
     """What belongs to the caller."""
@@ -61,7 +63,13 @@ def goes_on(root: Path, **functions: Any) -> None:
     assert after.complete
     assert after.candidates[: len(before.candidates)] == before.candidates
     whole = oragent.run(
-        "toy", root=root, workers=1, evaluations=after.spent.evaluations, outputs=root / "whole", **functions
+        "toy",
+        root=root,
+        workers=1,
+        evaluations=after.spent.evaluations,
+        outputs=root / "whole",
+        settings=FIXED,
+        **functions,
     )
     assert [one.source for one in whole.candidates] == [one.source for one in after.candidates]
 
@@ -106,7 +114,13 @@ def test_ctrl_c_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouched: A
     presser.start()
     with pytest.raises(KeyboardInterrupt):
         oragent.run(
-            "toy", root=tmp_path, workers=1, evaluations=5000, strategy=step, progress=lambda progress: begun.set()
+            "toy",
+            root=tmp_path,
+            workers=1,
+            evaluations=5000,
+            settings=FIXED,
+            strategy=step,
+            progress=lambda progress: begun.set(),
         )
     presser.join()
     goes_on(tmp_path, strategy=step)
@@ -174,7 +188,13 @@ def test_cancelling_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouche
         begun = asyncio.Event()
         task = asyncio.create_task(
             oragent.run_async(
-                "toy", root=tmp_path, workers=1, evaluations=5000, strategy=step, progress=lambda progress: begun.set()
+                "toy",
+                root=tmp_path,
+                workers=1,
+                evaluations=5000,
+                settings=FIXED,
+                strategy=step,
+                progress=lambda progress: begun.set(),
             )
         )
         await begun.wait()
