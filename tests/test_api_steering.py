@@ -18,6 +18,8 @@ from tests.test_api import asking, step, writer
 
 FIXED = ("strategy.tuning=0",)  # which rounds tune goes with the budget, and runs that are compared have several
 
+LONG: dict[str, Any] = {"workers": 1, "evaluations": 5000, "settings": FIXED, "strategy": step}
+
 
 def state() -> dict[str, Any]:
     """What belongs to the caller."""
@@ -113,15 +115,7 @@ def test_ctrl_c_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouched: A
     presser = threading.Thread(target=press)
     presser.start()
     with pytest.raises(KeyboardInterrupt):
-        oragent.run(
-            "toy",
-            root=tmp_path,
-            workers=1,
-            evaluations=5000,
-            settings=FIXED,
-            strategy=step,
-            progress=lambda progress: begun.set(),
-        )
+        oragent.run("toy", root=tmp_path, **LONG, progress=lambda progress: begun.set())
     presser.join()
     goes_on(tmp_path, strategy=step)
 
@@ -187,15 +181,7 @@ def test_cancelling_stops_a_run_that_goes_on(toy: Path, tmp_path: Path, untouche
     async def program() -> None:
         begun = asyncio.Event()
         task = asyncio.create_task(
-            oragent.run_async(
-                "toy",
-                root=tmp_path,
-                workers=1,
-                evaluations=5000,
-                settings=FIXED,
-                strategy=step,
-                progress=lambda progress: begun.set(),
-            )
+            oragent.run_async("toy", root=tmp_path, **LONG, progress=lambda progress: begun.set())
         )
         await begun.wait()
         await asyncio.sleep(0.05)
