@@ -19,7 +19,7 @@ from oragent.compare.variants import read
 from oragent.errors import ProblemError, StoreError
 from oragent.study.asked import Asked
 from oragent.study.layouts import Layout, chosen, common, contestants
-from oragent.study.table import markdown, narrow, scores
+from oragent.study.table import joined, markdown, parts
 
 __all__ = ["plan_of", "run"]
 
@@ -84,13 +84,13 @@ def run(asked: Asked, root: Path, console: Console) -> int:
                 console.print("everything so far is kept: give the same command again to go on", soft_wrap=True)
                 return STOPPED
     comparison = load(plan, runner, folder)
-    table = scores(comparison.summary)
-    text = f"# {layout.title}\n\n{_said(asked, comparison.model, comparison.budget)}\n\n{markdown(table)}"
+    tables = parts(comparison.summary)
+    text = f"# {layout.title}\n\n{_said(asked, comparison.model, comparison.budget)}\n\n{markdown(joined(tables))}"
     try:
         files.replace(folder / TABLE, text)
     except OSError as problem:
         raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
-    for title, one in narrow(table).items():
+    for title, one in tables.items():
         console.print(f"\n{escape(title)}", style="bold cyan")
         console.print(rich_table(one))
     for cell in comparison.unfinished:

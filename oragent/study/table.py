@@ -7,7 +7,7 @@ from oragent.bench.summary import Row, Summary
 from oragent.bench.tables import Table
 from oragent.pages import format as in_words
 
-__all__ = ["PRINTED", "averages", "markdown", "narrow", "normalised", "scores"]
+__all__ = ["PRINTED", "averages", "joined", "markdown", "normalised", "parts"]
 
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
@@ -25,7 +25,9 @@ PRINTED: Mapping[str, tuple[float, ...]] = {
     "op_aco": (0.653, 0.916, 0.0, 1.0, 0.839),
 }
 METHODS = ("funsearch", "ael", "eoh", "reevo", "or_agent")
-PREFIX = "printed: "
+SCORES, SHARES, STUDY = "scores", "from the worst (0) to the best (1)", "the same, as the study printed it"
+AVERAGE = "average"  # name of the last row
+NONE = "–"  # where there is nothing to show
 
 
 def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | None:
@@ -44,40 +46,35 @@ def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | N
     return {name: abs(score - worst) / abs(best - worst) for name, score in scores.items()}
 
 
-def scores(summary: Summary) -> Table:
-    """Final scores of every contestant on every problem, each with its normalised score, and the study's beside."""
-    names = [name for name in summary.contestants if any(name in _finals(one.rows) for one in summary.subjects)]
-    beside = set(names) == set(METHODS)
-    heads = ("problem", *names, *([f"{PREFIX}{name}" for name in METHODS] if beside else []))
-    rows = []
-    for subject in summary.subjects:
-        own = _finals(subject.rows)
-        shares = normalised(own, subject.direction.sign) or {}
-        cells = [f"{in_words.score(own[name])} ({_share(shares.get(name))})" if name in own else "–" for name in names]
-        printed = [_share(value) for value in PRINTED.get(subject.name, ())] or ["–"] * len(METHODS)
-        rows.append((subject.name, *cells, *(printed if beside else ())))
-    ours = averages(summary)
-    last = [_share(ours.get(name)) for name in names]
-    known = [PRINTED[subject.name] for subject in summary.subjects if subject.name in PRINTED]
-    printed = [_share(mean(column)) for column in zip(*known, strict=True)] or ["–"] * len(METHODS)
-    rows.append(("average", *last, *(printed if beside else ())))
-    return Table(heads, tuple(rows))
-
-
-def narrow(table: Table) -> dict[str, Table]:
-    """What a wide table of :func:`scores` says in tables that a terminal has room for, by what each shows."""
-    own = [place for place, head in enumerate(table.heads) if place and not head.startswith(PREFIX)]
-    beside = [place for place, head in enumerate(table.heads) if head.startswith(PREFIX)]
-    heads = ("problem", *(table.heads[place] for place in own))
-    values = tuple((row[0], *(row[place].partition(" (")[0] for place in own)) for row in table.rows[:-1])
-    shares = [(row[0], *(row[place].rpartition("(")[2].rstrip(")") for place in own)) for row in table.rows]
-    found = {"scores": Table(heads, values), "from the worst (0) to the best (1)": Table(heads, tuple(shares))}
-    if beside:
-        printed = tuple((row[0], *(row[place] for place in beside)) for row in table.rows)
-        found["the same, as the study printed it"] = Table(
-            ("problem", *(table.heads[place].removeprefix(PREFIX) for place in beside)), printed
-        )
+def parts(summary: Summary) -> dict[str, Table]:
+    """Final scores, normalised scores and those that the study printed, in tables that a terminal has room for."""
+    finals = {subject.name: _finals(subject.rows) for subject in summary.subjects}
+    names = [name for name in summary.contestants if any(name in own for own in finals.values())]
+    shares = {one.name: normalised(finals[one.name], one.direction.sign) or {} for one in summary.subjects}
+    shares[AVERAGE] = averages(summary)
+    heads = ("problem", *names)
+    values = [
+        (name, *(in_words.score(own[one]) if one in own else NONE for one in names)) for name, own in finals.items()
+    ]
+    places = [(name, *(_share(own.get(one)) for one in names)) for name, own in shares.items()]
+    found = {SCORES: Table(heads, tuple(values)), SHARES: Table(heads, tuple(places))}
+    if set(names) == set(METHODS):
+        known = {name: PRINTED[name] for name in finals if name in PRINTED}
+        known[AVERAGE] = tuple(mean(column) for column in zip(*known.values(), strict=True))
+        printed = [(name, *([_share(one) for one in known.get(name, ())] or [NONE] * len(METHODS))) for name in shares]
+        found[STUDY] = Table(("problem", *METHODS), tuple(printed))
     return found
+
+
+def joined(parts: Mapping[str, Table]) -> Table:
+    """The same in one wide table: each score with its normalised score, and the study's beside."""
+    values = {row[0]: row[1:] for row in parts[SCORES].rows}
+    beside = parts.get(STUDY, Table(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
+    rows = []
+    for (name, *shares), (_, *printed) in zip(parts[SHARES].rows, beside.rows, strict=True):
+        both = zip(values.get(name, [""] * len(shares)), shares, strict=True)
+        rows.append((name, *(_cell(value, share) for value, share in both), *printed))
+    return Table((*parts[SHARES].heads, *(f"printed: {name}" for name in beside.heads[1:])), tuple(rows))
 
 
 def averages(summary: Summary) -> dict[str, float]:
@@ -98,5 +95,15 @@ def _finals(rows: Sequence[Row]) -> dict[str, float]:
     return {row.contestant: row.means["val"].mean for row in rows if "val" in row.means}
 
 
+def _score(value: float | None) -> str:
+    return NONE if value is None else in_words.score(value)
+
+
 def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"
+    return NONE if value is None else f"{value:.3f}"
+
+
+def _cell(value: str, share: str) -> str:
+    if value == NONE:
+        return NONE
+    return f"{value} ({share})" if value else share

@@ -24,7 +24,7 @@ from oragent.search.strategies.scripted import player
 from oragent.study.asked import Asked
 from oragent.study.command import StudyRunner, plan_of
 from oragent.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, contestants
-from oragent.study.table import METHODS, PRINTED, averages, markdown, narrow, normalised, scores
+from oragent.study.table import METHODS, PRINTED, averages, joined, markdown, normalised, parts
 from tests.cli.test_cli import oragent
 from tests.conftest import DESCRIPTION, EVALUATOR
 from tests.search.test_engine import scored
@@ -169,7 +169,8 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
     assert not found.unfinished
     assert first.asked.keys().isdisjoint(second.asked.keys())
     assert max((first.asked | second.asked).values()) == 1
-    table = scores(found.summary)
+    small = parts(found.summary)
+    table = joined(small)
     assert table.heads[: 1 + len(METHODS)] == ("problem", *METHODS)
     finals = {row.contestant: row.means["val"].mean for row in found.summary.subjects[0].rows}
     shares = normalised(finals, 1)
@@ -178,7 +179,6 @@ def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path:
         f"{shares[name]:.3f}" for name in METHODS
     ]
     assert markdown(table).count("\n") == 4
-    small = narrow(table)
     assert [one.heads for one in small.values()] == [("problem", *METHODS)] * 3
     assert small["scores"].rows[0][1] == table.rows[0][1].split()[0]
     assert [row[0] for row in small["from the worst (0) to the best (1)"].rows] == ["op_aco", "average"]
@@ -203,7 +203,7 @@ def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(t
     asked = Asked("table1", 0.01, 1, ("tsp_lehd", "op_aco"), ["model.name=scripted"], tmp_path / "study")
     found = filled(asked, tmp_path, launched)
     assert tried == ["tsp_lehd", *["op_aco"] * len(METHODS)]
-    assert [row[0] for row in scores(found.summary).rows] == ["op_aco", "average"]
+    assert [row[0] for row in joined(parts(found.summary)).rows] == ["op_aco", "average"]
     assert {cell.subject for cell in found.unfinished} == {"tsp_lehd"}
     assert write(found).is_file()
 
@@ -217,7 +217,7 @@ def test_a_table_that_was_killed_is_the_table_that_was_not(tmp_path: Path, monke
     for calls in (30, 90, 50):
         assert filled(broken, tmp_path, Launched(calls)) is None
     found = [filled(one, tmp_path, Launched()) for one in (broken, whole)]
-    assert scores(found[0].summary) == scores(found[1].summary)
+    assert parts(found[0].summary) == parts(found[1].summary)
 
 
 @pytest.mark.slow
