@@ -332,6 +332,18 @@ def test_a_program_without_numbers_is_not_offered_to_be_tuned(begun) -> None:
     assert "TUNE" not in model.prompts("experiment")[0]
 
 
+@pytest.mark.parametrize(
+    ("style", "lines", "edits"), [("small", 40, False), ("small", 41, True), ("strong", 2, True), ("strong", 41, True)]
+)
+def test_a_small_model_writes_out_a_short_program_to_change_it(begun, style: str, lines: int, edits: bool) -> None:
+    body = "".join(f"    a{number} = {number}\n" for number in range(lines - 2))
+    model = Players(code=f"```python\ndef guess(x):\n{body}    return 50\n```")
+    search(begun("model.name=m", *QUIET, "budget.model_calls=6", f"model.style={style}"), model)
+    prompt = model.prompts("experiment")[0]
+    assert ("<<<<<<< SEARCH" in prompt) == edits
+    assert ("ACTION: EDIT\n```python\nthe whole program\n```" in prompt) != edits
+
+
 @pytest.mark.parametrize("style", ["small", "strong"])
 def test_prompts_read_as_they_did(begun, toy, style: str) -> None:
     """The last prompt of every kind; to write them anew, set ORAGENT_WRITE_GOLDEN and read the difference."""

@@ -31,6 +31,7 @@ from oragent.search.strategies.or_agent.tuning import tune
 __all__ = ["Session", "conclude", "experiment"]
 
 MEASURED = 1500  # characters of what a probe printed that the model is shown
+SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
 MORE = " in this turn; in the next one those that gain have more"  # said where turns follow
 TOLD = "What the observer printed:\n"  # how an evaluator begins what an observer printed, at the end of its log
 
@@ -153,13 +154,26 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
         steps=telling.steps(session.steps),
         measured=_after(session.measured),
         instrument=_instrument(run),
-        line=session.base.source.rstrip().split("\n")[-1],
         tuning=_tuning(run, offered),
         standing=standing(run, best),
         history=_after(history(run, best)) if best else "",
-        lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
         left=left,
         more=MORE if session.goes_on else "",
+        form=_form(run, session),
+    )
+
+
+def _form(run: Run, session: Session) -> str:
+    """The form of a reply: small models write a short program anew, as few of them copy the lines to be replaced."""
+    base = session.base.source.rstrip()
+    lines = base.split("\n")
+    return fill(
+        "or_agent_experiment_whole" if run.style == "small" and len(lines) <= SHORT else "or_agent_experiment_lines",
+        run.style,
+        **wanted(run),
+        lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
+        line=lines[-1],
+        shape=fence("the whole program", tag(base)),
     )
 
 
