@@ -182,6 +182,17 @@ def test_a_solution_is_kept_as_it_was_when_every_experiment_is_worse(begun) -> N
     assert "return 49" not in model.prompts("experiment")[-1].split("Experiments so far")[0]
 
 
+@pytest.mark.parametrize("same", ["    return 50  # a guess", "    return (50)", '    """A guess."""\n\n    return 50'])
+def test_an_edit_of_what_no_program_computes_is_sent_back(begun, same: str) -> None:
+    model = Players(
+        experiment=[f"ACTION: EDIT\n```python\ndef guess(x):\n{same}\n```", "ACTION: STOP"], repair="ACTION: STOP"
+    )
+    folder = begun("model.name=m", *QUIET, "budget.model_calls=8")
+    search(folder, model)
+    assert "the edit changes no code" in model.prompts("repair")[0]
+    assert nodes(folder, 2)[0]["steps"] == []
+
+
 def test_the_number_of_experiments_is_bounded(begun) -> None:
     values = iter(range(51, 99))
     model = Players(

@@ -101,8 +101,8 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
         raise ReplyError(str(problem) if kind else f"it names no ACTION, and {problem}") from None
     if kind == "PROBE":
         return Probe(changed, thought)
-    if changed.strip() == source.strip():
-        raise ReplyError("the edit changes nothing; change one thing, or choose ACTION: STOP")
+    if inspect(changed, run.problem.signature).fingerprint == inspect(source, run.problem.signature).fingerprint:
+        raise ReplyError("the edit changes no code, or comments alone; change one thing, or choose ACTION: STOP")
     return Edit(changed, thought)
 
 

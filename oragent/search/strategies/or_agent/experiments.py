@@ -114,13 +114,12 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
     agent, base = run.own, session.base.source
     tunable = session.best is not None and agent.tuning_evaluations
     offered = constants(base, run.problem.about.function) if tunable else []
-    shown = fence(base.strip(), tag(base.strip()))
     found = await ask_and_read(
         run,
         "experiment",
         asked(run, prompt(run, session, offered, left)),
         lambda text: read_action(run, text, base, offered),
-        lambda problem: _complaint(run, problem, shown),
+        lambda problem: _complaint(run, problem, base),
         run.temperature("experiment"),
     )
     if session.steps and not session.steps[-1].lesson and (lesson := read_lesson(found.reply.text)):
@@ -130,10 +129,10 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
     return found.value or Stop(found.problem)
 
 
-def _complaint(run: Run, problem: str, shown: str) -> str:
-    """What a reply without an action is answered: a small model is shown the program, but where an edit just missed."""
-    style = "strong" if NEAREST in problem else run.style
-    return fill("or_agent_experiment_repair", style, problem=problem, program=shown)
+def _complaint(run: Run, problem: str, base: str) -> str:
+    """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
+    style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
+    return fill("or_agent_experiment_repair", style, **wanted(run), problem=problem, shape=_shape(base))
 
 
 def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
@@ -164,17 +163,25 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
 
 
 def _form(run: Run, session: Session) -> str:
-    """The form of a reply: small models write a short program anew, as few of them copy the lines to be replaced."""
-    base = session.base.source.rstrip()
-    lines = base.split("\n")
+    """The form of a reply."""
+    base = session.base.source
     return fill(
-        "or_agent_experiment_whole" if run.style == "small" and len(lines) <= SHORT else "or_agent_experiment_lines",
+        "or_agent_experiment_whole" if _written_out(run, base) else "or_agent_experiment_lines",
         run.style,
         **wanted(run),
         lesson=f"{fill('or_agent_experiment_lesson')}\n" if _owed(run, session) else "",
-        line=lines[-1],
-        shape=fence("the whole program", tag(base)),
+        line=base.rstrip().split("\n")[-1],
+        shape=_shape(base),
     )
+
+
+def _written_out(run: Run, base: str) -> bool:
+    """Whether a program is written out to be changed: small models seldom copy the lines that an edit replaces."""
+    return run.style == "small" and base.rstrip().count("\n") < SHORT
+
+
+def _shape(base: str) -> str:
+    return fence("the whole program", tag(base.strip()))
 
 
 def _after(text: str) -> str:
