@@ -107,7 +107,8 @@ def _of_folder(verb: str, told: str) -> None:
 
 _of_folder("check", "Say which files there are and what is wrong with them; exit code 1 where something is.")
 _of_folder("history", "List the versions: who, why, which files.")
-_of_folder("undo", "Take back the last write; again goes one further.")
+_of_folder("undo", "Take back what the last verb wrote; your own edits stay. Again goes one further.")
+_of_folder("redo", "Do again what the last undo took back.")
 _of_folder("report", "Write the page of a workspace anew.")
 
 
@@ -159,6 +160,16 @@ def diff(
 ) -> None:
     """Show what a version changed."""
     raise typer.Exit(_module("command").diff(folder, version, console))
+
+
+@workspace.command()
+def restore(
+    folder: FOLDER,
+    version: Annotated[int, typer.Argument(help="Number of a version; 'history' lists them.")],
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="One file, below DIR; none: all.")] = "",
+) -> None:
+    """Bring back the files of a version, or one of them; what they are now is kept as a version before."""
+    raise typer.Exit(_module("command").restore(folder, version, file, console))
 
 
 @workspace.command()

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from oragent.llm.model import Model, ModelSettings
 from oragent.milp.plain import number
 from oragent.pages.text import one_line
 from oragent.sandbox.border import Sandbox
+from oragent.workspace import undoing
 from oragent.workspace.folder import Home, begin, begin_from, finished
 from oragent.workspace.layout import manifest
 from oragent.workspace.pages import write_page
@@ -26,6 +28,7 @@ from oragent.workspace.reading import named, read_text
 from oragent.workspace.recording import records_of
 from oragent.workspace.runner import Runner
 from oragent.workspace.tools import described
+from oragent.workspace.undoing import Outcome
 from oragent.workspace.unfinished import Begun, begun, forget, keep
 from oragent.workspace.verbs import Verbs, failure_request
 from oragent.workspace.versions import Versions
@@ -38,7 +41,9 @@ __all__ = [
     "diff",
     "history",
     "new",
+    "redo",
     "report",
+    "restore",
     "resume",
     "revise",
     "run",
@@ -47,6 +52,7 @@ __all__ = [
 ]
 
 FAILED = 3  # exit code where nothing came of it
+RECORDS = ("logs/", "solver_records/")
 
 
 @dataclass(frozen=True)
@@ -142,13 +148,16 @@ def run(folder: Path, program: str, console: Console, sandbox: Sandbox | None = 
     path = program or home.program()
     if not path:
         raise WorkspaceError(f"no program in {named(folder)}/src; 'oragent workspace build' makes one")
+    with Versions(folder) as versions:
+        versions.snapshot(home.files(), "before run")
     with ExitStack() as stack:
         ran = Runner(sandbox or stack.enter_context(Sandbox(1))).run(folder, path)
     console.print(Text(described(ran)), soft_wrap=True)
     for name in (*ran.changed, *ran.removed):
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
     with Versions(folder) as versions:
-        before = [name for name in home.files() if name.startswith(("logs/", "solver_records/"))]
+        versions.snapshot(home.files(), "while run went on")
+        before = [name for name in home.files() if name.startswith(RECORDS) and versions.wrote(name)]
         contents: dict[str, str | bytes | None] = dict.fromkeys(before)
         versions.write(contents | dict(records_of(ran)), "run", f"records of {path}")
     write_page(folder)
@@ -159,7 +168,7 @@ def history(folder: Path, console: Console) -> int:
     """List the versions of a workspace."""
     _there(folder)
     with Versions(folder) as versions:
-        for one in versions.history():
+        for one in versions.history(contents=False):
             at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(one.at))
             paths = ", ".join(change.path for change in one.changes) or "nothing"
             console.print(Text(f"{one.number:4} {at} {one.author:10} {one_line(one.reason, 80)} ({one_line(paths)})"),
@@ -175,7 +184,7 @@ def diff(folder: Path, version: int | None, console: Console) -> int:
     """
     _there(folder)
     with Versions(folder) as versions:
-        every = versions.history()
+        every = versions.history(contents=False)
         if not every:
             raise WorkspaceError(f"{named(folder)} has no versions yet")
         console.print(Text(versions.diff(version or every[-1].number)), soft_wrap=True)
@@ -183,15 +192,37 @@ def diff(folder: Path, version: int | None, console: Console) -> int:
 
 
 def undo(folder: Path, console: Console) -> int:
-    """Take back the last write.
+    """Take back what the last verb wrote, but for what a person changed since.
 
     Raises:
-        WorkspaceError: if there is none.
+        WorkspaceError: if no verb is left.
     """
+    return _back(folder, undoing.undo, console)
+
+
+def redo(folder: Path, console: Console) -> int:
+    """Do again what the last undo took back.
+
+    Raises:
+        WorkspaceError: if nothing was taken back since the last verb.
+    """
+    return _back(folder, undoing.redo, console)
+
+
+def restore(folder: Path, version: int, path: str, console: Console) -> int:
+    """Bring the files of a version back, or one of them.
+
+    Raises:
+        WorkspaceError: if there is no such version, or the file is not in it.
+    """
+    return _back(folder, lambda versions, files: undoing.restore(versions, files, version, path), console)
+
+
+def _back(folder: Path, work: Callable[[Versions, dict[str, Path]], Outcome], console: Console) -> int:
     _there(folder)
     with Versions(folder) as versions:
-        done = versions.version(versions.undo())
-        console.print(Text(f"version {done.number} {done.reason}"), soft_wrap=True)
+        for line in work(versions, Home(folder).files()).lines():
+            console.print(Text(line), soft_wrap=True)
     write_page(folder)
     return 0
 
@@ -254,7 +285,9 @@ async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any
         box = wanted.sandbox or stack.enter_context(Sandbox(1))
         verbs = Verbs(home, study, versions, Runner(box), given.accept)
         keep(wanted.folder, given)
+        versions.snapshot(home.files(), f"before {name}")
         (done,) = await study.run([name], lambda case: _work(verbs, case, given, bool(study.models)))
+        versions.snapshot(home.files(), f"while {name} went on")
         return (None if done is None else done.result), study.reason
 
 
@@ -287,6 +320,9 @@ def _show(found: dict[str, Any], console: Console) -> None:
         kept = {True: "holds", False: "fails", None: "is not tested: the plan names no neutral values"}
         console.print(Text(f"objective: {told}; at neutral values the former optimum {kept[found['preserved']]}"),
                       soft_wrap=True)  # fmt: skip
-    console.print(
-        Text("written" if found["written"] else f"not written: {found['end']}; the draft stays"), soft_wrap=True
-    )
+    if found.get("clashes"):
+        names = ", ".join(map(one_line, found["clashes"]))
+        told = f"not written: you changed {names} meanwhile; the draft stays in {found['draft']}"
+    else:
+        told = "written" if found["written"] else f"not written: {found['end']}; the draft stays"
+    console.print(Text(told), soft_wrap=True)

@@ -61,8 +61,7 @@ class Verbs:
         ran = await self._ran(desk, done)
         found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
         if _works(ran):
-            self._write(desk, texts, "builder", f"built, objective {number(found['objective'])}")
-            found["written"] = True
+            self._write(case, desk, texts, found, ("builder", f"built, objective {number(found['objective'])}"))
         return found
 
     async def revise(self, case: Case, request: str) -> dict[str, Any]:
@@ -73,8 +72,8 @@ class Verbs:
             request: What is to change.
         """
         texts = await self._texts(case)
-        path = f"docs/{case.name}.md"
-        self.versions.write({path: request.rstrip() + "\n"}, "request", f"request {case.name}")
+        path = self._request_path(case, request)
+        self.versions.write({path: request.rstrip() + "\n"}, "request", f"request {case.name}", verb=case.name)
         texts[path] = request.rstrip() + "\n"
         draft = self.home.draft(case.name, texts)
         program = facts.main_program(walk(draft))
@@ -98,8 +97,7 @@ class Verbs:
         found["differences"] = _differences(before, after)
         found["preserved"] = await self._preserved(desk, done, new, before)
         if _works(after) and (found["preserved"] is not False or self.accept):
-            self._write(desk, texts, "reviser", str(plan.get("summary") or "revised"))
-            found["written"] = True
+            self._write(case, desk, texts, found, ("reviser", str(plan.get("summary") or "revised")))
         return found
 
     async def ask(self, case: Case, question: str, model: bool) -> dict[str, Any]:
@@ -121,7 +119,8 @@ class Verbs:
             said = await asyncio.to_thread(explaining.answer, known, question, self.runner)
             done = Work(answer=said, end="answered from records")
         broken = [str(one) for one in check(said, walk(draft))]
-        self.versions.write({f"answers/{case.name}.md": f"# {question}\n\n{said}\n"}, "explainer", shown(question, 120))
+        answer = {f"answers/{case.name}.md": f"# {question}\n\n{said}\n"}
+        self.versions.write(answer, "explainer", shown(question, 120), verb=case.name)
         return {"verb": "ask", "request": question, "answer": said, "broken_citations": broken, "end": done.end,
                 "calls": done.calls, "written": True, "objective": None}  # fmt: skip
 
@@ -176,10 +175,35 @@ class Verbs:
             "rows": {} if ran is None else rows_of(ran),
         }  # fmt: skip
 
-    def _write(self, desk: Desk, texts: Mapping[str, str], author: str, reason: str) -> None:
-        """Bring what was changed in a draft into the workspace, as one version."""
+    def _write(
+        self, case: Case, desk: Desk, texts: Mapping[str, str], found: dict[str, Any], why: tuple[str, str]
+    ) -> None:
+        """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
+
+        Args:
+            case: Case of the verb.
+            desk: Desk with the draft.
+            texts: Files as they were when the verb began.
+            found: Result of the verb; whether it was written goes into it, or which files a person changed meanwhile.
+            why: Author and reason.
+        """
         files = {path: decode(read_bytes(place), path) for path, place in desk.files().items() if path != "plan.json"}
-        self.versions.write({path: text for path, text in files.items() if texts.get(path) != text}, author, reason)
+        changed = {path: text for path, text in files.items() if texts.get(path) != text}
+        now = {path: self.versions.on_disk(path) for path in changed}
+        texts_now = {path: None if content is None else decode(content, path) for path, content in now.items()}
+        found["clashes"] = [path for path, text in changed.items() if texts_now[path] not in (texts.get(path), text)]
+        found["draft"] = str(desk.folder)
+        if not found["clashes"]:
+            self.versions.write(changed, *why, verb=case.name)
+            found["written"] = True
+
+    def _request_path(self, case: Case, request: str) -> str:
+        """Where a request is written: a name that is free, or has the request already."""
+        text, path, count = f"{request.rstrip()}\n".encode(), f"docs/{case.name}.md", 1
+        while self.versions.on_disk(path) not in (None, text):
+            count += 1
+            path = f"docs/{case.name}-{count}.md"
+        return path
 
 
 def failure_request(ran: Ran) -> str:

@@ -1,7 +1,8 @@
 """Every write into a workspace is a version: who, why, what was there before; none is ever lost.
 
-What a person changed by hand becomes a version of theirs before anything is written over it. The store is the folder's
-own ``run.db``; a write that was cut off by a kill is finished when the store is opened again.
+What a person changed by hand becomes a version of theirs: before and after each verb, and before anything is written
+over it. The store is the folder's own ``run.db``; a write that was cut off by a kill is finished when the store is
+opened again. ``undoing`` takes versions back.
 """
 
 import difflib
@@ -9,6 +10,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from oragent import files
 from oragent.errors import WorkspaceError
@@ -16,14 +18,16 @@ from oragent.ledger.database import Database
 from oragent.workspace.layout import digest
 from oragent.workspace.reading import named, read_bytes
 
-__all__ = ["PERSON", "Change", "Version", "Versions", "text_diff"]
+__all__ = ["FOLDERS", "PERSON", "Change", "Version", "Versions", "text_diff"]
 
 PERSON = "person"
+FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
 MOST_LINES = 400  # of a diff
+MOST_COMPARED = 1 << 20  # bytes of a text of which a diff is made
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS versions (
     number INTEGER PRIMARY KEY, at REAL NOT NULL, author TEXT NOT NULL, reason TEXT NOT NULL, undoes INTEGER,
-    written INTEGER NOT NULL);
+    written INTEGER NOT NULL, verb TEXT NOT NULL DEFAULT '');
 CREATE TABLE IF NOT EXISTS changes (
     number INTEGER NOT NULL, path TEXT NOT NULL, before TEXT, after TEXT, PRIMARY KEY (number, path));
 CREATE TABLE IF NOT EXISTS contents (hash TEXT PRIMARY KEY, content BLOB NOT NULL);
@@ -57,6 +61,7 @@ class Version:
         reason: Why, one line.
         undoes: Number of the version that it takes back; None for any other.
         changes: What it did, file by file.
+        verb: Name of the verb that it is a part of, such as ``revise-2``; empty where it stands alone.
     """
 
     number: int
@@ -65,6 +70,7 @@ class Version:
     reason: str
     undoes: int | None
     changes: tuple[Change, ...]
+    verb: str = ""
 
 
 class Versions:
@@ -81,6 +87,8 @@ class Versions:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._database = Database(folder / "run.db", SCHEMA, LAYOUT, noun="workspace")
+        if "verb" not in {row["name"] for row in self._database.rows("PRAGMA table_info(versions)")}:
+            self._database.execute("ALTER TABLE versions ADD COLUMN verb TEXT NOT NULL DEFAULT ''")
         for row in self._database.rows("SELECT number FROM versions WHERE written = 0 ORDER BY number"):
             self._put(int(row["number"]))
 
@@ -95,7 +103,12 @@ class Versions:
         self._database.close()
 
     def write(
-        self, contents: Mapping[str, str | bytes | None], author: str, reason: str, undoes: int | None = None
+        self,
+        contents: Mapping[str, str | bytes | None],
+        author: str,
+        reason: str,
+        undoes: int | None = None,
+        verb: str = "",
     ) -> int | None:
         """Write files, remembered before they are changed.
 
@@ -104,6 +117,7 @@ class Versions:
             author: Who writes.
             reason: Why, one line.
             undoes: Number of the version that is taken back.
+            verb: Name of the verb that it is a part of.
 
         Returns:
             Number of the version; None where nothing would change.
@@ -112,35 +126,57 @@ class Versions:
             WorkspaceError: if a path leads out of the workspace, or a file cannot be written.
             StoreError: if the store cannot be.
         """
-        wanted = {path: one.encode() if isinstance(one, str) else one for path, one in contents.items()}
-        now = {path: self._on_disk(path) for path in wanted}
+        wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
+        now = {path: self.on_disk(path) for path in wanted}
         changes = [Change(path, now[path], after) for path, after in wanted.items() if after != now[path]]
         if not changes:
             return None
         self.notice([change.path for change in changes])
-        number = self._keep(changes, author, reason, undoes, written=False)
+        number = self._keep(changes, author, reason, undoes, written=False, verb=verb)
         self._put(number)
         return number
 
-    def notice(self, paths: list[str]) -> int | None:
-        """Keep what a person changed in files of earlier versions, as a version of theirs."""
+    def note(self, author: str, reason: str, undoes: int) -> int:
+        """Write down a version that takes another one back, and in which no file had to be changed."""
+        return self._keep([], author, reason, undoes, written=True)
+
+    def snapshot(self, files: Mapping[str, Path], reason: str) -> int | None:
+        """Keep documents, data and code as they are now, as a person's version where they are other than they were.
+
+        Args:
+            files: Files of the workspace, by path below it; only those of ``FOLDERS`` are kept.
+            reason: Why, one line, such as ``before run``.
+
+        Returns:
+            Number of the version; None where nothing was changed since the last one.
+        """
+        paths = {path for path in files if path.partition("/")[0] in FOLDERS}
+        paths |= {path for path in self.paths() if path.partition("/")[0] in FOLDERS}
+        return self.notice(sorted(paths), reason)
+
+    def notice(self, paths: list[str], reason: str = "as it was found") -> int | None:
+        """Keep what a person changed in these files since their last version, as a version of theirs."""
         changes = []
         for path in paths:
             row = self._database.row("SELECT after FROM changes WHERE path = ? ORDER BY number DESC LIMIT 1", path)
-            found = self._on_disk(path)
-            before = None if row is None else self._content(row["after"])
-            if row is None and found is not None:
-                changes.append(Change(path, None, found))
-            elif row is not None and before != found:
-                changes.append(Change(path, before, found))
-        return self._keep(changes, PERSON, "as it was found", None, written=True) if changes else None
+            content = self.on_disk(path)
+            hashed = None if content is None else digest(content)
+            if (None if row is None else row["after"]) != hashed:
+                changes.append(Change(path, None if row is None else self._content(row["after"]), content))
+        return self._keep(changes, PERSON, reason, None, written=True) if changes else None
 
-    def history(self) -> tuple[Version, ...]:
-        """All versions, the first one first."""
-        rows = self._database.rows("SELECT * FROM versions ORDER BY number")
+    def paths(self) -> list[str]:
+        """Paths of all files that any version changed."""
+        return [str(row["path"]) for row in self._database.rows("SELECT DISTINCT path FROM changes ORDER BY path")]
+
+    def history(self, contents: bool = True) -> tuple[Version, ...]:
+        """All versions, the first one first.
+
+        Args:
+            contents: Whether to read the contents of files; without them each change has its path alone.
+        """
         return tuple(
-            Version(row["number"], row["at"], row["author"], row["reason"], row["undoes"], self._changes(row["number"]))
-            for row in rows
+            self._version(row, contents) for row in self._database.rows("SELECT * FROM versions ORDER BY number")
         )
 
     def version(self, number: int) -> Version:
@@ -149,42 +185,48 @@ class Versions:
         Raises:
             WorkspaceError: if there is none of that number.
         """
-        found = [one for one in self.history() if one.number == number]
-        if not found:
+        row = self._database.row("SELECT * FROM versions WHERE number = ?", number)
+        if row is None:
             raise WorkspaceError(f"no version {number} of {named(self.folder)}; 'oragent workspace history' lists them")
-        return found[0]
+        return self._version(row)
+
+    def content_at(self, path: str, number: int) -> tuple[bool, bytes | None]:
+        """Whether a file is in a version or an earlier one, and its content then; None where it was removed."""
+        row = self._database.row(
+            "SELECT after FROM changes WHERE path = ? AND number <= ? ORDER BY number DESC LIMIT 1", path, number
+        )
+        return row is not None, None if row is None else self._content(row["after"])
+
+    def wrote(self, path: str) -> bool:
+        """Whether a file is as a command wrote it, and nobody's of the folder's owner."""
+        query = "SELECT author, after FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number DESC"
+        row, content = self._database.row(f"{query} LIMIT 1", path), self.on_disk(path)
+        return bool(row and content is not None and row["author"] != PERSON and row["after"] == digest(content))
+
+    def first_author(self, path: str) -> str:
+        """Who brought a file into the workspace."""
+        query = "SELECT author FROM changes JOIN versions USING (number) WHERE path = ? ORDER BY number LIMIT 1"
+        row = self._database.row(query, path)
+        return "" if row is None else str(row["author"])
 
     def diff(self, number: int) -> str:
         """What a version changed, as a unified diff."""
         return "".join(text_diff(one.path, one.before, one.after) for one in self.version(number).changes)
 
-    def undo(self) -> int:
-        """Take back the last version that was not taken back yet, by a version that does the contrary.
+    def _version(self, row: Mapping[str, Any], contents: bool = True) -> Version:
+        changes = self._changes(row["number"], contents)
+        return Version(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"])
 
-        Raises:
-            WorkspaceError: if there is nothing to take back.
-        """
-        self.notice([row["path"] for row in self._database.rows("SELECT DISTINCT path FROM changes")])
-        versions = self.history()
-        gone = {one.undoes for one in versions}
-        left = [one for one in versions if one.undoes is None and one.number not in gone and not _begins(one)]
-        if not left:
-            raise WorkspaceError(f"nothing to undo in {named(self.folder)}: no write of a command is left")
-        last = left[-1]
-        before = {change.path: change.before for change in last.changes}
-        number = self.write(before, "undo", f"takes back version {last.number}", last.number)
-        return (
-            self._keep([], "undo", f"takes back version {last.number}", last.number, True) if number is None else number
-        )
-
-    def _keep(self, changes: list[Change], author: str, reason: str, undoes: int | None, written: bool) -> int:
+    def _keep(
+        self, changes: list[Change], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
+    ) -> int:
         with self._database.transaction():
             row = self._database.row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
             assert row is not None
             number = int(row["next"])
             self._database.write("INSERT INTO", "versions", {
                 "number": number, "at": time.time(), "author": author, "reason": " ".join(reason.split())[:300],
-                "undoes": undoes, "written": int(written),
+                "undoes": undoes, "written": int(written), "verb": verb,
             })  # fmt: skip
             for change in changes:
                 hashes = [self._remember(content) for content in (change.before, change.after)]
@@ -205,14 +247,16 @@ class Versions:
         row = self._database.row("SELECT content FROM contents WHERE hash = ?", name)
         return None if row is None else bytes(row["content"])
 
-    def _changes(self, number: int) -> tuple[Change, ...]:
+    def _changes(self, number: int, contents: bool = True) -> tuple[Change, ...]:
         rows = self._database.rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
+        if not contents:
+            return tuple(Change(row["path"], None, None) for row in rows)
         return tuple(Change(row["path"], self._content(row["before"]), self._content(row["after"])) for row in rows)
 
     def _put(self, number: int) -> None:
         """Bring files to what a version says, unless somebody has changed them since, and note that it is done."""
         for change in self._changes(number):
-            if self._on_disk(change.path) not in (change.before, change.after):
+            if self.on_disk(change.path) not in (change.before, change.after):
                 continue
             place = self._place(change.path)
             try:
@@ -227,7 +271,12 @@ class Versions:
                 ) from None
         self._database.execute("UPDATE versions SET written = 1 WHERE number = ?", number)
 
-    def _on_disk(self, path: str) -> bytes | None:
+    def on_disk(self, path: str) -> bytes | None:
+        """The content of a file now; None where there is none.
+
+        Raises:
+            WorkspaceError: if the path leads out of the workspace, or the file cannot be read.
+        """
         place = self._place(path)
         return read_bytes(place) if place.exists() or place.is_symlink() else None
 
@@ -246,14 +295,11 @@ def text_diff(path: str, before: bytes | None, after: bytes | None) -> str:
     old, new = (b"" if one is None else one for one in (before, after))
     if b"\0" in old or b"\0" in new:
         return f"--- {path}\n+++ {path}\nbinary: {len(old)} and {len(new)} bytes\n"
+    if max(len(old), len(new)) > MOST_COMPARED:
+        return f"--- {path}\n+++ {path}\ntoo large to compare: {len(old)} and {len(new)} bytes\n"
     lines = list(difflib.unified_diff(
         old.decode("utf-8", "replace").splitlines(), new.decode("utf-8", "replace").splitlines(),
         path if before is not None else "/dev/null", path if after is not None else "/dev/null", lineterm="",
     ))  # fmt: skip
     more = [f"... {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "".join(f"{line}\n" for line in [*lines[:MOST_LINES], *more])
-
-
-def _begins(version: Version) -> bool:
-    """Whether a version only notes what was there before the first write."""
-    return version.author == PERSON and all(change.before is None for change in version.changes)

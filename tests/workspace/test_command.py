@@ -277,6 +277,45 @@ def test_undo_and_history_on_the_command_line(home):
     assert "takes back version" in out.getvalue()
 
 
+def test_what_a_person_typed_outlasts_run_and_undo_and_foreign_logs_stay(tmp_path):
+    screen, _ = console()
+    home = tmp_path / "fresh"
+    command.new(home, None, screen)
+    put(home, {"docs/business_requirement.md": STORY, "data/general_parameters.csv": DATA, "src/bakery.py": PROGRAM,
+               "logs/last_year.log": "by hand\n"})  # fmt: skip
+    assert running(home, screen) == 0
+    (home / "docs/business_requirement.md").write_text(STORY + "Wheat is dear.\n")
+    command.undo(home, screen)
+    assert (home / "docs/business_requirement.md").read_text() == STORY + "Wheat is dear.\n"
+    assert (home / "data/general_parameters.csv").read_text() == DATA
+    assert not (home / "logs/execution_record.json").exists()
+    command.redo(home, screen)
+    assert (home / "logs/execution_record.json").exists()
+    assert (home / "logs/last_year.log").read_text() == "by hand\n"
+    command.restore(home, 1, "docs/business_requirement.md", screen)
+    assert "Say here what is to be decided" in (home / "docs/business_requirement.md").read_text()
+    assert running(home, screen) == 0
+    with Versions(home) as versions:
+        assert [one.reason for one in versions.history() if one.author == "person"][:2] == ["before run", "before undo"]
+
+
+def test_a_verb_does_not_write_over_what_a_person_changed_meanwhile(home):
+    put(home, {"src/bakery.py": PROGRAM})
+    model = baker([])
+
+    def reply(request: Request, number: int) -> Message:
+        if request.role == "reviser":
+            (home / "src/bakery.py").write_text(PROGRAM + "# mine\n")
+        return model._replies(request, number)
+
+    screen, out = console()
+    wanted = wanting(home, Scripted(reply))
+    assert command.revise(wanted, home.parent / "request.md", False, False, screen) == 3
+    assert "not written: you changed src/bakery.py meanwhile; the draft stays in" in out.getvalue()
+    assert (home / "src/bakery.py").read_text() == PROGRAM + "# mine\n"
+    assert "rye_sold" in (home / ".oragent/drafts/revise-1/src/bakery.py").read_text()
+
+
 def test_a_run_becomes_a_workspace(tmp_path):
     run = tmp_path / "run"
     put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({

@@ -3,6 +3,7 @@
 import pytest
 
 from oragent.errors import WorkspaceError
+from oragent.workspace.undoing import undo
 from oragent.workspace.versions import PERSON, Versions
 
 
@@ -33,21 +34,21 @@ def test_a_file_that_was_there_first_is_kept_too(tmp_path):
     (tmp_path / "a.py").write_text("a person's\n")
     with Versions(tmp_path) as store:
         store.write({"a.py": "ours\n"}, "builder", "one")
-        store.undo()
+        undo(store, {})
         assert (tmp_path / "a.py").read_text() == "a person's\n"
         with pytest.raises(WorkspaceError, match="nothing to undo"):
-            store.undo()
+            undo(store, {})
 
 
 def test_undo_goes_back_step_by_step_and_is_a_version_itself(tmp_path):
     with Versions(tmp_path) as store:
         for text in ("1", "2", "3"):
             store.write({"a.py": text}, "builder", text)
-        store.undo()
+        undo(store, {})
         assert (tmp_path / "a.py").read_text() == "2"
-        store.undo()
+        undo(store, {})
         assert (tmp_path / "a.py").read_text() == "1"
-        store.undo()
+        undo(store, {})
         assert not (tmp_path / "a.py").exists()
         assert [one.undoes for one in store.history()][-3:] == [3, 2, 1]
 
