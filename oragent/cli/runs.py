@@ -17,13 +17,14 @@ from oragent.pages.format import score
 from oragent.pages.text import one_line
 from oragent.plain import plain
 from oragent.report import load, show, view
-from oragent.report.audit import audit_best
+from oragent.report.audit import audit_best, read
 from oragent.report.final import final_round
 from oragent.report.fresh import fresh
 from oragent.report.held_out import Scorer, held_out
 from oragent.report.pictured import pictured
 from oragent.report.rescoring import FILE
 from oragent.report.rescoring import rescore as rescored
+from oragent.report.run import RunData
 from oragent.search.folder import reopen
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
@@ -64,8 +65,17 @@ def report(
         held_out(run, scorer)
         if fresh(run, scorer) is None:
             console.print(escape(missing(FRESH_SEED)), soft_wrap=True)
-    passed = audit_best(run).passed if audit else None
-    found = load(run)
+    _print_figures(load(run))
+    passed = _audit(run) if audit else None
+    for sentence in view.trust(load(run)):
+        console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
+    console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
+    if passed is False:
+        raise typer.Exit(1)
+
+
+def _print_figures(found: RunData) -> None:
+    """Print the scores of the held-out sets and of the final round, as far as the run has them."""
     if found.sets:
         for name, figures in found.sets.figures.items():
             _table(f"{name} set", figures)
@@ -75,11 +85,18 @@ def report(
         console.print(table)
     if found.final:
         console.print(escape(found.final.sentence), highlight=False, soft_wrap=True)
-    for sentence in view.trust(found):
-        console.print(escape(plain(sentence)), highlight=False, soft_wrap=True)
-    console.print(f"report: {reports.write(run)}", highlight=False, soft_wrap=True)
-    if passed is False:
-        raise typer.Exit(1)
+
+
+def _audit(run: Path) -> bool | None:
+    """Audit a run's best program, after a line that says so where it was not audited before."""
+    known = read(run)
+    if known is None or known.passed is None:
+        console.print(
+            "auditing every decision of the best program, each in a process of its own; this can take minutes and "
+            "changes no figure above (--no-audit leaves it out)",
+            soft_wrap=True,
+        )
+    return audit_best(run).passed
 
 
 def rescore(

@@ -36,7 +36,7 @@ __all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
-            zygote, cache, model, models, ensemble.
+            zygote, cache, audit, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:

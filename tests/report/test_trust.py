@@ -11,17 +11,18 @@ import yaml
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
+from oragent.cli.runs import report as command
 from oragent.direction import Direction
 from oragent.errors import StoreError
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
 from oragent.protocol import Status
 from oragent.report import load, view
-from oragent.report.audit import audit_best
+from oragent.report.audit import BestAudit, audit_best
 from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
 from oragent.report.files import write
 from oragent.report.fresh import fresh, read, sets
-from oragent.report.held_out import Scorer, held_out
+from oragent.report.held_out import Scorer, best_text, digest, held_out
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
@@ -310,6 +311,26 @@ def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Pa
     assert "changed since this run began" in audit_best(folder.path).sentence
     assert write(folder.path).is_file()
     assert view.trust(load(folder.path)) == ("this evaluator has no --audit: " + yaml.safe_load(LACK),)
+
+
+def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(
+    begun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = begun("budget.evaluations=2")
+    problem = folder.problem
+    asyncio.run(search(folder.config, folder.root, problem, lambda: folder, lambda progress: None))
+    printed: list[str] = []
+
+    def audit(path: Path) -> BestAudit:
+        printed.append(capsys.readouterr().out)
+        return BestAudit("", True, decisions=7)
+
+    held = {"program": digest(best_text(folder.path)), "seed": {"score": 4.0}, "best": {"score": 3.25}}
+    (folder.path / "test.yaml").write_text(yaml.safe_dump(held))
+    monkeypatch.setattr("oragent.cli.runs.audit_best", audit)
+    command(folder.path)
+    assert "3.25" in printed[0]
+    assert "auditing every decision of the best program" in " ".join(printed[0].split())
 
 
 LACK = "nothing proves that its candidates decide by a call's arguments alone"

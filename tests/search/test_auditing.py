@@ -140,6 +140,16 @@ def test_audit_null_audits_nobody_and_says_nothing(begun) -> None:
     assert told == []
 
 
+@pytest.mark.parametrize("then", ["null", "12"])
+def test_a_resumed_run_may_be_audited_otherwise(begun, then: str) -> None:
+    folder = begun("budget.evaluations=10")
+    search(folder, climb, Auditor())
+    again = reopen(folder.path, [f"audit={then}", "budget.evaluations=30"])
+    auditor = Auditor()
+    search(again, climb, auditor)
+    assert {job.arguments for job in auditor.audited} == (set() if then == "null" else {("--audit=12",)})
+
+
 def test_an_evaluator_without_audits_is_told_of_once_in_the_life_of_a_run(begun) -> None:
     folder, told = begun("budget.evaluations=5"), []
     search(folder, climb, Auditor(), offers=frozenset(), tell=told.append)
