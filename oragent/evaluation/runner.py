@@ -1,5 +1,6 @@
 """Evaluations, run: a job becomes a command, and the end of that command an evaluation."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -29,10 +30,20 @@ class Runner:
         apart: Whether networks that compute on processors are kept in a process of their own as well, as those on a GPU
             are, which no evaluation has room for, and no candidate may see.
         alone: Whether no other runner is at work on this machine; see `Sandbox`.
+        tell: Callback that gets a line where evaluations are not forked from a warm interpreter although ``warm``; may
+            be called from any thread. None: standard error.
     """
 
-    def __init__(self, workers: int = 1, *, warm: bool = True, apart: bool = False, alone: bool = True) -> None:
-        self._sandbox = Sandbox(workers, warm=warm, alone=alone)
+    def __init__(
+        self,
+        workers: int = 1,
+        *,
+        warm: bool = True,
+        apart: bool = False,
+        alone: bool = True,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        self._sandbox = Sandbox(workers, warm=warm, alone=alone, tell=tell)
         self._apart, self._lock = apart, Lock()
         self._scorers: dict[tuple[str, Path], Scorer] = {}
 

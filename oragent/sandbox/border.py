@@ -1,8 +1,9 @@
 """The face of the border: a command goes in, how it ended comes out."""
 
 import signal
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -48,12 +49,22 @@ class Sandbox:
             starts a fresh one, as by hand.
         alone: Whether nobody else here runs as many commands: then each stays on one processor, where there are
             workers for all of them.
+        tell: Callback that gets a line, once for each script, where it cannot be forked from a warm interpreter; may
+            be called from any thread. None: standard error.
     """
 
-    def __init__(self, workers: int = 1, *, warm: bool = True, alone: bool = True) -> None:
+    def __init__(
+        self,
+        workers: int = 1,
+        *,
+        warm: bool = True,
+        alone: bool = True,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be positive, not {workers}")
         self._workers, self._warm, self._alone = workers, warm, alone
+        self._tell = tell or _print_note
         self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], Client] = {}
         self._lock = Lock()
         self._occupied: set[Path] = set()
@@ -127,7 +138,7 @@ class Sandbox:
         key = warm, root_dir and resolved(root_dir), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = Client(*key[:3], limits, self._workers, self._alone)
+                self._clients[key] = Client(*key[:3], limits, self._workers, self._alone, self._tell)
             return self._clients[key]
 
     def close(self) -> None:
@@ -163,3 +174,7 @@ class Sandbox:
             with self._left:
                 self._occupied.discard(folder)
                 self._left.notify_all()
+
+
+def _print_note(line: str) -> None:
+    print(f"note: {line}", file=sys.stderr, flush=True)

@@ -7,11 +7,10 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from oragent.errors import SandboxError
 from oragent.isolation import cgroups
 from oragent.sandbox.limits import environment
-from oragent.sandbox.messages import Beside, Command, Ended, Limits
+from oragent.sandbox.messages import PYTHON, Beside, Command, Ended, Limits
 from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
@@ -30,6 +29,7 @@ SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells e
 START_S = 300.0  # the first import on a machine compiles kernels
 REMOVE_S = 5.0  # so long after the end of all its processes a control group must be gone
 STARTS = 2  # attempts at a start before we give up
+_COLD = "each evaluation starts a new interpreter and imports all it needs, which takes far longer than a fork"
 
 
 @dataclass
@@ -111,6 +111,7 @@ class Client:
         limits: Limits of each command; the control groups are made for them.
         workers: Number of commands that may run at once.
         alone: Whether commands may stay on one processor each.
+        tell: Callback that gets a line where commands cannot be forked from the warm interpreter, and why.
     """
 
     def __init__(
@@ -121,7 +122,9 @@ class Client:
         limits: Limits,
         workers: int,
         alone: bool = True,
+        tell: Callable[[str], None] = lambda line: None,
     ) -> None:
+        self._tell = tell
         self._warm_up, self._root_dir, self._limits, self._workers = warm_up, root_dir, limits, workers
         self._beside, self._alone = beside, alone
         self._name = str(warm_up or root_dir or "commands without a project")
@@ -188,9 +191,14 @@ class Client:
             self._control.settimeout(START_S)
             hello, _ = receive(self._control)
             self._ready = True
+            if self._warm_up is None:
+                return
             if hello["threads"] > 1:  # a fork would copy only one of them, and the locks that the others hold
+                self._tell(f"{_COLD}: its imports start threads, which a fork would lose")
                 self._warm_up = None
                 raise Closed("what is imported starts threads")
+            if hello["python"] != PYTHON:
+                self._tell(f"{_COLD}: the server runs {hello['python']}, and commands name {PYTHON}")
 
     def _start(self) -> None:
         self._ready = False
@@ -200,7 +208,7 @@ class Client:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair()
         command = [
-            sys.executable, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
+            PYTHON, "-m", "oragent.sandbox.server", f"--socket={theirs.fileno()}",
             *([f"--warm-up={self._warm_up}"] if self._warm_up else []),
             *([f"--root-dir={self._root_dir}"] if self._root_dir else []), f"--scratch={self._scratch}",
             *([f"--beside={self._beside.folder.resolve()}"] if self._beside else []),

@@ -1,6 +1,7 @@
 """What crosses the border: a command that is to be run, and how it ended; plain data, whatever runs."""
 
 import base64
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,9 @@ from oragent.sandbox.lifecycle import End
 
 __all__ = ["FOLDER", "PYTHON", "SHARE", "Beside", "Command", "Ended", "Limits", "sound_name"]
 
-PYTHON = sys.executable
+# Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
+# stays, since a virtual environment is recognised by it.
+PYTHON = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))
 FOLDER = "\0"  # in a word of a command, the path of its folder: known only when it begins, and no word can hold this
 SHARE = 3  # of its memory, for all processes of a command: a scorer and two guests may each use theirs
 NO_NAMES = frozenset(("", ".", ".."))

@@ -28,7 +28,7 @@ from oragent.isolation.guest import prepare
 from oragent.isolation.means import Means
 from oragent.sandbox import warming
 from oragent.sandbox.limits import kernel_cache, tasks
-from oragent.sandbox.messages import SHARE, Beside, Command
+from oragent.sandbox.messages import PYTHON, SHARE, Beside, Command
 from oragent.sandbox.script import keep
 from oragent.sandbox.staging import Outline, Setting, Unplaced, settle
 from oragent.sandbox.watch import Abandoned, watch
@@ -146,7 +146,7 @@ def _be_zygote(
         gc.freeze()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # workers that end are of no interest here
         zygote = os.getpid()
-        send(engine, {"threads": _threads()})
+        send(engine, {"threads": _threads(), "python": PYTHON})
         with contextlib.suppress(Closed):
             while True:
                 request, (connection,) = receive(engine)

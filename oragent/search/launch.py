@@ -148,6 +148,7 @@ async def search(
                     _pinned(config, folder, store, tell)
                     for line in filter(None, (*places.remarks, folder.remark)):
                         tell(line)
+                    places.notes.listen(lambda line: tell(line) if store.remark(line) else None)
                     store.book(checks)
                     for line in _priced(config, prices) if checks else ():
                         if store.remark(line):
@@ -168,6 +169,7 @@ async def search(
                             outcome = await engine.run()
                     finally:
                         pool.close()
+                        places.notes.stop()
                     return replace(outcome, remark=_reworded(recorded.reworded))
             except BaseException:
                 folder.forget()  # such as one whose seed heuristic fails: nobody can go on with it

@@ -1,8 +1,9 @@
 """Where a run's evaluations take place: on this machine, or on a cluster's."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from oragent.cluster.connect import Cluster, connected, on_executor
@@ -27,11 +28,13 @@ class Evaluations:
         pool: Function that makes the run's pool.
         remarks: Lines that a run begins with.
         cluster: Cluster that they take place on; None: this machine.
+        notes: Lines on what the machine could not do as asked, as they come.
     """
 
     pool: Callable[[], Evaluating]
     remarks: tuple[str, ...] = ()
     cluster: Cluster | None = None
+    notes: "Notes" = field(default_factory=lambda: Notes())
 
     def fitted(self, folder: RunFolder, config: Config) -> RunFolder:
         """A run's folder, which keeps what happens to workers; a new run has as many rounds in flight as they can use.
@@ -45,6 +48,36 @@ class Evaluations:
         self.cluster.log_to(folder.path / LOG)
         free = folder.is_new and config.strategy.window is None
         return folder.widened(self.cluster.at_once) if free else folder
+
+
+class Notes:
+    """Lines for a person that other threads report; they wait until somebody listens."""
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._listener: Callable[[str], None] | None = None
+        self._waiting: list[str] = []
+
+    def __call__(self, line: str) -> None:
+        """Report a line; may be called from any thread."""
+        if self._loop is None:
+            self._waiting.append(line)
+        else:
+            self._loop.call_soon_threadsafe(self._hear, line)
+
+    def listen(self, listener: Callable[[str], None]) -> None:
+        """Pass all lines to a function, in this event loop, those that have come before first."""
+        self._listener, self._loop = listener, asyncio.get_running_loop()
+        while self._waiting:
+            listener(self._waiting.pop(0))
+
+    def _hear(self, line: str) -> None:
+        if self._listener is not None:
+            self._listener(line)
+
+    def stop(self) -> None:
+        """Pass nothing more."""
+        self._listener = None
 
 
 @asynccontextmanager
@@ -72,10 +105,11 @@ async def evaluating(
             assert courier is not None
             yield Evaluations(lambda: cluster.pool(courier), _remarks(cluster), cluster)
     else:
-        with Runner(config.cores, warm=config.zygote) as runner:
+        notes = Notes()
+        with Runner(config.cores, warm=config.zygote, tell=notes) as runner:
             # It warms up while the model's client is imported and asks whether the model is there.
             runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
-            yield Evaluations(lambda: Pool(config.cores, runner))
+            yield Evaluations(lambda: Pool(config.cores, runner), notes=notes)
 
 
 def _remarks(cluster: Cluster) -> tuple[str, ...]:

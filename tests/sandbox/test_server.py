@@ -228,3 +228,33 @@ def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) 
             thread.join()
     assert max(one.queued_s for one in found) > 0.4
     assert {one.end for one in found} == {End.EXITED}
+
+
+def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_path: Path) -> None:
+    folder, words = Path(sys.executable).parent, "import json, sys\nprint('colorsys' in sys.modules)\n"
+    (tmp_path / "eval.py").write_text(f"import colorsys\n{words}")
+    engine = f"""
+        from pathlib import Path
+        from oragent.sandbox import PYTHON, Command
+        from oragent.sandbox.border import Sandbox
+        with Sandbox() as sandbox:
+            command = Command((PYTHON, "eval.py"), {{"eval.py": {words!r}}})
+            print(sandbox(command, warm_up=Path({str(tmp_path / "eval.py")!r})).stdout)
+    """
+    python = folder / ".." / folder.name / Path(sys.executable).name
+    asked = [str(python), "-c", textwrap.dedent(engine)]
+    ended = subprocess.run(asked, capture_output=True, text=True, cwd=PROJECT, check=False)
+    assert ended.stdout.split() == ["True"], ended.stderr
+    assert "a new interpreter" not in ended.stderr
+
+
+def test_a_script_that_cannot_be_forked_is_reported_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "threads.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    )
+    (tmp_path / "eval.py").write_text(f"import threads\nprint({BLOCK!r})")
+    lines: list[str] = []
+    with Runner(tell=lines.append) as run:
+        assert run(Job(tmp_path / "eval.py", "", tmp_path, Limits(cpu_s=20))).status is Status.OK
+    assert len(lines) == 1
+    assert "imports start threads" in lines[0]
