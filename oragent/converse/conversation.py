@@ -10,9 +10,11 @@ from oragent.converse.agents.agent import Agent, Answer, Event
 from oragent.converse.deciders.decider import END_WORD, Decider, Said, View
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judge, Judged
+from oragent.converse.solving import problem_in_force
 from oragent.converse.state import State
+from oragent.milp.changes import ModelChange
 
-__all__ = ["LIMIT", "Conversation", "End", "Outcome", "Stopping", "Turn", "opening", "plain_state"]
+__all__ = ["LIMIT", "Conversation", "End", "Outcome", "Stopping", "Turn", "changes_of", "opening", "plain_state"]
 
 LIMIT = 20  # messages of the decision agent
 SHOWN = 1e-3  # percent: a gap that is worth a word
@@ -158,7 +160,7 @@ class Conversation:
                 end = End.MAXIMUM if self._reached else End.OWN
                 break
             answer = await self.agent.answer(said.text)
-            reading = self.problem.read(answer.text)
+            reading = problem_in_force(self.problem, answer.state).read(answer.text)
             values = tuple(self.judge(one).value for one in reading.decisions) if self.judge else ()
             self._add(_turn(said, answer, reading.decisions, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
@@ -201,10 +203,18 @@ def plain_state(state: State | None) -> dict[str, Any] | None:
     """A state as plain data, without the way to it."""
     if state is None:
         return None
-    return {"weights": list(state.weights), "restrictions": [
+    plain: dict[str, Any] = {"weights": list(state.weights), "restrictions": [
         {"kind": str(one.kind), "subject": one.subject, "option": one.option, "relation": one.relation,
          "value": one.value, "by": one.by, "name": one.name} for one in state.restrictions
     ]}  # fmt: skip
+    if state.changes:
+        plain["changes"] = [change.to_plain() for change in state.changes]
+    return plain
+
+
+def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
+    """The changes of the model itself in a state as plain data."""
+    return () if plain is None else tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
 
 
 def _turn(

@@ -1,12 +1,16 @@
-"""What a decision problem may offer beyond what each one must: haste, an exact frontier, a chart, published figures."""
+"""What a decision problem may offer besides: haste, a frontier, a chart, changes, published figures."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from oragent.converse.decision import DecisionProblem
+from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.published import Published
+from oragent.converse.state import State
+from oragent.milp.changes import ModelChange
+from oragent.milp.model import Milp, Sense
 
-__all__ = ["Chart", "Charted", "Explored", "Hurried", "Studied", "published_of"]
+__all__ = ["Chart", "Charted", "Editable", "Explored", "Hurried", "Studied", "published_of"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,24 @@ class Charted(Protocol):
 
     def chart(self, decision: str) -> Chart:
         """The chart of a decision."""
+
+
+@runtime_checkable
+class Editable(Protocol):
+    """A problem whose own rows, bounds and coefficients can be changed."""
+
+    @property
+    def original(self) -> Milp:
+        """The model as it came, without any change."""
+
+    def changed(self, changes: Iterable[ModelChange]) -> DecisionProblem:
+        """The problem of the original model with changes."""
+
+    def limits(self, name: str) -> tuple[float, float] | None:
+        """What the model itself allows for an expression, natural units; None where it sets no limit."""
+
+    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+        """The least or the most that an expression can be in a state."""
 
 
 @runtime_checkable

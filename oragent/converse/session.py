@@ -16,12 +16,12 @@ from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
 from oragent.converse.agents.rules import Rules
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.conversation import Conversation, Turn
+from oragent.converse.conversation import Conversation, Turn, changes_of
 from oragent.converse.deciders.decider import Said, View
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.solving import Solver, model
+from oragent.converse.solving import Solver, model, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
 from oragent.errors import ConfigError, MilpError, StoreError
 from oragent.ledger import Case, Interrupted, Study
@@ -125,6 +125,10 @@ class Session:
         own = self.folder / "milp.json"
         self.problem = problem_of(str(own) if self.request.problem == "milp.json" else self.request.problem)
         self.solver = Solver(self.problem)
+
+    def problem_after(self, state: Mapping[str, Any] | None) -> DecisionProblem:
+        """The problem with the changes of a state as plain data."""
+        return problem_in_force(self.problem, None if state is None else state_of(state))
 
     async def hold(self, listen: Listen, show: Callable[[Turn, bool], None], asked: Model | None = None) -> str:
         """Talk until the person leaves; what was said before is gone through first.
@@ -233,4 +237,4 @@ def state_of(plain: Mapping[str, Any]) -> State:
         Restriction(Kind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"], one["by"])
         for one in plain["restrictions"]
     )
-    return State(tuple(plain["weights"]), restrictions)
+    return State(tuple(plain["weights"]), restrictions, changes_of(plain))

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from oragent.converse.decision import DecisionProblem, Goal, Solved
+from oragent.converse.optional_protocols import Editable
 from oragent.converse.state import Kind, Restriction, State
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model"]
+__all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model", "problem_in_force"]
 
 KEPT = 1e-7  # relative loss of the first objective that the second one may cost
 MOST_KEPT = 20_000  # solved states in memory; the oldest go first
@@ -21,8 +22,14 @@ def begin(problem: DecisionProblem) -> State:
     return State((1.0,) * problem.goals + (0.0,) * others)
 
 
+def problem_in_force(problem: DecisionProblem, state: State | None) -> DecisionProblem:
+    """The problem with the changes of a state; the problem itself where there are none."""
+    return problem.changed(state.changes) if state is not None and isinstance(problem, Editable) else problem
+
+
 def model(problem: DecisionProblem, state: State) -> Milp:
-    """A state as a model: the base model, a row or more for each restriction, the weighted objective."""
+    """A state as a model: the model with its changes, rows for each restriction, the weighted objective."""
+    problem = problem_in_force(problem, state)
     rows = [row for one in state.restrictions for row in _rows(problem, one)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     return replace(
@@ -39,6 +46,7 @@ def by_milp(problem: DecisionProblem, state: State, limit_s: float | None = None
         state: State to solve.
         limit_s: Seconds; None for no limit.
     """
+    problem = problem_in_force(problem, state)
     first = model(problem, state)
     found = solve(first, limit_s, duals=False)
     if not found.status.has_point:
@@ -96,7 +104,7 @@ class Solver:
             self.solves += 1
             while len(self._known) >= MOST_KEPT:
                 self._known.pop(next(iter(self._known)), None)
-            self._known[bare] = self.problem.solve(bare)
+            self._known[bare] = problem_in_force(self.problem, bare).solve(bare)
         return self._known[bare]
 
     def least(self, state: State, place: int) -> Solved:
@@ -104,11 +112,12 @@ class Solver:
         name = self.problem.expressions[place].name
         alone = tuple(float(other == place) for other in range(len(state.weights)))
         kept = tuple(one for one in state.restrictions if not (one.kind is Kind.BOUND and one.subject == name))
-        return self(State(alone, kept))
+        return self(replace(state, weights=alone, restrictions=kept))
 
     def feasible(self, state: State, restrictions: Iterable[Restriction]) -> bool | None:
         """Whether some decision respects restrictions; None where that could not be settled."""
-        found = self(State((0.0,) * len(state.weights), tuple(restrictions)))
+        free = (0.0,) * len(state.weights)
+        found = self(replace(state, weights=free, restrictions=tuple(restrictions)))
         return None if found.status is Status.UNKNOWN else found.status.has_point
 
 
@@ -180,6 +189,7 @@ def in_force(problem: DecisionProblem, state: State) -> str:
     lines = [f"Objective: minimise {' + '.join(terms) or 'nothing'}", "Constraints in force:"]
     lines += [f"- {name} (cannot be removed)" for name in problem.protected]
     lines += [f"- {one.name}: {told(problem, one)}" for one in state.restrictions]
+    lines += [f"- {change.name}: {change.words} (changed in the model itself)" for change in state.changes]
     return "\n".join(lines)
 
 

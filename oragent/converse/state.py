@@ -1,10 +1,11 @@
-"""The model in force: what was fixed, forbidden, bounded and weighed, and by whom; every change is a new state."""
+"""The model in force: what was fixed, forbidden, bounded, weighed and changed; every change is a new state."""
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isfinite
 
 from oragent.errors import ConfigError
+from oragent.milp.changes import ModelChange
 
 __all__ = ["STRICT", "Kind", "Restriction", "State"]
 
@@ -81,11 +82,13 @@ class State:
     Attributes:
         weights: Weights of the problem's expressions, 0 or more; the last ones are 0 where these are no objectives.
         restrictions: Restrictions in the order in which they came.
+        changes: Changes of the model's own rows, bounds and coefficients, at most one of each part.
         before: State that ``undo`` goes back to; None at the beginning.
     """
 
     weights: tuple[float, ...]
     restrictions: tuple[Restriction, ...] = ()
+    changes: tuple[ModelChange, ...] = ()
     before: "State | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +97,7 @@ class State:
                 raise ConfigError(f"a weight must be a number of 0 or more, not {weight}")
 
     def __hash__(self) -> int:
-        return hash((self.weights, frozenset(self.restrictions)))
+        return hash((self.weights, frozenset(self.restrictions), frozenset(self.changes)))
 
     def __eq__(self, other: object) -> bool:
         """States of one content are equal, whatever the order in which it came."""
@@ -102,6 +105,7 @@ class State:
             isinstance(other, State)
             and self.weights == other.weights
             and frozenset(self.restrictions) == frozenset(other.restrictions)
+            and frozenset(self.changes) == frozenset(other.changes)
         )
 
     def adding(self, new: Restriction) -> "State":
@@ -109,22 +113,32 @@ class State:
         kept = tuple(old for old in self.restrictions if not new.displaces(old))
         return replace(self, restrictions=(*kept, new), before=self)
 
+    def changing(self, change: ModelChange, original: ModelChange) -> "State":
+        """The state with another value of one part of the model; none where that is the model's own value."""
+        rest = tuple(old for old in self.changes if old.target != change.target)
+        changes = rest if change == original else (*rest, change)
+        return replace(self, changes=changes, before=self)
+
     def weighing(self, place: int, weight: float) -> "State":
         """The state with another weight of one expression."""
         weights = (*self.weights[:place], float(weight), *self.weights[place + 1 :])
         return replace(self, weights=weights, before=self)
 
     def removing(self, name: str) -> "State":
-        """The state without a restriction.
+        """The state without a restriction, or with a part of the model as it came.
 
         Raises:
             ConfigError: There is none of that name.
         """
         kept = tuple(one for one in self.restrictions if one.name != name)
-        if len(kept) == len(self.restrictions):
-            names = ", ".join(one.name for one in self.restrictions) or "none at all"
-            raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
-        return replace(self, restrictions=kept, before=self)
+        if len(kept) < len(self.restrictions):
+            return replace(self, restrictions=kept, before=self)
+        changes = tuple(change for change in self.changes if change.name != name)
+        if len(changes) < len(self.changes):
+            return replace(self, changes=changes, before=self)
+        every = [*(one.name for one in self.restrictions), *(change.name for change in self.changes)]
+        names = ", ".join(every) or "none at all"
+        raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
 
     def only(self, *restrictions: Restriction) -> "State":
         """The same weights with these restrictions alone."""

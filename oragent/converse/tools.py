@@ -6,11 +6,14 @@ Four tools and ``call_solver`` are those of Drossman et al. 2026 (arXiv:2604.026
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from oragent.converse.agents.agent import Event
 from oragent.converse.decision import DecisionProblem, Solved, figure, unknown
-from oragent.converse.solving import Clash, Solver, begin, clash, in_force, told
+from oragent.converse.model_changes import ChangeRequest, Verb, compared, loose_bound, with_change
+from oragent.converse.optional_protocols import Editable
+from oragent.converse.solving import Clash, Solver, begin, clash, in_force, problem_in_force, told
 from oragent.converse.state import Kind, Restriction, State
 from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import Tool, ToolCall
@@ -47,12 +50,12 @@ class Toolbox:
     calls: int = 0
 
     def __post_init__(self) -> None:
-        self.state = begin(self.problem)
+        self.state = begin(self.solver.problem)
 
     @property
     def problem(self) -> DecisionProblem:
-        """The problem whose model it is."""
-        return self.solver.problem
+        """The problem, with the changes of the model in force."""
+        return problem_in_force(self.solver.problem, self.state)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -86,7 +89,14 @@ class Toolbox:
                 _tool("explain_infeasibility", "Which constraints in force cannot hold together, and the nearest value "
                       "that is possible for each bound among them.", {}),
             ]  # fmt: skip
+        if self.can_change:
+            found += CHANGE_TOOLS
         return tuple(found)
+
+    @property
+    def can_change(self) -> bool:
+        """Whether the model's own rows, bounds and coefficients can be changed."""
+        return self.extended and isinstance(self.solver.problem, Editable)
 
     def __call__(self, call: ToolCall) -> str:
         """Do what a model asks for; what is wrong with the call comes back in one line."""
@@ -106,10 +116,26 @@ class Toolbox:
         self.events, self.solved, self.calls = [], [], 0
         return found
 
-    def add(self, restriction: Restriction) -> None:
-        """Put a restriction in force."""
+    def add(self, restriction: Restriction) -> str:
+        """Put a restriction in force; a bound that the model's own limit makes superfluous is not added.
+
+        Returns:
+            What to say of such a bound; else empty.
+        """
         self.problem_rows(restriction)
+        note = loose_bound(self.problem, restriction) if restriction.kind is Kind.BOUND else ""
+        if note:
+            for old in self.state.restrictions:
+                if restriction.displaces(old):
+                    self.state = self.state.removing(old.name)
+            return note
         self.state = self.state.adding(restriction)
+        return ""
+
+    def change(self, request: ChangeRequest) -> str:
+        """Change the model itself and say how: the old and the new value."""
+        self.state, line = with_change(self.solver.problem, self.state, request)
+        return line
 
     def problem_rows(self, restriction: Restriction) -> None:
         """See that the problem knows a restriction; ``ConfigError`` where it does not."""
@@ -148,13 +174,16 @@ class Toolbox:
             tools["add_objective_lower_bound"] = lambda given: self._bound(given, ">=")
         if self.extended:
             tools |= {"least_possible": self._least, "explain_infeasibility": lambda given: self._explain()}
+        if self.can_change:
+            tools |= {f"{verb}_model": partial(self._change, verb) for verb in Verb}
         if name not in tools:
             raise unknown(name, list(tools), "tool")
-        schema = next(tool.parameters["properties"] for tool in self.tools if tool.name == name)
+        parameters = next(tool.parameters for tool in self.tools if tool.name == name)
+        schema = parameters["properties"]
         strange = [key for key in arguments if key not in schema]
         if strange:
             raise unknown(strange[0], list(schema), f"argument of {name}")
-        missing = [key for key in schema if key not in arguments and key != "type"]
+        missing = [key for key in parameters["required"] if key not in arguments]
         if missing:
             raise ConfigError(f"{name} lacks {missing[0]!r}; expected {', '.join(schema)}")
         return tools[name](arguments)
@@ -180,13 +209,28 @@ class Toolbox:
     def _bound(self, arguments: dict[str, Any], relation: str) -> str:
         goal = self.problem.expressions[self._goal(arguments)]
         value = _number(arguments["value"], "value") * goal.scale
-        self.add(Restriction(Kind.BOUND, goal.name, relation=relation, value=value, by=self.by))
-        return in_force(self.problem, self.state)
+        note = self.add(Restriction(Kind.BOUND, goal.name, relation=relation, value=value, by=self.by))
+        return "\n".join(filter(None, [note, in_force(self.problem, self.state)]))
+
+    def _change(self, verb: Verb, arguments: dict[str, Any]) -> str:
+        relation = _text(arguments.get("relation", ""), "relation")
+        if relation not in ("", "<=", ">=", "="):
+            raise unknown(relation, ["<=", ">=", "="], "relation")
+        amount = next((arguments[key] for key in ("value", "factor", "amount") if key in arguments), 0)
+        before, request = self.state, ChangeRequest(
+            verb, _text(arguments["part"], "part"), _text(arguments.get("variable", ""), "variable"), relation,
+            _number(amount, "the amount"),
+        )  # fmt: skip
+        line = self.change(request)
+        self.noted(self.solver(self.state))
+        return f"{line}\n{compared(self.solver, before, self.state)}\n{in_force(self.problem, self.state)}"
 
     def _remove(self, arguments: dict[str, Any]) -> str:
         name = _text(arguments["name"], "name")
-        if name.partition("[")[0] in self.problem.protected or name in self.problem.protected:
-            raise ConfigError(f"{name[:100]} belongs to the base model and cannot be removed")
+        changed = any(change.name == name for change in self.state.changes)
+        if not changed and {name, name.partition("[")[0]} & {*self.problem.protected}:
+            way = f"; 'drop {name[:100]}' takes its limit away" if self.can_change else ""
+            raise ConfigError(f"{name[:100]} belongs to the base model and cannot be removed{way}")
         self.state = self.state.removing(name)
         return in_force(self.problem, self.state)
 
@@ -242,8 +286,8 @@ def clash_in_words(problem: DecisionProblem, found: Clash) -> str:
     return "\n".join(lines)
 
 
-def _tool(name: str, description: str, properties: Mapping[str, Any]) -> Tool:
-    required = [key for key in properties if key != "type"]
+def _tool(name: str, description: str, properties: Mapping[str, Any], optional: tuple[str, ...] = ("type",)) -> Tool:
+    required = [key for key in properties if key not in optional]
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     return Tool(name, description, schema)
 
@@ -266,3 +310,18 @@ def _number(value: object, what: str) -> float:
     if isinstance(number, bool) or not isinstance(number, int | float) or not abs(number) < 1e12:
         raise ConfigError(f"{what} must be a number, not {str(value)[:40]!r}")
     return float(number)
+
+
+RELATION = {"type": "string", "enum": ["<=", ">=", "="]}
+COEFFICIENT = " With 'variable': its coefficient in that row or objective. Returns the values before and after."
+CHANGE_TOOLS = [
+    _tool("set_model", "Change the model itself: another limit of a row, bound of a variable (with 'relation'), or "
+          f"coefficient.{COEFFICIENT}", {"part": TEXT, "value": NUMBER, "variable": TEXT, "relation": RELATION},
+          ("variable", "relation")),
+    _tool("scale_model", f"Multiply the limit of a row, the bounds of a variable, or a coefficient.{COEFFICIENT}",
+          {"part": TEXT, "factor": NUMBER, "variable": TEXT}, ("variable",)),
+    _tool("relax_model", "Let the limit of a row, or the largest value of a variable, give way by an amount. Returns "
+          "the values before and after.", {"part": TEXT, "amount": NUMBER}),
+    _tool("drop_model", "Remove the limit of a row, the largest value of a variable, or a term of a row."
+          f"{COEFFICIENT}", {"part": TEXT, "variable": TEXT}, ("variable",)),
+]  # fmt: skip

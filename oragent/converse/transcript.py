@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Template
 from matplotlib.figure import Figure
 
-from oragent.converse.conversation import Outcome, Turn
+from oragent.converse.conversation import Outcome, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, figure
 from oragent.converse.frontiers import frontier
 from oragent.converse.problems.markdown import tables, unescaped
@@ -97,6 +97,7 @@ def transcript_page(
 
 def _turn(turn: Turn) -> dict[str, Any]:
     in_force = [] if turn.state is None else [_restriction(one) for one in turn.state["restrictions"]]
+    in_force += [f"{change.name} {change.words} (changed)" for change in changes_of(turn.state)]
     best = max(turn.values, default=None)
     return {"turn": turn, "blocks": blocks(turn.answer), "in_force": in_force, "value": best}
 

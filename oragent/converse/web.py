@@ -15,7 +15,7 @@ from typing import Any
 
 from rich.console import Console
 
-from oragent.converse.conversation import Turn, opening
+from oragent.converse.conversation import Turn, changes_of, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.decision import figure
 from oragent.converse.optional_protocols import Charted
@@ -79,7 +79,8 @@ class Room:
 
     def state(self) -> dict[str, Any]:
         """All that the page shows, as plain data."""
-        problem, turns = self.session.problem, self.session.turns
+        turns = self.session.turns
+        problem = self.session.problem_after(turns[-1].state if turns else None)
         walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
         before, now = walk[-2] if len(walk) > 1 else walk[-1], walk[-1]
         last = turns[-1].state if turns else None
@@ -96,7 +97,7 @@ class Room:
                         for item, option in new.items() if old[item] != option],
             "in_force": [] if last is None else [
                 {"name": one["name"], "text": plain(_restriction(one))} for one in last["restrictions"]
-            ],
+            ] + [{"name": change.name, "text": plain(f"{change.name} {change.words}")} for change in changes_of(last)],
             "picture": problem.goals > 1, "version": len(turns),
         }  # fmt: skip
 

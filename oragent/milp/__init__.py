@@ -4,6 +4,7 @@ from oragent.milp.as_json import from_json, solution_dict, to_json
 from oragent.milp.as_latex import to_latex
 from oragent.milp.as_mathml import to_mathml
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
+from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
 from oragent.milp.conflicts import Conflict, conflict
 from oragent.milp.elastic import Nearest, nearest
 from oragent.milp.explanation import explain
@@ -21,11 +22,13 @@ from oragent.milp.verdict import TOLERANCES, Tolerance, Verdict
 __all__ = [
     "TOLERANCES",
     "Breach",
+    "ChangedPart",
     "Conflict",
     "Interval",
     "Inverse",
     "Kind",
     "Milp",
+    "ModelChange",
     "Nearest",
     "Objective",
     "Relation",
@@ -40,6 +43,7 @@ __all__ = [
     "Topic",
     "Variable",
     "Verdict",
+    "apply_changes",
     "breaches",
     "conflict",
     "explain",

@@ -19,7 +19,7 @@ from oragent.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.highs import as_highs, quiet
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.naming import Naming, renamed
+from oragent.milp.naming import Naming, free_name, renamed
 from oragent.milp.sparse import Sparse
 
 __all__ = ["FORMS", "from_text", "to_text"]
@@ -185,11 +185,4 @@ def _rows(lp: Any, columns: list[str], names: list[str]) -> Iterator[Row]:
         both = np.isfinite(low) and np.isfinite(high)
         for limit, relation, suffix in ((low, Relation.AT_LEAST, "least"), (high, Relation.AT_MOST, "most")):
             if np.isfinite(limit):
-                yield Row(_free(f"{name} {suffix}", taken) if both else name, terms, relation, limit)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
+                yield Row(free_name(f"{name} {suffix}", taken) if both else name, terms, relation, limit)

@@ -7,7 +7,7 @@ from typing import Self
 
 from oragent.milp.model import Milp
 
-__all__ = ["Naming", "renamed"]
+__all__ = ["Naming", "free_name", "renamed"]
 
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
 RESERVED = re.compile(
@@ -60,6 +60,14 @@ def renamed(milp: Milp, variables: Mapping[str, str], rows: Mapping[str, str]) -
         rows=tuple(replace(row, name=rows.get(row.name, row.name), terms=terms(row.terms)) for row in milp.rows),
         objective=replace(milp.objective, terms=terms(milp.objective.terms)),
     )
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
 
 
 def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:

@@ -2,7 +2,9 @@
 
 from math import ceil, floor, log10
 
+from oragent.converse.agents.change_commands import CHANGE_HELP
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.optional_protocols import Editable
 from oragent.pages.text import one_line
 
 __all__ = ["HELP", "help_about"]
@@ -23,10 +25,11 @@ def help_about(problem: DecisionProblem) -> str:
     """All commands; examples are of two items and of the first objective."""
     items, word = list(problem.chosen(problem.default)), problem.expressions[0].word
     early, middle = items[min(1, len(items) - 1)], items[max(len(items) // 2 - 1, 0)]
-    return HELP.format(
+    told = HELP.format(
         fixed=_example(problem, early, 0), forbidden=_example(problem, middle, -1), bound=_bound(problem),
         word=one_line(word, LONGEST),
     )  # fmt: skip
+    return f"{told}\n{CHANGE_HELP}" if isinstance(problem, Editable) else told
 
 
 def _example(problem: DecisionProblem, item: str, place: int) -> str:

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
 from oragent.converse.decision import Solved, figure, goal_named
+from oragent.converse.model_changes import compared, decision_changes, objectives_in_words
 from oragent.converse.solving import Clash, begin
 from oragent.converse.state import Kind, Restriction
 from oragent.converse.tools import Toolbox
@@ -34,6 +36,7 @@ class Rules:
     tools: Toolbox
     name: str = "rules"
     _shown: str = field(default="", init=False)
+    _changed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._shown = self.tools.problem.default
@@ -55,44 +58,55 @@ class Rules:
 
     def _all(self, message: str) -> list[str]:
         commands = [part.strip() for part in re.split(r"[;\n]", message) if part.strip()][:MOST_COMMANDS]
-        lines, changed, begun = [], False, self.tools.state
+        lines, begun = [], self.tools.state
+        self._changed = False
         try:
             for command in commands or ["help"]:
                 said = self._one(command)
-                changed = changed or said is None
                 lines += [said] if said else []
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
             return [*lines, f"not understood: {problem}"]
-        return [*lines, self._solved(self._call("call_solver", {}))] if changed else lines
+        if not self._changed:
+            return lines
+        told = compared(self.tools.solver, begun, self.tools.state) if self.tools.state.changes != begun.changes else ""
+        return [*lines, self._solved(self._call("call_solver", {}), told)]
 
-    def _one(self, command: str) -> str | None:
-        """Do one command; None where it changed the model, which is solved in the end."""
-        if found := BOUND.fullmatch(command):
-            self._bound(*found.groups())
-            return None
+    def _one(self, command: str) -> str:
+        """Do one command and say what is to be said of it; what it changed is solved in the end."""
         verb, _, rest = command.partition(" ")
-        word = verb.casefold()
-        if word in ("fix", "forbid") and rest:
-            self._fix(word, rest.split())
-            return None
-        if word == "weight" and rest:
-            self._weigh(rest)
-            return None
+        word, before = verb.casefold(), self.tools.state
+        said = self._modified(word, rest, command)
+        if said is not None:
+            self._changed |= self.tools.state is not before
+            return said
+        if word == "reset":
+            self.tools.state = begin(self.tools.problem)
+            self._changed |= bool(rest)
+            return ""
         if word in ("lowest", "least", "highest", "best") and rest:
             return self._solved(self.tools.least(goal_named(self.tools.problem, rest)))
         if word == "options" and rest:
             return "\n".join(self._options(rest.split()))
-        if word == "remove" and rest:
-            self._call("remove_constraint", {"name": rest.strip()})
-            return None
-        if word == "undo":
-            self.tools.state = self.tools.state.undone()
-            return None
-        if word == "reset":
-            self.tools.state = begin(self.tools.problem)
-            return None if rest else ""
         return self._told(word, command)
+
+    def _modified(self, word: str, rest: str, command: str) -> str | None:
+        """Do a command that changes the model in force; None where it is another command."""
+        if word in VERBS and rest:
+            return self.tools.change(read_change_command(self.tools.problem, word, rest))
+        if found := BOUND.fullmatch(command):
+            return self._bound(*found.groups())
+        if word in ("fix", "forbid") and rest:
+            self._fix(word, rest.split())
+        elif word == "weight" and rest:
+            self._weigh(rest)
+        elif word == "remove" and rest:
+            self._call("remove_constraint", {"name": rest.strip()})
+        elif word == "undo":
+            self.tools.state = self.tools.state.undone()
+        else:
+            return None
+        return ""
 
     def _told(self, word: str, command: str) -> str:
         if word == "why":
@@ -127,13 +141,13 @@ class Rules:
         names = problem.vocabulary
         raise wrong or ConfigError(f"{kind} needs a {names.item} and a {names.option}: {kind} ITEM OPTION")
 
-    def _bound(self, name: str, relation: str, number: str) -> None:
+    def _bound(self, name: str, relation: str, number: str) -> str:
         place = goal_named(self.tools.problem, name)
         try:
             value = float(number.replace(",", ""))
         except ValueError:
             raise ConfigError(f"{number!r} is no number; expected such as {name.strip()} <= 12") from None
-        self.tools.add(_restriction(self.tools, place, RELATIONS.get(relation, relation), value))
+        return self.tools.add(_restriction(self.tools, place, RELATIONS.get(relation, relation), value))
 
     def _weigh(self, rest: str) -> None:
         name, _, number = rest.strip().rpartition(" ")
@@ -181,29 +195,18 @@ class Rules:
             raise ConfigError(result.removeprefix("error: "))
         return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(Status.UNKNOWN)
 
-    def _solved(self, found: Solved) -> str:
+    def _solved(self, found: Solved, compared_line: str = "") -> str:
         if not found.decision:
             clash = self.tools.clash() if found.status is Status.INFEASIBLE else None
             return self._clash(clash) if clash else f"{found.status}: no {self.tools.problem.vocabulary.decision} found"
         before, self._shown = self._shown, found.decision
-        changes = list(self._changes(before, found.decision))
+        changes = list(decision_changes(self.tools.problem, before, found.decision))
         told = f"changed: {', '.join(changes)}" if changes else "nothing changed"
-        return f"{self._line(found)}; {told}\n\n{self.tools.problem.render(found.decision)}"
+        return f"{compared_line or f'{self._line(found)}; {told}'}\n\n{self.tools.problem.render(found.decision)}"
 
     def _line(self, found: Solved) -> str:
         problem = self.tools.problem
-        values = problem.features(found.decision)
-        parts = [f"{goal.word} {figure(value)}"
-                 for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)]  # fmt: skip
-        gap = [] if found.status is Status.OPTIMAL else [f"gap {100 * found.gap:.2g} %"]
-        return ", ".join(filter(None, [problem.headline(found.decision), *parts, *gap]))
-
-    def _changes(self, before: str, after: str) -> Iterator[str]:
-        old, new = self.tools.problem.chosen(before), self.tools.problem.chosen(after)
-        brief = self.tools.problem.vocabulary.brief
-        for item, option in new.items():
-            if old[item] != option:
-                yield f"{self.tools.problem.short(item)} {brief(old[item])} → {brief(option)}"
+        return ", ".join(filter(None, [problem.headline(found.decision), objectives_in_words(problem, found)]))
 
     def _said(self, one: Restriction) -> str:
         problem = self.tools.problem

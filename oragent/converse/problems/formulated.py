@@ -4,8 +4,9 @@ It is also the base of a problem of one's own: give it a model and its objective
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
@@ -14,13 +15,15 @@ from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill, quiet
 from oragent.converse.remark import Remark
-from oragent.converse.solving import begin, by_milp
+from oragent.converse.solving import begin, by_milp, model
 from oragent.converse.state import State
 from oragent.errors import ConfigError, MilpError
 from oragent.milp.as_latex import to_latex
-from oragent.milp.model import Milp, Relation, Row, Sense
+from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
+from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense
 from oragent.milp.points import breaches
 from oragent.milp.solution import Status
+from oragent.milp.solving import solve
 from oragent.pages.text import one_line
 
 __all__ = ["Formulated"]
@@ -28,6 +31,7 @@ __all__ = ["Formulated"]
 LIMIT_S = 12.0
 NONZERO = 1e-9
 MOST_SHOWN, MOST_ROWS = 60, 12  # variables of a table, rows below it
+MOST_CHANGED = 200  # changed models in memory; the oldest go first
 DIGITS = 9
 ESCAPED = "\\|`*_~<>[]&"
 
@@ -36,7 +40,7 @@ class Formulated:
     """A model that people can talk about.
 
     Args:
-        milp: Model of the problem; its rows cannot be removed.
+        milp: Model of the problem; requests change it as data, the original stays.
         goals: Objectives; none: that of the model. Rows with terms are named expressions beside them.
         name: Name of the problem; empty: that of the model.
         limit_s: Seconds of a solve.
@@ -55,7 +59,12 @@ class Formulated:
         own = tuple(Goal(one.name, one.name, one.unit, {one.name: 1.0}, meaning=one.meaning)
                     for one in milp.variables[:MOST_SHOWN] if not one.is_binary and one.name not in taken)  # fmt: skip
         self.goals, self.expressions = len(first), (*first, *rows, *own)
-        self._limits = {row.name: row for row in milp.rows}
+        self.original = milp
+        self._changed: dict[frozenset[ModelChange], Formulated] = {}
+        self._unchanged = self
+        self._limits = {row.name: row.limits for row in milp.rows}
+        bounds = {variable.name: (variable.low, variable.high) for variable in milp.variables}
+        self._limits |= {goal.name: bounds[goal.name] for goal in own}
         self.protected = tuple(row.name for row in milp.rows)
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
@@ -63,8 +72,44 @@ class Formulated:
     def hurried(self, limit_s: float) -> "Formulated":
         """The same problem with less time for a solve."""
         same = copy(self)
-        same.limit_s = limit_s
+        same.limit_s, same._changed, same._unchanged = limit_s, {}, same
         return same
+
+    def changed(self, changes: Iterable[ModelChange]) -> "Formulated":
+        """The problem with other limits, bounds and coefficients than those of the original model."""
+        every = frozenset(changes)
+        if not every:
+            return self._unchanged
+        known = self._unchanged._changed
+        if every not in known:
+            while len(known) >= MOST_CHANGED:
+                known.pop(next(iter(known)))
+            known[every] = self._unchanged._with(every)
+        return known[every]
+
+    def _with(self, changes: frozenset[ModelChange]) -> "Formulated":
+        same = copy(self)
+        same.__dict__.pop("program", None)
+        same.base = apply_changes(self.original, changes)
+        same.protected = tuple(row.name for row in same.base.rows)
+        same._variables = {variable.name: variable for variable in same.base.variables}
+        same.expressions = tuple(_changed_goal(goal, changes) for goal in self.expressions)
+        limits = {change.subject: (change.low, change.high) for change in changes if not change.is_coefficient}
+        same._limits = {**self._limits, **limits}
+        return same
+
+    def limits(self, name: str) -> tuple[float, float] | None:
+        """What the model itself allows for a row or variable among the expressions; None where it sets no limit."""
+        found = self._limits.get(name)
+        return None if found in (None, (-INFINITY, INFINITY)) else found
+
+    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+        """The least or the most that an expression can be in a state."""
+        at_hand = self.changed(state.changes)
+        goal = at_hand.expressions[place]
+        wanted = replace(model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
+        found = solve(wanted, self.limit_s, duals=False)
+        return Solved(found.status, at_hand.decision(found.values) if found.status.has_point else "", found.gap or 0.0)
 
     @cached_property
     def first(self) -> Solved:
@@ -182,8 +227,9 @@ class Formulated:
     def _rows(self, features: Sequence[float]) -> list[str]:
         """What the first rows come to, and what limits them."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
-        told = [f"{_cell(goal.word)} {figure(value)} (must be {row.relation} {figure(row.rhs)})"
-                for goal, value in named if (row := self._limits.get(goal.name))]  # fmt: skip
+        rows = {row.name for row in self.original.rows}
+        told = [f"{_cell(goal.word)} {figure(value)} (must be {limits_in_words(*limits, figure)})"
+                for goal, value in named if goal.name in rows and (limits := self.limits(goal.name))]  # fmt: skip
         left = len(told) - MOST_ROWS
         return [f"Rows: {'; '.join(told[:MOST_ROWS])}{f'; and {left} more' if left > 0 else ''}."] if told else []
 
@@ -252,6 +298,14 @@ class Formulated:
 def _objective(milp: Milp) -> Goal:
     own = milp.objective
     return Goal("objective", "objective", own.unit, own.terms, own.constant, sense=milp.sense, meaning=own.meaning)
+
+
+def _changed_goal(goal: Goal, changes: Iterable[ModelChange]) -> Goal:
+    values = {
+        change.variable: change.low for change in changes if change.is_coefficient and change.subject == goal.name
+    }
+    terms = {name: value for name, value in {**goal.terms, **values}.items() if value}
+    return replace(goal, terms=terms) if values else goal
 
 
 def _sense(row: Row) -> Sense:

@@ -1,0 +1,170 @@
+"""Changes of a model's limits and coefficients as data: plain values to store, compare, apply and undo."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from math import isfinite, isnan
+from typing import Any
+
+from oragent.errors import MilpError
+from oragent.milp.model import INFINITY, Milp, Relation, Row
+from oragent.milp.naming import free_name
+from oragent.milp.plain import number, quoted
+
+__all__ = ["OBJECTIVE", "ChangedPart", "ModelChange", "apply_changes", "current_part", "limits_in_words"]
+
+OBJECTIVE = "objective"  # name by which a change means the objective of the model
+
+
+class ChangedPart(StrEnum):
+    """What a change replaces."""
+
+    ROW = "row"  # the limits of a row
+    VARIABLE = "variable"  # the bounds of a variable
+    COEFFICIENT = "coefficient"  # of a variable in a row
+    COST = "cost"  # coefficient of a variable in an objective
+
+
+@dataclass(frozen=True)
+class ModelChange:
+    """The new value of one part of a model.
+
+    Attributes:
+        part: Part that is replaced.
+        subject: Name of the row, variable or objective.
+        variable: Name of the variable whose coefficient it is; empty for limits and bounds.
+        low: Least value of a row or variable, ``-inf`` for none; the new value of a coefficient.
+        high: Largest value of a row or variable, ``inf`` for none; the new value of a coefficient.
+
+    Raises:
+        MilpError: A value is no number, ``low`` is above ``high``, or a coefficient is not one finite number.
+    """
+
+    part: ChangedPart
+    subject: str
+    variable: str = ""
+    low: float = -INFINITY
+    high: float = INFINITY
+
+    def __post_init__(self) -> None:
+        if isnan(self.low) or isnan(self.high):
+            raise MilpError(f"the new value of {quoted(self.name)} is no number")
+        if self.low > self.high or self.low == INFINITY or self.high == -INFINITY:
+            raise MilpError(f"{quoted(self.name)}: its least value {number(self.low)} would be above its largest value "
+                            f"{number(self.high)}; expected limits that some value meets")  # fmt: skip
+        if self.is_coefficient and not (self.low == self.high and isfinite(self.low)):
+            raise MilpError(f"{quoted(self.name)}: a coefficient must be a finite number")
+
+    @property
+    def is_coefficient(self) -> bool:
+        """Whether it replaces a coefficient."""
+        return self.part in (ChangedPart.COEFFICIENT, ChangedPart.COST)
+
+    @property
+    def target(self) -> tuple[str, str, str]:
+        """What it replaces: two changes of one target cannot stand side by side."""
+        return str(self.part), self.subject, self.variable
+
+    @property
+    def name(self) -> str:
+        """Name by which it is removed."""
+        return f"{self.subject}[{self.variable}]" if self.variable else self.subject
+
+    @property
+    def words(self) -> str:
+        """The new value, such as ``<= 50``."""
+        return number(self.low) if self.is_coefficient else limits_in_words(self.low, self.high)
+
+    def to_plain(self) -> dict[str, Any]:
+        """As JSON has it; infinite limits are None."""
+        low, high = (value if isfinite(value) else None for value in (self.low, self.high))
+        return {"part": str(self.part), "subject": self.subject, "variable": self.variable, "low": low, "high": high}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> "ModelChange":
+        """Read it back."""
+        low, high = plain["low"], plain["high"]
+        return cls(ChangedPart(plain["part"]), plain["subject"], plain["variable"],
+                   -INFINITY if low is None else low, INFINITY if high is None else high)  # fmt: skip
+
+
+def limits_in_words(low: float, high: float, write: Callable[[float], str] = number) -> str:
+    """Limits as people write them: ``<= 40``, ``= 3``, ``2 to 8`` or ``without limit``."""
+    if low == high:
+        return f"= {write(low)}"
+    if isfinite(low) and isfinite(high):
+        return f"{write(low)} to {write(high)}"
+    if isfinite(high):
+        return f"<= {write(high)}"
+    return f">= {write(low)}" if isfinite(low) else "without limit"
+
+
+def current_part(milp: Milp, changes: Iterable[ModelChange], wanted: ModelChange) -> ModelChange:
+    """Return the part that a change replaces, as it is after earlier changes.
+
+    Raises:
+        MilpError: The model has no such row or variable.
+    """
+    for change in changes:
+        if change.target == wanted.target:
+            return change
+    if wanted.part is ChangedPart.VARIABLE:
+        variable = milp.variable(wanted.subject)
+        return replace(wanted, low=variable.low, high=variable.high)
+    if wanted.part is ChangedPart.ROW:
+        low, high = milp.row(wanted.subject).limits
+        return replace(wanted, low=low, high=high)
+    terms = milp.objective.terms if wanted.part is ChangedPart.COST else milp.row(wanted.subject).terms
+    value = terms.get(milp.variable(wanted.variable).name, 0.0)
+    return replace(wanted, low=value, high=value)
+
+
+def apply_changes(milp: Milp, changes: Iterable[ModelChange]) -> Milp:
+    """Return a model with new limits, bounds and coefficients; a row without limits is left out.
+
+    Args:
+        milp: Model to change; it stays as it is.
+        changes: Changes, at most one of each target; costs of other objectives than the model's own are ignored.
+
+    Raises:
+        MilpError: A change names no part of the model.
+    """
+    every = list(changes)
+    for change in every:
+        if change.part is not ChangedPart.COST or change.subject == OBJECTIVE:
+            current_part(milp, (), change)
+    bounds = {change.subject: change for change in every if change.part is ChangedPart.VARIABLE}
+    costs = {change.variable: change.low for change in every
+             if change.part is ChangedPart.COST and change.subject == OBJECTIVE}  # fmt: skip
+    variables = tuple(
+        replace(variable, low=bounds[variable.name].low, high=bounds[variable.name].high)
+        if variable.name in bounds else variable for variable in milp.variables
+    )  # fmt: skip
+    objective = replace(milp.objective, terms=_with(milp.objective.terms, costs))
+    taken = {row.name for row in milp.rows}
+    rows = [new for row in milp.rows for new in _changed_rows(row, every, taken)]
+    return replace(milp, variables=variables, rows=tuple(rows), objective=objective)
+
+
+def _changed_rows(row: Row, changes: list[ModelChange], taken: set[str]) -> list[Row]:
+    """A row with its changes: none where it has no limit left, two where it has two."""
+    own = [change for change in changes if change.subject == row.name]
+    values = {change.variable: change.low for change in own if change.part is ChangedPart.COEFFICIENT}
+    row = replace(row, terms=_with(row.terms, values)) if values else row
+    limits = next((change for change in own if change.part is ChangedPart.ROW), None)
+    if limits is None:
+        return [row]
+    if limits.low == limits.high:
+        return [replace(row, relation=Relation.EQUAL, rhs=limits.low)]
+    rows = []
+    if isfinite(limits.low):
+        rows.append(replace(row, relation=Relation.AT_LEAST, rhs=limits.low))
+    if isfinite(limits.high):
+        name = free_name(f"{row.name} most", taken) if rows else row.name
+        rows.append(replace(row, name=name, relation=Relation.AT_MOST, rhs=limits.high))
+    return rows
+
+
+def _with(terms: Mapping[str, float], values: Mapping[str, float]) -> dict[str, float]:
+    """Terms with new values; those that become 0 are left out."""
+    return {name: value for name, value in {**terms, **values}.items() if value or name not in values}
