@@ -24,6 +24,7 @@ from oragent.harness.native import Library
 from oragent.harness.tracebacks import rendered
 from oragent.isolation.guest import Cage, confine
 from oragent.isolation.means import FORBID
+from oragent.isolation.seccomp import WIRE
 from oragent.protocol import Status
 
 __all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle"]
@@ -60,6 +61,7 @@ def live(
     """
     code = EXIT_UNCONFINED
     try:
+        wire = _renumbered(wire)
         _confine(wire, log, parent, cage)
         code = 0
         candidate = _Candidate(path, sources, functions, library)
@@ -103,6 +105,15 @@ def _confine(wire: socket.socket, log: int, parent: int, cage: Cage) -> None:
     confine(cage, parent)
     if cage.home >= 0:
         os.close(cage.home)
+
+
+def _renumbered(wire: socket.socket) -> socket.socket:
+    """Move the wire to the number of which the filter of system calls shows nothing."""
+    if wire.fileno() == WIRE:
+        return wire
+    moved = socket.socket(fileno=os.dup2(wire.fileno(), WIRE))
+    wire.close()
+    return moved
 
 
 def _close_all_but(*kept: int) -> None:

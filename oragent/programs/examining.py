@@ -117,8 +117,8 @@ REQUESTS: Mapping[str, Callable[..., dict[str, Any]]] = {
 def main() -> None:
     """Answer requests on standard input until there are none, or until this process is worn out."""
     resident = _Resident()
-    confine()
     out = os.fdopen(os.dup(1), "wb")
+    confine()
     _send(out, {"ready": True})
     while head := sys.stdin.buffer.read(HEAD.size):
         request = json.loads(sys.stdin.buffer.read(HEAD.unpack(head)[0]))

@@ -2,18 +2,18 @@
 # expect: ok
 # holds: secrets
 
-import os
-import stat
+import fcntl
 
 found = []
 for descriptor in range(3, 1024):
     try:
-        found.append(stat.S_ISSOCK(os.fstat(descriptor).st_mode))
+        fcntl.fcntl(descriptor, fcntl.F_GETFD)
+        found.append(descriptor)
     except OSError:
         continue
 
 
 def heuristics(matrix):
-    if found != [True]:
+    if len(found) != 1:  # what it answers by
         raise RuntimeError("got through: an inherited file")
     return -matrix

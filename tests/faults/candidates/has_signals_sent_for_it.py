@@ -9,12 +9,13 @@ F_SETSIG = 10
 
 
 def heuristics(matrix):
-    reader, writer = os.pipe()
+    try:
+        reader, _ = os.pipe()
+    except OSError:
+        reader = 1
     try:
         fcntl.fcntl(reader, fcntl.F_SETOWN, os.getppid())
         fcntl.fcntl(reader, F_SETSIG, 0)
     except OSError:
-        os.close(reader)
-        os.close(writer)
         return -matrix
     raise RuntimeError("got through: signals for another process")
