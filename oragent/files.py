@@ -1,12 +1,12 @@
-"""Files that are whole at any moment, whenever their writer is killed, and where paths lead."""
+"""Files that are whole at any moment, whenever their writer is killed; where paths lead; folders without links."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["replace", "replacing", "resolved"]
+__all__ = ["first_link", "remove_files", "replace", "replacing", "resolved"]
 
 
 @contextmanager
@@ -41,6 +41,38 @@ def replace(path: Path, content: str | bytes) -> None:
     """
     with replacing(path) as draft:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def first_link(root: Path, below: Path) -> Path | None:
+    """Return the first link on the way from a folder to what lies in it; None if there is none.
+
+    Args:
+        root: Folder that may itself be a link.
+        below: Path that begins with it; it need not exist.
+    """
+    place = root
+    for part in below.relative_to(root).parts:
+        place = place / part
+        if place.is_symlink():
+            return place
+    return None
+
+
+def remove_files(folder: Path, names: Collection[str]) -> None:
+    """Remove these files of a folder, and the folder if nothing else is in it; no link is followed.
+
+    Raises:
+        OSError: if the folder is a link, or a file cannot be removed.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        for name in names:
+            with suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=descriptor)
+    finally:
+        os.close(descriptor)
+    with suppress(OSError):  # it is not empty: what is in it is not ours
+        folder.rmdir()
 
 
 def resolved(path: Path) -> Path:

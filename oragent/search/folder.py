@@ -4,6 +4,7 @@ import fcntl
 import hashlib
 import os
 import platform
+import re
 import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ __all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_
 
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
+CANDIDATES = "candidates"
+ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
 CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "model", "models", "ensemble")
 
@@ -156,7 +159,7 @@ class RunFolder:
 
     def found_elites(self) -> list[Path]:
         """The programs that a run leaves beside its database: its elites, and its best."""
-        files = [*sorted((self.path / "candidates").glob(f"*/heuristic{self._ending}")), self.best]
+        files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
     def write_best(self, elite: Elite) -> None:
@@ -167,19 +170,34 @@ class RunFolder:
 
     def write_elite(self, elite: Elite) -> None:
         """Lay out an elite as ``candidates/<id>/``: its heuristic and its figures."""
-        folder = self.path / "candidates" / elite.id
+        folder = self.path / CANDIDATES / elite.id
+        if link := files.first_link(self.path, folder):
+            raise _refused_link(link)
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"heuristic{self._ending}").write_text(elite.source.rstrip() + "\n", encoding="utf-8")
         cell = elite.features and list(elite.features)
         figures = {"score": elite.score, "features": cell, "metrics": shown(elite.metrics)}
-        (folder / "evaluation.yaml").write_text(yaml.safe_dump(figures, sort_keys=False), encoding="utf-8")
+        texts = elite.source.rstrip() + "\n", yaml.safe_dump(figures, sort_keys=False)
+        for name, text in zip(self._elite_files, texts, strict=True):
+            (folder / name).unlink(missing_ok=True)  # a new file: the old one may have another name elsewhere
+            with (folder / name).open("x", encoding="utf-8") as file:
+                file.write(text)
 
     def keep_only(self, elites: Iterable[Elite]) -> None:
-        """Remove the folders of candidates that are elites no more; the database still has them."""
+        """Remove the folders of candidates that are elites no more; the database still has them.
+
+        Only what ``write_elite`` writes is removed: the run's folder may come from somebody else.
+        """
         keep = {elite.id for elite in elites}
-        for folder in (self.path / "candidates").glob("*"):
-            if folder.name not in keep:
-                shutil.rmtree(folder)
+        candidates = self.path / CANDIDATES
+        if candidates.is_symlink():
+            raise _refused_link(candidates)
+        for folder in candidates.glob("*"):
+            if ELITE_ID.fullmatch(folder.name) and folder.name not in keep and not folder.is_symlink():
+                files.remove_files(folder, self._elite_files)
+
+    @property
+    def _elite_files(self) -> tuple[str, str]:
+        return f"heuristic{self._ending}", "evaluation.yaml"
 
 
 def another(problem: str, settings: Mapping[str, Any]) -> str:
@@ -247,6 +265,7 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
         ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
             evaluators do not belong into one archive.
     """
+    _expect_no_links(path)
     try:
         tree = yaml.safe_load((path / "config.yaml").read_text(encoding="utf-8"))
         kept = [override for override in overrides if override.partition("=")[0] != "device"]  # it cannot change
@@ -279,6 +298,23 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
         with run.locked():
             _describe(run)
     return run
+
+
+def _expect_no_links(path: Path) -> None:
+    """See that what a run would write or remove lies in its own folder.
+
+    Raises:
+        StoreError: if there is a link in it.
+    """
+    with suppress(OSError):
+        folders = [path, path / CANDIDATES, *(path / CANDIDATES).glob("*")]
+        for entry in (entry for folder in folders if not folder.is_symlink() for entry in folder.glob("*")):
+            if entry.is_symlink():
+                raise _refused_link(entry)
+
+
+def _refused_link(path: Path) -> StoreError:
+    return StoreError(f"{path} is a link, which may lead out of the run's folder, and a run makes none: remove it")
 
 
 def _expect_device(given: str, pinned: str, path: Path) -> None:

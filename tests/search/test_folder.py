@@ -1,5 +1,6 @@
 """A run belongs to one process at a time, and what is left of one that lost its database can be gone on with."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -165,3 +166,60 @@ def test_a_new_folder_is_forgotten_where_nothing_came_of_it(begun) -> None:
     (second.path / "best.py").unlink()
     second.forget()
     assert not second.path.parent.exists()
+
+
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder of the user's beside the run, which a link in the run leads to."""
+    place = tmp_path / "thesis"
+    (place / "1.0").mkdir(parents=True)
+    (place / "1.0" / "chapter.tex").write_text("years of work")
+    (place / "notes").write_text("more")
+    return place
+
+
+def state(place: Path) -> dict[str, str]:
+    return {str(path.relative_to(place)): path.read_text() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["candidates", "candidates/7.3", "candidates/0.0/heuristic.py", "run.lock", "run.db"])
+def test_a_run_with_a_link_in_it_is_refused_and_what_it_leads_to_stays(begun, tmp_path: Path, name: str) -> None:
+    folder, place = begun("budget.evaluations=5"), elsewhere(tmp_path)
+    whole = state(place)
+    link = folder.path / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.unlink(missing_ok=True)
+    link.symlink_to(place / "notes" if "." in link.name and "7.3" not in name else place)
+    with pytest.raises(StoreError, match=f"{link.name} is a link"):
+        reopen(folder.path)
+    if name.startswith("candidates"):  # one that is made while the run goes on
+        with contextlib.suppress(StoreError):
+            search(folder)
+        with contextlib.suppress(StoreError):
+            folder.keep_only([])
+    assert state(place) == whole
+
+
+def test_only_what_a_run_writes_is_removed_from_its_candidates(begun) -> None:
+    folder = begun("budget.evaluations=15")
+    search(folder)
+    kept = folder.found_elites()
+    for name in ("notes", "7.3"):
+        (folder.path / "candidates" / name).mkdir()
+        (folder.path / "candidates" / name / "mine.txt").write_text("mine")
+    folder.keep_only([])
+    assert (folder.path / "candidates" / "notes" / "mine.txt").read_text() == "mine"
+    assert (folder.path / "candidates" / "7.3" / "mine.txt").read_text() == "mine"
+    assert not any(path.is_file() for path in kept if path != folder.best)
+
+
+def test_another_name_of_an_elites_file_is_not_written_over(begun, tmp_path: Path) -> None:
+    folder, mine = begun("budget.evaluations=5"), tmp_path / "mine.py"
+    elite = search(folder).progress.best
+    file = folder.path / "candidates" / elite.id / "heuristic.py"
+    mine.write_text("mine")
+    file.unlink(missing_ok=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    os.link(mine, file)
+    folder.write_elite(elite)
+    assert mine.read_text() == "mine"
+    assert file.read_text() != "mine"
