@@ -11,6 +11,7 @@ from rich.text import Text
 
 from oragent.budget import Budget
 from oragent.errors import ConfigError, StoreError
+from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
 from oragent.formulate.formulation import Formulated
@@ -23,15 +24,18 @@ from oragent.formulate.standins import ALL, STAND_INS
 from oragent.formulate.texts import read_text
 from oragent.ledger import Study
 from oragent.llm.model import Model
-from oragent.milp.command import show as show_solution
+from oragent.milp.plain import amount, rounded
 from oragent.milp.remark import Topic
+from oragent.milp.solution import Solution, Status
+from oragent.milp.tables import blocks, printed
 from oragent.milp.verdict import TOLERANCES
 from oragent.pages.format import money
-from oragent.pages.text import one_line, plain
+from oragent.pages.text import fitted_lines, one_line, plain
 
 __all__ = ["Wanted", "formulate_file", "resume", "rewrite", "show"]
 
-MOST = 20
+MOST = 6  # values of a program, up to which they are printed beside its objective
+MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report
 FAILED = 3  # exit code where there is no answer
 
 
@@ -182,42 +186,84 @@ def _end(folder: Path, request: Request, outcome: Outcome, console: Console) -> 
         return FAILED
     page = write_page(folder, request, outcome.found, outcome.solution)
     _tell(outcome, console)
+    if outcome.found.milp is not None:
+        told = "all values: solution.json; rows, programs and checks: report.html, which is beside it"
+        console.print(told, highlight=False, markup=False, soft_wrap=True)
     console.print(f"report: {page}", highlight=False, markup=False, soft_wrap=True)
     return 0 if outcome.found.answer else FAILED
 
 
 def _tell(outcome: Outcome, console: Console) -> None:
+    """Print what came of it, the decisions first; with the lines before and after it at most 40 lines."""
+    found, width = outcome.found, console.width
+    assert found is not None
+    findings = [
+        line
+        for attempt in found.attempts
+        for line in (f"program {attempt['number'] + 1}: {_attempt(attempt)}", *_findings(attempt))
+    ]
+    before = fitted_lines(_headline(outcome), width, 4)
+    after = [
+        *fitted_lines(_meaning(found, outcome.solution), width, 6),
+        *fitted_lines(findings, width, 8),
+        *fitted_lines(_trials(found), width, 4),
+    ]
+    lines = [*before, *_decisions(found, outcome.solution, width, MOST_LINES - ENDS - len(before) - len(after)), *after]
+    for text in lines:
+        console.print(Text(text), soft_wrap=True)
+
+
+def _headline(outcome: Outcome) -> list[str]:
     found = outcome.found
     assert found is not None
-    if found.milp is not None and outcome.solution is not None:
-        show_solution(found.milp, outcome.solution, console)
-        for remark in explained(found.milp, outcome.solution):
-            if remark.topic in (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST):
-                console.print(Text(f"  {remark.text}"), soft_wrap=True)
-        values = ", ".join(f"{name} = {value}" for name, value in list(_leaves(found.values))[:MOST])
-        console.print(Text(f"returned  {plain(values)}"), soft_wrap=True)
-    else:
-        console.print(Text(f"no solution: {found.status}: {one_line(found.message, 300)}", style="bold red"))
-    for attempt in found.attempts:
-        console.print(Text(f"program {attempt['number'] + 1}: {_attempt(attempt)}"), soft_wrap=True)
-        for finding in (attempt["checks"] or {}).get("findings", [])[:MOST]:
-            console.print(Text(f"  {one_line(finding['text'], 600)}", style="yellow"), soft_wrap=True)
+    milp, solution = found.milp, outcome.solution
+    if milp is None or solution is None:
+        return [f"no solution: {found.status}: {one_line(found.message, 300)}"]
+    value = "" if solution.objective is None else f" {amount(solution.objective)}"
+    lines = [f"{solution.status}{value} {plain(objective_unit(found.pool))}".rstrip() + f" ({milp.sense})"]
+    if solution.status is Status.FEASIBLE and solution.bound is not None and solution.gap is not None:
+        lines.append(f"bound     {rounded(solution.bound)}, gap {solution.gap:.2%}: not proven to be the best")
+    return [*lines, f"model     {len(milp.variables):,} variables, {len(milp.rows):,} rows"]
+
+
+def _decisions(found: Formulated, solution: Solution | None, width: int, lines: int) -> list[str]:
+    if found.milp is None or solution is None or not solution.status.has_point:
+        return []
+    return printed(blocks(decided(found, found.milp, solution)), width, lines)
+
+
+def _meaning(found: Formulated, solution: Solution | None) -> list[str]:
+    """What binds, or why there is no optimum."""
+    if found.milp is None or solution is None:
+        return []
+    topics = (Topic.BINDING, Topic.CONFLICT, Topic.RAY, Topic.NEAREST)
+    return [f"- {remark.text}" for remark in explained(found.milp, solution) if remark.topic in topics]
+
+
+def _findings(attempt: Mapping[str, Any]) -> list[str]:
+    return [f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])]
+
+
+def _trials(found: Formulated) -> list[str]:
+    """What the checks and the properties say, and what was spent."""
+    lines = [f"checks    {_checks(found)}"]
+    tried = [one for one in found.battery if one["holds"] is not None]
+    if found.battery and not tried:
+        lines.append(f"battery   not tried: {one_line(found.battery[0]['note'], 200)}")
+    failed = [one for one in tried if not one["holds"]]
+    lines += [f"FAILS     {one['property']} ({one['datum']}) {one['note']}" for one in failed[:2]]
+    if tried:
+        lines.append(f"battery   {len(tried) - len(failed)} of {len(tried)} properties hold")
     spent = found.spent
-    console.print(Text(f"checks    {_checks(found)}"), soft_wrap=True)
-    if found.battery and all(one["holds"] is None for one in found.battery):
-        console.print(Text(f"battery   not tried: {one_line(found.battery[0]['note'], 200)}"), soft_wrap=True)
-    for one in found.battery:
-        if one["holds"] is not None:
-            told = f"{'holds' if one['holds'] else 'FAILS'}     {one['property']} ({one['datum']}) {one['note']}"
-            console.print(Text(plain(told), style="" if one["holds"] else "yellow"), soft_wrap=True)
-    told = f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {money(spent.money)}"
-    console.print(Text(told), soft_wrap=True)
+    lines.append(f"spent     {spent.model_calls} calls, {spent.tokens:,} tokens, {money(spent.money)}")
+    return [plain(line) for line in lines]
 
 
 def _attempt(attempt: Mapping[str, Any]) -> str:
     end = attempt["verdict"] or attempt["status"]
     objective = "" if attempt["objective"] is None else f", objective {attempt['objective']:.10g}"
-    values = ", ".join(f"{name} = {value}" for name, value in list(_leaves(attempt["values"]))[:MOST])
+    leaves = _leaves(attempt["values"])
+    values = ", ".join(f"{name} = {value}" for name, value in leaves) if len(leaves) <= MOST else ""
     message = one_line(attempt["message"], 200)
     return plain(
         f"{end}{objective}{f' at {values}' if values and objective else ''}{f': {message}' if message else ''}"

@@ -32,6 +32,8 @@ class Formulated:
         milp: The model; None where no program solved one.
         solution: Of that model, without duals; None likewise.
         values: What the program returned, with the solution's values.
+        columns: The same with the names of the model's variables in the places of their values; None in folders of
+            older versions.
         program: Its text.
         message: Why there is no solution; may be empty.
         checks: The last check of the program: state, findings, figures; None where there was none.
@@ -59,6 +61,7 @@ class Formulated:
     data: Mapping[str, Any]
     battery: tuple[Mapping[str, Any], ...] = ()
     spent: Spent = field(default_factory=Spent)
+    columns: Any = None
 
     @property
     def objective(self) -> float | None:
@@ -79,7 +82,7 @@ class Formulated:
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> "Formulated":
         """Read it back."""
-        own = {name: plain[name] for name in cls.__dataclass_fields__}
+        own = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         return cls(**own | {
             "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
             "pool": tuple(Entry(**entry) for entry in plain["pool"]),
@@ -114,6 +117,7 @@ async def formulated(case: Case, problem: Problem, options: Options, runner: Run
         data=dict(session.data),
         battery=tuple(one.to_plain() for one in await _battery(session, kept)) if options.battery else (),
         spent=case.used,
+        columns=ran.columns,
     )
 
 

@@ -12,15 +12,17 @@ from markupsafe import Markup, escape
 
 from oragent.errors import StoreError
 from oragent.files import replace
+from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained, sentences, with_sentences
 from oragent.formulate.folder import Request
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.problem import fitted
 from oragent.milp.as_mathml import to_mathml
 from oragent.milp.model import Milp
-from oragent.milp.plain import number, rounded, signed
+from oragent.milp.plain import amount, number, rounded, signed
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Solution
+from oragent.milp.tables import blocks
 from oragent.pages.html import environment
 from oragent.pages.text import DiffLine, clip, plain
 
@@ -67,18 +69,23 @@ def page(request: Request, found: Formulated, solution: Solution | None) -> str:
     remarks: Sequence[Remark] = explained(milp, solution) if milp is not None and solution is not None else ()
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, left = clip(fitted(request.problem.text), 2000)
+    has_point = milp is not None and solution is not None and solution.status.has_point
     return environment(Path(__file__).parent).get_template("page.html").render(
         title=request.problem.name,
         found=found,
         options=request.options,
         solution=solution,
-        objective=None if solution is None or solution.objective is None else rounded(solution.objective),
+        objective=None if solution is None or solution.objective is None else amount(solution.objective),
+        unit=objective_unit(found.pool),
+        decisions=blocks(decided(found, milp, solution)) if has_point and milp and solution else (),
+        most=MOST_ROWS,
         problem=marked(text, list(known.values())),
         left=left,
         mathematics=Markup(to_mathml(milp)) if small and milp is not None else None,
         program=clip(found.program)[0],
         rows=list(_rows(milp, solution))[:MOST_ROWS] if milp is not None and solution is not None else [],
-        remarks=remarks,
+        remarks=[(topic, [one.text for one in remarks if one.topic is topic]) for topic in
+                 dict.fromkeys(one.topic for one in remarks)],
         changes=list(_changes(found)),
         tried=any(one["holds"] is not None for one in found.battery),
         pool=[(one, clip(one.text, 60)[0], one.time - found.pool[0].time) for one in found.pool],

@@ -1,5 +1,6 @@
-"""A model as MathML, which browsers show without any script."""
+"""A model as HTML with MathML, which browsers show without any script."""
 
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from oragent.milp.mathematics import Line, Token, Word, lines
@@ -13,15 +14,29 @@ TAGS = {Word.NAME: "mi", Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo"
 
 
 def to_mathml(milp: Milp) -> str:
-    """Write a model as one ``<math>`` element: a table with a row for each line, names of rows beside them."""
-    body = "".join(_line(line) for line in lines(milp))
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mtable>{body}</mtable></math>'
+    """Write a model as paragraphs of HTML, one a line of the model, with the name of the row at its end.
+
+    Each term is a ``<math>`` element of its own, so that a browser breaks long lines between terms.
+    """
+    return f"<div>{''.join(map(_line, lines(milp)))}</div>"
 
 
 def _line(line: Line) -> str:
-    label = f"<mtext>{escape(plain(line.label))}</mtext>" if line.label else ""
-    cells = (f"<mrow>{''.join(_token(token) for token in line.tokens)}</mrow>", label)
-    return "<mtr>" + "".join(f'<mtd style="text-align: left">{cell}</mtd>' for cell in cells) + "</mtr>"
+    label = f' <span class="label">{escape(plain(line.label))}</span>' if line.label else ""
+    parts = " ".join(f"<math><mrow>{''.join(map(_token, part))}</mrow></math>" for part in _parts(line.tokens))
+    return f"<p>{parts}{label}</p>"
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """The tokens up to each sign or relation, before which a line may break."""
+    part: list[Token] = []
+    for token in tokens:
+        begins = token.word in (Word.SIGN, Word.RELATION) and part and part[-1].word is not Word.RELATION
+        if begins or (part and part[-1].word is Word.TEXT):
+            yield part
+            part = []
+        part.append(token)
+    yield part
 
 
 def _token(token: Token) -> str:

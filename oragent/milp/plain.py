@@ -8,7 +8,7 @@ import math
 
 from oragent.plain import plain as shown
 
-__all__ = ["number", "plain", "quoted", "rounded", "signed"]
+__all__ = ["amount", "number", "plain", "quoted", "rounded", "signed"]
 
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
@@ -36,6 +36,15 @@ def number(value: float) -> str:
 def rounded(value: float) -> str:
     """Write a figure that was computed: what is left of 0 by floating point is 0."""
     return number(value if abs(value) >= NOISE else 0.0)
+
+
+def amount(value: float) -> str:
+    """Write a decision's value for a reader: thousands apart, four decimals at most, more for what is small."""
+    if not math.isfinite(value) or abs(value) >= 1e15:
+        return number(value)
+    if abs(value) >= 0.01 or abs(value) < NOISE:
+        return f"{round(value, 4) + 0.0:,.4f}".rstrip("0").rstrip(".")
+    return f"{value:.3g}"
 
 
 def signed(value: float) -> str:

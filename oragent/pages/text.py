@@ -1,12 +1,14 @@
 """Foreign text made fit to be shown: sources and messages come from candidates and models, so none is trusted."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from oragent.plain import plain
 from oragent.programs.inspection import layout
 
-__all__ = ["DiffLine", "clip", "diff", "one_line", "plain"]
+__all__ = ["DiffLine", "clip", "diff", "fitted_lines", "one_line", "plain"]
 
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
 MAX_WIDTH = 2000
@@ -29,6 +31,19 @@ def one_line(text: str, width: int = 200) -> str:
     """Bring a text onto one line of at most ``width`` characters."""
     line = " ".join(plain(text).split())
     return line if len(line) <= width else f"{line[: width - 1]}…"
+
+
+def fitted_lines(lines: Sequence[str], width: int, most: int) -> list[str]:
+    """Wrap lines between words to a width, each to four at most, and cut them to a number in all, which says so."""
+    out: list[str] = []
+    for place, line in enumerate(lines):
+        indent = line[: len(line) - len(line.lstrip())] + "  "
+        wrapped = wrap(line, width, subsequent_indent=indent, max_lines=4, placeholder=" …") or [""]
+        waiting = place + 1 < len(lines)
+        if len(out) + len(wrapped) + waiting > most:
+            return [*out, f"  and {len(lines) - place} more: see the report"]
+        out += wrapped if len(line) > width else [line]
+    return out
 
 
 def clip(text: str, lines: int = 400, width: int = MAX_WIDTH) -> tuple[str, int]:

@@ -16,9 +16,10 @@ from oragent.formulate.folder import read_request
 from oragent.formulate.pages import marked
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
+from oragent.milp.decisions import PULP
 from oragent.milp.files import read
 from oragent.milp.solving import solve
-from tests.formulate import pharmacy
+from tests.formulate import pharmacy, transport
 
 RECORDED = Path(__file__).parent / "recorded" / "pharmacy"
 FILES = {
@@ -80,7 +81,7 @@ def folder_of(wanted: Wanted) -> Path:
 def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wanted) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     assert code == 0
-    for words in ("optimal", "735", "sleeping_pills = 117", "0 >= 35 does not hold", "6 calls", "report:", "passed"):
+    for words in ("optimal", "735", "sleeping_pills    117", "0 >= 35 does not hold", "6 calls", "report:", "passed"):
         assert words in text
     folder = folder_of(wanted)
     assert {path.name for path in folder.iterdir()} >= FILES
@@ -97,6 +98,27 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wante
     assert "http-equiv" in page
     assert "Not tried: the program does not read its data." in page
     assert balanced(page)
+
+
+@pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
+def test_hundreds_of_decisions_stand_first_as_tables_and_the_terminal_has_40_lines(tmp_path: Path, program) -> None:
+    (tmp_path / "sugar.md").write_text(transport.TEXT)
+    (tmp_path / "data.json").write_text(json.dumps(transport.data(8, 45)))
+    wanted = Wanted(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
+    console = Console(file=io.StringIO(), width=80)
+    formulate_file(wanted, console, Scripted(transport.replies(program)))
+    text = console.file.getvalue()
+    assert len(text.splitlines()) <= 40
+    assert text.index("ship (t)") < text.index("program 1")
+    (folder,) = (tmp_path / "out" / "sugar").iterdir()
+    page = (folder / "report.html").read_text()
+    assert page.index("Decisions") < page.index("<h2>Problem")
+    solution = json.loads((folder / "solution.json").read_text())
+    used = {name for name, value in solution["values"].items() if value and name.startswith("run_")}
+    assert used
+    for name in ("Hütte Süd (alt)", "Werk Nord, Ost"):
+        assert (f"run_{name.translate(PULP)}" in used) == (f"<th>{name}</th><td" in page)
+    assert "<th>Lager Bad Öhr</th><td" in page
 
 
 def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> None:

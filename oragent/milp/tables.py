@@ -1,0 +1,143 @@
+"""Families of decisions laid out as tables, for a page or for a terminal of some width."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len, set_cell_size
+
+from oragent.milp.decisions import Family, Index
+from oragent.milp.plain import amount, plain
+
+__all__ = ["Block", "blocks", "printed"]
+
+LEAST_LINES = 5  # of a table in a terminal: title, heads, two values, what is left out
+HANDY = 6  # columns, up to which a table is not turned
+MOST_CELL = 24  # characters of a label in a terminal
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table of values, all of its cells texts.
+
+    Attributes:
+        title: Name of the family, with its unit.
+        heads: Of the columns; may be empty texts.
+        rows: As many cells each as there are heads.
+        labels: Number of columns, from the first, that name and do not count.
+        zeros: Number of values that are 0 and not shown.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    labels: int = 1
+    zeros: int = 0
+
+    def note(self, hidden: int = 0) -> str:
+        """What is left out, in words; empty where nothing is.
+
+        Args:
+            hidden: Number of rows that are left out beside the zeros.
+        """
+        parts = [f"and {hidden:,} more"] if hidden else []
+        if self.zeros and not self.rows:
+            return f"all {self.zeros:,} are zero"
+        return ", ".join([*parts, f"and {self.zeros:,} more that are zero"] if self.zeros else parts)
+
+
+def blocks(found: Sequence[Family], most_columns: int = 12) -> tuple[Block, ...]:
+    """Lay out families: those with two indices as tables of rows by columns, others as lists.
+
+    Args:
+        found: The families.
+        most_columns: Of a table; with more columns in use it becomes a list too.
+    """
+    single = [family for family in found if not family.width]
+    made = [_grid(family, most_columns) or _listed(family) for family in found if family.width]
+    return (_singles(single), *made) if single else tuple(made)
+
+
+def printed(tables: Sequence[Block], width: int, lines: int) -> list[str]:
+    """Tables as text, cut to a number of lines in all, and each line to a width."""
+    out: list[str] = []
+    for place, table in enumerate(tables):
+        waiting = len(tables) - place - 1
+        room = (lines - len(out) - (1 if waiting else 0)) // (waiting + 1) if waiting else lines - len(out)
+        room = max(room, min(LEAST_LINES, lines - len(out) - (1 if waiting else 0)))
+        if room < min(LEAST_LINES, 2 + len(table.rows)):
+            return [*out, f"and {waiting + 1:,} more tables"][:lines]
+        out += _text(table, width, room)
+    return out
+
+
+def _singles(found: Sequence[Family]) -> Block:
+    used = [family for family in found if family.used]
+    rows = tuple((plain(family.name), amount(family.used[()]), plain(family.unit, 20)) for family in used)
+    heads = ("decision", "value", "unit" if any(row[2] for row in rows) else "")
+    return Block("single values", heads, rows, 1, len(found) - len(used))
+
+
+def _grid(family: Family, most_columns: int) -> Block | None:
+    """A table of rows by columns, without the rows and columns that are all 0; None where it would be too wide."""
+    if family.width != 2 or not family.used:
+        return None
+    across, down = family.axis(1), family.axis(0)
+    if len(across) > HANDY and len(down) < len(across):  # a long table is read more easily than a wide one
+        turned: dict[Index, str] = {(column, label): name for (label, column), name in family.entries.items()}
+        family, across, down = replace(family, entries=turned), down, across
+    if len(across) > most_columns or len(across) * len(down) > 4 * len(family.used) + most_columns:
+        return None
+    used = family.used
+    rows = tuple(
+        (plain(label), *(amount(used.get((label, column), 0.0)) if (label, column) in family.entries else ""
+                         for column in across))
+        for label in down
+    )  # fmt: skip
+    shown = sum((label, column) in family.entries for label in down for column in across)
+    return Block(_title(family), ("", *map(plain, across)), rows, 1, len(family.entries) - shown)
+
+
+def _listed(family: Family) -> Block:
+    rows = tuple((*map(plain, index), amount(value)) for index, value in family.used.items())
+    return Block(_title(family), (*[""] * family.width, "value"), rows, family.width, family.zeros)
+
+
+def _title(family: Family) -> str:
+    return plain(family.name) + (f" ({plain(family.unit, 20)})" if family.unit else "")
+
+
+def _text(table: Block, width: int, room: int) -> list[str]:
+    """A table in at most so many lines; one that is too wide is written as a list."""
+    sizes = [min(MOST_CELL, max(map(cell_len, column))) for column in zip(table.heads, *table.rows, strict=True)]
+    if sum(sizes) + 2 * len(sizes) > width and table.labels == 1 and len(table.heads) > 3:
+        return _text(_unfolded(table), width, room)
+    while sum(sizes) + 2 * len(sizes) > width and max(sizes) > 4:
+        sizes[sizes.index(max(sizes))] -= 1
+    noted = bool(table.note())
+    headed = any(table.heads[: table.labels]) or len(table.heads) > table.labels + 1
+    most = len(table.rows) if 1 + headed + len(table.rows) + noted <= room else max(0, room - 2 - headed)
+    out = [table.title]
+    if table.rows and headed:
+        out.append(_line(table.heads, sizes, table.labels))
+    out += [_line(row, sizes, table.labels) for row in table.rows[:most]]
+    note = table.note(len(table.rows) - most)
+    return [set_cell_size(line, width).rstrip() for line in (*out, *([f"  {note}"] if note else []))]
+
+
+def _unfolded(table: Block) -> Block:
+    """A table of rows by columns as a list of its values that are not 0."""
+    cells = [(row[0], head, cell) for row in table.rows for head, cell in zip(table.heads[1:], row[1:], strict=True)]
+    used = tuple(cell for cell in cells if cell[2] not in ("", "0"))
+    zeros = sum(cell[2] == "0" for cell in cells)
+    return Block(table.title, ("", "", "value"), used, 2, table.zeros + zeros)
+
+
+def _line(cells: Sequence[str], sizes: Sequence[int], labels: int) -> str:
+    return "  " + "  ".join(_cells(cells, sizes, labels))
+
+
+def _cells(cells: Sequence[str], sizes: Sequence[int], labels: int) -> Iterator[str]:
+    for place, (cell, size) in enumerate(zip(cells, sizes, strict=True)):
+        text = cell if cell_len(cell) <= size else f"{set_cell_size(cell, size - 1)}…"
+        pad = " " * max(0, size - cell_len(text))
+        yield text + pad if place < labels else pad + text
