@@ -72,6 +72,10 @@ def formulate(
     battery: Annotated[
         bool | None, typer.Option("--battery/--no-battery", help="Try properties of right programs (default: yes).")
     ] = None,
+    time: Annotated[float | None, typer.Option(help="Seconds of a program and of each search (default: 20).")] = None,
+    gap: Annotated[
+        float | None, typer.Option(help="Relative gap within which a solution is an answer, such as 0.01 (default: 0).")
+    ] = None,
     module: Annotated[str, typer.Option("--from", help="Module in whose place a person speaks.")] = "",
     edit: Annotated[Path | None, typer.Option(help="File with what the person says.")] = None,
     replay: Annotated[
@@ -101,7 +105,7 @@ def formulate(
         {
             "method": method, "without": _names(without, frozenset), "extra": _names(extra, tuple),
             "accept_infeasible": accept_infeasible, "temperature": temperature, "battery": battery,
-            "repairs": repairs, "checks": checks,
+            "repairs": repairs, "checks": checks, "time_s": time, "gap": gap,
         },
         preset,
         tolerance,

@@ -21,6 +21,7 @@ class Attempt:
         source: Its text; empty where a reply had none.
         ran: What running it came to.
         checked: What a check said; None before one.
+        gap: Relative gap within which a point that is not proven optimal is an answer.
     """
 
     number: int
@@ -28,6 +29,7 @@ class Attempt:
     source: str
     ran: Ran
     checked: Checked | None = None
+    gap: float = 0.0
 
     @property
     def failed(self) -> bool:
@@ -42,11 +44,13 @@ class Attempt:
 
     @property
     def is_answer(self) -> bool:
-        """Whether its model was solved to a proven optimum, or to another proven end that the checks confirm."""
+        """Whether its model was solved to an optimum within the gap, or to another end that the checks confirm."""
         status = self.ran.status
         if status in (Status.INFEASIBLE, Status.UNBOUNDED):
             return self.checked is not None and self.checked.confirmed
-        return status is Status.OPTIMAL
+        solution = self.ran.solution
+        near = solution is not None and solution.gap is not None and solution.gap <= self.gap
+        return status is Status.OPTIMAL or (status is Status.FEASIBLE and near)
 
     @property
     def rank(self) -> tuple[int, int, int]:

@@ -46,12 +46,14 @@ def bring_solver() -> None:
     pulp.LpAffineExpression.__truediv__, pulp.value = divided, valued
 
 
-def solve(function: Callable[..., Any], arguments: list[Any]) -> str:
+def solve(function: Callable[..., Any], arguments: list[Any], limit_s: float, gap: float) -> str:
     """Call the program.
 
     Args:
         function: The program's function.
         arguments: What it is called with.
+        limit_s: Seconds of each solve of its own, after which it goes on with the best point.
+        gap: Relative gap at which these solves may stop.
 
     Returns:
         JSON: ``returned`` (numbers in the place of variables), ``columns`` (the same, with the names of variables in
@@ -61,6 +63,7 @@ def solve(function: Callable[..., Any], arguments: list[Any]) -> str:
     """
     CAPTURED.clear()
     SOLVED.clear()
+    capturing.bound(limit_s, gap)
     returned = function(*arguments)
     loose: dict[str, list[Any]] = {}
     values, columns = _taken(returned, DEPTH, loose)

@@ -10,7 +10,6 @@ from oragent.formulate.running import Ran, Report
 from oragent.formulate.witness import Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
-from oragent.milp.solution import Status
 
 __all__ = ["Checked", "Finding", "Reason", "State", "judge"]
 
@@ -168,7 +167,12 @@ def _objective(ran: Ran, name: str, value: float, sense: Sense, why: str, option
     if ran.milp.sense is not sense:
         text = f"the objective {quoted(name)}{why} is to {sense}; the program's model is to {ran.milp.sense}"
         yield Finding(Reason.OBJECTIVE, name, text)
-    elif ran.status is Status.OPTIMAL and ran.objective is not None and not _holds(value, "=", ran.objective, options):
+    elif (
+        ran.status is not None
+        and ran.status.has_point
+        and ran.objective is not None
+        and not _holds(value, "=", ran.objective, options)
+    ):
         text = (
             f"the objective {quoted(name)}{why} has the value {number(value)} at this solution; by the program's model "
             f"it is {number(ran.objective)}"

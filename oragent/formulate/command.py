@@ -223,6 +223,8 @@ def _headline(outcome: Outcome) -> list[str]:
     lines = [f"{solution.status}{value} {plain(objective_unit(found.pool))}".rstrip() + f" ({milp.sense})"]
     if solution.status is Status.FEASIBLE and solution.bound is not None and solution.gap is not None:
         lines.append(f"bound     {rounded(solution.bound)}, gap {solution.gap:.2%}: not proven to be the best")
+    if not found.answer and found.message:
+        lines.append(f"no answer: {one_line(found.message, 300)}")
     return [*lines, f"model     {len(milp.variables):,} variables, {len(milp.rows):,} rows"]
 
 

@@ -24,6 +24,7 @@ from oragent.milp.solving import solve
 
 __all__ = ["main"]
 
+INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
 LOG_CHARACTERS = 2000
 MOST_RETURNED = 4 << 20  # characters of JSON
 REQUEST, PROGRAM = Path("request.json"), Path("program.py")
@@ -45,7 +46,7 @@ def main() -> None:
 
 
 def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
-    claim = json.loads(guest.run(beside.solve, request["arguments"]))
+    claim = json.loads(guest.run(beside.solve, request["arguments"], INNER * request["limit_s"], request["gap"]))
     if len(json.dumps(claim["returned"])) > MOST_RETURNED:
         raise CandidateError("returned too much: return the model's variables and no more", "invalid")
     models, problem = [], ""
@@ -62,7 +63,7 @@ def _solved(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
             "returned": claim["returned"],
         }
     milp = _with(milp, claim["columns"], claim["variables"])
-    solution = solve(milp, request["limit_s"], duals=False)
+    solution = solve(milp, request["limit_s"], request["gap"], duals=False)
     return {
         "status": "ok",
         "returned": claim["returned"],

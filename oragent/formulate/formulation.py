@@ -103,12 +103,12 @@ async def formulated(case: Case, problem: Problem, options: Options, runner: Run
     ran = kept.ran
     return Formulated(
         status=str(ran.verdict or ran.status),
-        answer=kept.is_answer and (options.accept_infeasible or ran.status is Status.OPTIMAL),
+        answer=kept.is_answer and (options.accept_infeasible or ran.status in (Status.OPTIMAL, Status.FEASIBLE)),
         milp=ran.milp,
         solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
         values=ran.values,
         program=kept.source,
-        message=ran.message,
+        message=ran.message or _open(kept),
         checks=_check(kept),
         checker=session.checker,
         attempts=tuple(_told(one) for one in session.attempts),
@@ -130,6 +130,15 @@ async def _battery(session: Session, kept: Attempt) -> tuple[Held, ...]:
         battery, session.runner, kept.source, session.problem.interface, session.data, about, unit=unit,
         checker=session.checker,
     )  # fmt: skip
+
+
+def _open(attempt: Attempt) -> str:
+    """Why a point that is not proven optimal is no answer; empty where there is no such point."""
+    solution = attempt.ran.solution
+    if attempt.is_answer or solution is None or solution.status is not Status.FEASIBLE:
+        return ""
+    gap = f"the gap is {solution.gap:.2%}" if solution.gap is not None else "no bound is known"
+    return f"not proven to be the best, {gap}: allow more seconds with --time, or a wider gap with --gap"
 
 
 def _check(attempt: Attempt) -> dict[str, Any] | None:

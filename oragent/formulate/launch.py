@@ -10,18 +10,16 @@ from oragent.budget import Budget
 from oragent.errors import ConfigError
 from oragent.formulate.folder import CASE, Request, leave
 from oragent.formulate.formulation import Formulated, formulated
-from oragent.formulate.running import Bounds, Runner
+from oragent.formulate.running import Bounds, Runner, solution_of
 from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings, Reply
 from oragent.milp.solution import Solution
-from oragent.milp.solving import solve
+from oragent.milp.solving import priced
 from oragent.sandbox.border import Sandbox
 
 __all__ = ["Outcome", "launch", "settle"]
-
-SOLVE_S = 60.0  # for the solve that gives duals and ranges
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,8 @@ def launch(
         OragentError: It cannot begin.
     """
     limits = budget or Budget(evaluations=None)
-    return asyncio.run(_launch(folder, request, model, limits, replay, fresh or replay is None, bounds or Bounds()))
+    return asyncio.run(_launch(folder, request, model, limits, replay, fresh or replay is None,
+                               bounds or Bounds(request.options.time_s, gap=request.options.gap)))  # fmt: skip
 
 
 async def _launch(
@@ -103,7 +102,9 @@ async def _launch(
 
 
 def settle(folder: Path, found: Formulated) -> Outcome:
-    """Solve the answer's model once more for its duals, and write the files of the folder."""
-    solution = None if found.milp is None else solve(found.milp, SOLVE_S)
+    """Compute duals at the very point that was checked, and write the files of the folder."""
+    solution = None
+    if found.milp is not None and found.solution is not None:
+        solution = priced(found.milp, solution_of(found.solution))
     leave(folder, found, solution)
     return Outcome(found, solution)

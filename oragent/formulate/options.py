@@ -32,6 +32,8 @@ class Options:
             NL4Opt's form, and without a tolerance in ComplexOR's.
         battery: Whether the answer is put to the battery of properties that need no label.
         accept_infeasible: Whether a proven and confirmed infeasible or unbounded model is an answer.
+        time_s: Seconds of a program, and of the search for the optimum of its model.
+        gap: Relative gap within which a solution that is not proven optimal is an answer; a search stops there.
         temperature: Of every call.
         attention: Rules that the supervisor is told beside the others; may be empty.
         edits: By module, the text of a person that takes the place of what a model would say.
@@ -49,6 +51,8 @@ class Options:
     published: bool = False
     battery: bool = False
     accept_infeasible: bool = True
+    time_s: float = 20.0
+    gap: float = 0.0
     temperature: float = 0.0
     attention: str = ""
     edits: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -60,6 +64,11 @@ class Options:
             known(name, EXTRAS, "module that can be added")
         if self.repairs < 0 or self.checks < 0:
             raise ConfigError(f"{self.repairs} repairs and {self.checks} checks: expected none below 0")
+        if not 0.1 <= self.time_s <= 86_400 or not 0 <= self.gap < 1:
+            raise ConfigError(
+                f"a time of {self.time_s:g} s and a gap of {self.gap:g}: expected 0.1 to 86400 seconds, and a gap from "
+                "0 to below 1, such as 0.01 for one percent"
+            )
         if not 0 <= self.temperature <= 2:
             raise ConfigError(f"a temperature of {self.temperature}: expected 0 to 2")
 

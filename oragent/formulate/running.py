@@ -18,7 +18,7 @@ from oragent.protocol import Status as Ended
 from oragent.sandbox import PYTHON, Command, Limits
 from oragent.sandbox.border import Sandbox
 
-__all__ = ["Bounds", "Ran", "Report", "Runner", "limits"]
+__all__ = ["Bounds", "Ran", "Report", "Runner", "limits", "solution_of"]
 
 EVALUATOR = Path(__file__).with_name("evaluator.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
@@ -34,12 +34,14 @@ class Bounds:
     """What one program may use.
 
     Attributes:
-        program_s: Seconds of one call of the program.
+        program_s: Seconds of one call of the program, and of the search for the optimum of its model.
+        gap: Relative gap between objective and bound at which that search may stop.
         memory_mb: Address space, in MiB.
     """
 
     program_s: float = 20.0
     memory_mb: int = 2048
+    gap: float = 0.0
 
 
 def limits(bounds: Bounds) -> Limits:
@@ -128,7 +130,7 @@ class Runner:
         if found["status"] != "ok":
             verdict = FAILURES.get(found["status"], Verdict.RUNTIME_ERROR)
             return Ran(verdict, _steady(found["message"]), _steady(found.get("traceback", ""), TRACE_CHARACTERS))
-        milp, solution = as_json.from_dict(found["milp"]), _solution(found["solution"])
+        milp, solution = as_json.from_dict(found["milp"]), solution_of(found["solution"])
         objective, values = interface.split(found["returned"])
         _, columns = interface.split(found["columns"])
         claimed = float(objective) if isinstance(objective, int | float) else None
@@ -162,7 +164,7 @@ class Runner:
         files = {
             "evaluator.py": EVALUATOR.read_text(encoding="utf-8"),
             "program.py": source,
-            "request.json": json.dumps({**request, "limit_s": self.bounds.program_s}),
+            "request.json": json.dumps({**request, "limit_s": self.bounds.program_s, "gap": self.bounds.gap}),
         }
         # The answer is printed: who brings a file back has seen it, and a process that has ends with its command.
         ended = self.sandbox(Command((PYTHON, "evaluator.py"), files, limits=limits(self.bounds)), warm_up=EVALUATOR)
@@ -182,7 +184,8 @@ class Runner:
         return {"status": "error", "message": f"what the program returned could not be used: {last[0][:300]}"}
 
 
-def _solution(plain: Mapping[str, Any]) -> Solution:
+def solution_of(plain: Mapping[str, Any]) -> Solution:
+    """Read back a solution without duals; ``MilpError`` where it is none."""
     try:
         return Solution(
             Status(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],

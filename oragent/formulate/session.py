@@ -120,7 +120,7 @@ class Session:
     async def run(self, role: str, source: str) -> Attempt:
         """Run a program on the problem's data."""
         ran = await asyncio.to_thread(self.runner.program, source, self.problem.interface, self.data)
-        self.attempts.append(Attempt(len(self.attempts), role, source, ran))
+        self.attempts.append(Attempt(len(self.attempts), role, source, ran, gap=self.options.gap))
         return self.newest
 
     async def check(self) -> Attempt:

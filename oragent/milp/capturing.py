@@ -11,10 +11,17 @@ import pulp
 
 from oragent.milp.engines import JUMP, engine, jumps
 
-__all__ = ["GAP", "Keep", "bring_solver", "snapshot"]
+__all__ = ["GAP", "Keep", "bound", "bring_solver", "snapshot"]
 
 Keep = Callable[[dict[str, Any]], None]
 GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
+
+_SOLVES: dict[str, float] = {}  # what each solve may take and leave open, once that is set
+
+
+def bound(limit_s: float, gap: float) -> None:
+    """Set for all further solves of this process the seconds that each may take, and the gap at which it may stop."""
+    _SOLVES.update(limit_s=limit_s, gap=max(gap, GAP))
 
 
 def bring_solver(
@@ -40,10 +47,11 @@ def bring_solver(
 
         def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
             lp.solverModel = solver = engine()
-            solver.setOptionValue("mip_rel_gap", GAP)
+            solver.setOptionValue("mip_rel_gap", _SOLVES.get("gap", GAP))
             solver.setOptionValue(JUMP, jumps(len(lp.variables())))
-            if self.timeLimit is not None:
-                solver.setOptionValue("time_limit", float(self.timeLimit))
+            limits = [one for one in (self.timeLimit, _SOLVES.get("limit_s")) if one is not None]
+            if limits:
+                solver.setOptionValue("time_limit", float(min(limits)))
 
         def actualSolve(self, lp: Any, *args: Any, **kwargs: Any) -> Any:  # PuLP's name
             keep(snapshot(lp, self.mip))

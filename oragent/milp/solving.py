@@ -8,11 +8,12 @@ import numpy as np
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import SOLVER, Claim, Run, run
 from oragent.milp.model import Milp, Relation
+from oragent.milp.points import vector
 from oragent.milp.rays import ray_of
 from oragent.milp.sensitivity import dual_bound, sensitivity
 from oragent.milp.solution import Sensitivity, Solution, Source, Status
 
-__all__ = ["PROVEN", "solve"]
+__all__ = ["PROVEN", "priced", "solve"]
 
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
 
@@ -40,6 +41,27 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     else:
         solution = Solution(Status.UNKNOWN, note="the solver stopped without a feasible point: allow it more time")
     return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
+
+
+def priced(milp: Milp, solution: Solution) -> Solution:
+    """The same solution, at the same point, with the duals and ranges that belong to it.
+
+    Args:
+        milp: The model.
+        solution: Of that model; one without a point comes back as it is.
+    """
+    if not solution.status.has_point:
+        return solution
+    arrays = Arrays.of(milp)
+    left = arrays.with_integers_at(vector(milp, solution.values))
+    last = run(left)
+    return replace(
+        solution,
+        bound=-milp.sense.sign * np.inf if solution.bound is None else solution.bound,
+        gap=np.inf if solution.gap is None else solution.gap,
+        sensitivity=_sensitivity(milp, left, last, Source.FIXED if milp.has_integers else Source.LP),
+        relaxation=_relaxation(milp, arrays) if milp.has_integers else None,
+    )
 
 
 def _with_point(milp: Milp, arrays: Arrays, first: Run, duals: bool) -> Solution:

@@ -9,15 +9,20 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from oragent.budget import Budget
 from oragent.cli.app import app
 from oragent.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request
+from oragent.formulate.formulation import Formulated
+from oragent.formulate.launch import settle
 from oragent.formulate.pages import marked
+from oragent.ledger import Study
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
 from oragent.milp.decisions import PULP
 from oragent.milp.files import read
+from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 from tests.formulate import pharmacy, transport
 
@@ -121,6 +126,58 @@ def test_hundreds_of_decisions_stand_first_as_tables_and_the_terminal_has_40_lin
     assert "<th>Lager Bad Öhr</th><td" in page
 
 
+HARD = """
+import pulp, random
+
+def solve(data):  # market split (Cornuejols & Dawande 1999): nobody proves an optimum of it within seconds
+    random.seed(1)
+    problem = pulp.LpProblem("split", pulp.LpMinimize)
+    x = [pulp.LpVariable(f"x{place}", cat="Binary") for place in range(50)]
+    off = [pulp.LpVariable(f"off{place}", 0) for place in range(6)]
+    for place in range(6):
+        row = [random.randint(1, 99) for _ in x]
+        left = pulp.lpSum(value * one for value, one in zip(row, x)) - sum(row) // 2
+        problem += left <= off[place], f"over{place}"
+        problem += left >= -off[place], f"under{place}"
+    problem += 1000 + pulp.lpSum(off)
+    problem.solve()
+    return {"objective_value": pulp.value(problem.objective), "optimized_vars": {"off": off}}
+"""
+
+
+@pytest.mark.parametrize(("gap", "code"), [(0.5, 0), (0.0, 3)])
+def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound(tmp_path, gap, code) -> None:
+    (tmp_path / "split.md").write_text("Split it.")
+    options = {"gap": gap, "time_s": 2.0, "without": frozenset({"counterfactual"}), "battery": False}
+    wanted = Wanted(tmp_path / "split.md", tmp_path / "out", options=options)
+    model = Scripted(transport.replies(HARD))
+    ended, text = said(lambda console: formulate_file(wanted, console, model))
+    assert (ended, model.calls) == (code, 4)  # no repair is paid for
+    assert "feasible 1," in text
+    assert "not proven to be the best" in text
+    assert ("wider gap with --gap" in text) == (code == 3)
+    (folder,) = (tmp_path / "out" / "split").iterdir()
+    shown = json.loads((folder / "solution.json").read_text())
+    with Study(folder, {}, Budget(evaluations=None)) as study:
+        (finished,) = study.finished()
+    checked = finished.result["solution"]
+    assert shown["values"] == checked["values"]  # the very point that was checked, not one of a second search
+
+
+def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Wanted) -> None:
+    said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
+    folder = folder_of(wanted)
+    with Study(folder, {}, Budget(evaluations=None)) as study:
+        (finished,) = study.finished()
+    plain = dict(finished.result)
+    plain["solution"] = {**plain["solution"], "status": "feasible", "objective": 760.0, "bound": 735.0, "gap": 25 / 760,
+                         "values": {"painkillers": 50.0, "sleeping_pills": 122.0}}  # fmt: skip
+    solution = settle(folder, Formulated.from_plain(plain)).solution
+    assert solution is not None
+    assert (solution.status, solution.values) == (Status.FEASIBLE, {"painkillers": 50.0, "sleeping_pills": 122.0})
+    assert solution.sensitivity is not None
+
+
 def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Failing(3)))
     assert code == 3
@@ -205,6 +262,7 @@ def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
         (["p.md", "--model", "m", "--from", "compiler"], "give both"),
         (["p.md", "--model", "m", "--from", "compiler", "--edit", "none.txt"], "expected a file with what a person"),
         (["p.md", "--model", "oracle"], "use it in 'oragent bench formulate'"),
+        (["p.md", "--model", "m", "--gap", "3"], "a gap from 0 to below 1"),
         (["--resume", "none"], "no formulation at none"),
     ],
 )
