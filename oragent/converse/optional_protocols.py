@@ -50,6 +50,9 @@ class Editable(Protocol):
     def limits(self, name: str) -> tuple[float, float] | None:
         """What the model itself allows for an expression, natural units; None where it sets no limit."""
 
+    def search(self, text: str) -> str:
+        """Rows and variables by words of their names and meanings."""
+
     def extreme(self, state: State, place: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
 

@@ -13,6 +13,7 @@ from oragent.milp.solving import solve
 __all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model", "problem_in_force"]
 
 KEPT = 1e-7  # relative loss of the first objective that the second one may cost
+MOST_LISTED = 30  # rows of the model in a list of what is in force
 MOST_KEPT = 20_000  # solved states in memory; the oldest go first
 
 
@@ -181,16 +182,27 @@ def _instead(
 
 def in_force(problem: DecisionProblem, state: State) -> str:
     """The model in force, as tools return it."""
-    terms = [
-        f"{weight:g} x {goal.name} ({goal.model_unit or goal.unit})"
-        for weight, goal in zip(state.weights, problem.expressions, strict=True)
-        if weight
-    ]
-    lines = [f"Objective: minimise {' + '.join(terms) or 'nothing'}", "Constraints in force:"]
-    lines += [f"- {name} (cannot be removed)" for name in problem.protected]
+    lines = [f"Objective: {_direction(problem, state)}", "Constraints in force:"]
+    fixed = "belongs to the model" if isinstance(problem, Editable) else "cannot be removed"
+    lines += [f"- {name} ({fixed})" for name in problem.protected[:MOST_LISTED]]
+    more = len(problem.protected) - MOST_LISTED
+    lines += [f"- and {more} more rows of the model"] if more > 0 else []
     lines += [f"- {one.name}: {told(problem, one)}" for one in state.restrictions]
     lines += [f"- {change.name}: {change.words} (changed in the model itself)" for change in state.changes]
     return "\n".join(lines)
+
+
+def _direction(problem: DecisionProblem, state: State) -> str:
+    """What is optimised: maximised where every objective that weighs something is better the larger it is."""
+    weighed = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
+    up = bool(weighed) and all(goal.sense is Sense.MAXIMIZE for _, goal in weighed)
+    text = ""
+    for weight, goal in weighed:
+        minus = not up and goal.sense is Sense.MAXIMIZE
+        unit = goal.model_unit or goal.unit
+        sign = (" - " if text else "-") if minus else (" + " if text else "")
+        text += f"{sign}{weight:g} x {goal.name}{f' ({unit})' if unit else ''}"
+    return f"{'maximise' if up else 'minimise'} {text or 'nothing'}"
 
 
 def told(problem: DecisionProblem, one: Restriction) -> str:

@@ -22,6 +22,7 @@ from oragent.milp.solution import Status
 __all__ = ["EXTENDED", "PAPER", "Toolbox", "clash_in_words", "found_in_words"]
 
 PAPER, EXTENDED = "paper", "extended"
+MOST_ENUMERATED = 60  # names that the description of a tool lists
 MOST_CHARACTERS = 500  # of a text in an argument
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
@@ -62,7 +63,7 @@ class Toolbox:
         """The tools as a model is told of them."""
         words, goals = self.problem.vocabulary, self.problem.expressions
         objective = {"type": "string", "enum": [goal.name for goal in goals[: self.problem.goals]]}
-        bounded = {"type": "string", "enum": [goal.name for goal in goals]}
+        bounded = {"type": "string", "enum": [goal.name for goal in goals]} if len(goals) <= MOST_ENUMERATED else TEXT
         option = {"type": "string", "enum": list(words.options)} if words.options else TEXT
         units = "; ".join(f"{goal.name}: {goal.model_unit or goal.unit}" for goal in goals[: self.problem.goals])
         kind = {"type": "string", "enum": ["fix", "forbid"]}
@@ -176,6 +177,7 @@ class Toolbox:
             tools |= {"least_possible": self._least, "explain_infeasibility": lambda given: self._explain()}
         if self.can_change:
             tools |= {f"{verb}_model": partial(self._change, verb) for verb in Verb}
+            tools["search_model"] = self._search
         if name not in tools:
             raise unknown(name, list(tools), "tool")
         parameters = next(tool.parameters for tool in self.tools if tool.name == name)
@@ -211,6 +213,10 @@ class Toolbox:
         value = _number(arguments["value"], "value") * goal.scale
         note = self.add(Restriction(Kind.BOUND, goal.name, relation=relation, value=value, by=self.by))
         return "\n".join(filter(None, [note, in_force(self.problem, self.state)]))
+
+    def _search(self, arguments: dict[str, Any]) -> str:
+        assert isinstance(self.problem, Editable)
+        return self.problem.search(_text(arguments["text"], "text"))
 
     def _change(self, verb: Verb, arguments: dict[str, Any]) -> str:
         relation = _text(arguments.get("relation", ""), "relation")
@@ -320,6 +326,8 @@ CHANGE_TOOLS = [
           ("variable", "relation")),
     _tool("scale_model", f"Multiply the limit of a row, the bounds of a variable, or a coefficient.{COEFFICIENT}",
           {"part": TEXT, "factor": NUMBER, "variable": TEXT}, ("variable",)),
+    _tool("search_model", "Rows and variables of the model whose name or meaning has all words of a text, with terms, "
+          "limits and units.", {"text": TEXT}),
     _tool("relax_model", "Let the limit of a row, or the largest value of a variable, give way by an amount. Returns "
           "the values before and after.", {"part": TEXT, "amount": NUMBER}),
     _tool("drop_model", "Remove the limit of a row, the largest value of a variable, or a term of a row."

@@ -3,6 +3,7 @@
 import json
 
 from oragent.converse.decision import DecisionProblem
+from oragent.converse.optional_protocols import Editable
 from oragent.converse.prompting import fill, quiet
 from oragent.errors import ConfigError
 
@@ -16,6 +17,7 @@ def tools(problem: DecisionProblem, extended: bool, without: frozenset[str] = fr
     """The prompt of T-P-P."""
     tips = fill("tools_tpp", decision=problem.vocabulary.decision)
     more = "\n" + fill("tools_extended") if extended else ""
+    more += "\n" + fill("tools_changes") if extended and isinstance(problem, Editable) else ""
     return _joined(problem, " through tools", tips + more, without)
 
 
@@ -24,7 +26,7 @@ def programs(problem: DecisionProblem, readable: bool, without: frozenset[str] =
     form, word = problem.program, problem.vocabulary.decision
     data = json.dumps(form.data, ensure_ascii=False)
     shown = data if len(data) <= MOST_DATA else f"{data[:MOST_DATA]} ..."
-    comes = f"the {word} as a table, with both objectives" if readable else "raw values of variables, x[3,2] = 1"
+    comes = f"the {word} as a table, with {_objectives(problem)}" if readable else "raw values of variables, x[3,2] = 1"
     part = fill("tools_cp", mathematics=form.mathematics, program=form.source, data=f"{form.about}\n{shown}",
                 comes=comes)  # fmt: skip
     return _joined(problem, " by writing its formulation anew", part, without)
@@ -33,6 +35,10 @@ def programs(problem: DecisionProblem, readable: bool, without: frozenset[str] =
 def blank(seconds: float) -> str:
     """The prompt of C-N-R: how to run Python, and nothing of the problem."""
     return fill("cnr", seconds=f"{seconds:g}")
+
+
+def _objectives(problem: DecisionProblem) -> str:
+    return {1: "the objective", 2: "both objectives"}.get(problem.goals, f"all {problem.goals} objectives")
 
 
 def _joined(problem: DecisionProblem, means: str, tools_part: str, without: frozenset[str]) -> str:
@@ -44,7 +50,9 @@ def _joined(problem: DecisionProblem, means: str, tools_part: str, without: froz
     parts = {
         "task": fill("task", decision=words.decision, means=means),
         "setting": problem.setting(),
-        "dialogue": fill("dialogue", decision=words.decision, item=words.item, units=units),
+        "dialogue": fill(
+            "dialogue", decision=words.decision, item=words.item, units=units, objectives=_objectives(problem)
+        ),
         "tools": tools_part,
     }
     return "\n\n".join(text for name, text in parts.items() if name not in without)

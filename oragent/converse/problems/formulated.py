@@ -12,6 +12,7 @@ from functools import cached_property
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
+from oragent.converse.problems.model_text import describe_model, linear_words, search_model
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill, quiet
 from oragent.converse.remark import Remark
@@ -267,12 +268,20 @@ class Formulated:
 
     def setting(self) -> str:
         """What an optimisation agent is told of the model."""
-        words = [f"{quiet(goal.name)} ({goal.sense})" for goal in self.expressions]
+        lines = [f"{goal.sense} {quiet(goal.name)}{f' ({quiet(goal.unit)})' if goal.unit else ''}: "
+                 f"{linear_words(goal.terms)}{f' + {goal.constant:g}' if goal.constant else ''}"
+                 f"{f' ({quiet(goal.meaning)})' if goal.meaning else ''}"
+                 for goal in self.expressions[: self.goals]]  # fmt: skip
+        title = "Objective" if self.goals == 1 else f"{self.goals} objectives"
         return fill(
             "setting_model", name=quiet(self.name), count=len(self.base.variables), meaning=quiet(self.base.meaning),
-            goals=", ".join(words[: self.goals]), expressions=", ".join(words[self.goals : MOST_SHOWN]) or "none",
-            table=self.render(self.default),
+            objectives="\n".join(f"{title}: {line}" if place == 0 else line for place, line in enumerate(lines)),
+            model=describe_model(self.base), table=self.render(self.default),
         )  # fmt: skip
+
+    def search(self, text: str) -> str:
+        """Rows and variables by words of their names and meanings."""
+        return search_model(self.base, text)
 
     def known(self) -> str:
         """What a decision agent knows."""

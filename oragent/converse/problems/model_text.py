@@ -1,0 +1,119 @@
+"""A model as text in a prompt: all terms, units and meanings of a small one, a summary of a large one, and a search."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from oragent.converse.prompting import quiet
+from oragent.milp.changes import limits_in_words
+from oragent.milp.model import Milp, Row, Variable
+from oragent.milp.plain import number
+
+__all__ = ["MOST_CHARACTERS", "describe_model", "linear_words", "row_line", "search_model", "variable_line"]
+
+MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
+MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
+INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index
+
+
+def describe_model(milp: Milp, limit: int = MOST_CHARACTERS) -> str:
+    """Describe the rows and variables of a model, all of them or, where that is too long, its families of names.
+
+    Args:
+        milp: Model to describe.
+        limit: Most characters of the text.
+    """
+    length, lines = 0, []
+    for line in _every_line(milp):
+        length += len(line) + 1
+        if length > limit:
+            return _summary(milp, limit)
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def search_model(milp: Milp, text: str) -> str:
+    """Return the rows and variables whose name or meaning has all words of a text, with their terms."""
+    words = text.casefold().split()
+    rows = [row_line(row) for row in milp.rows if _has(words, row.name, row.meaning)]
+    variables = [variable_line(one) for one in milp.variables if _has(words, one.name, one.meaning, one.unit)]
+    rows += [row_line(row) for row in milp.rows if not _has(words, row.name, row.meaning)
+             and any(_has(words, name) for name in row.terms)]  # fmt: skip
+    found = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
+    left = len(rows) + len(variables) - len(found)
+    if not found:
+        return f"no row or variable has {quiet(text)!r} in its name or meaning"
+    return "\n".join([*found, *([f"and {left} more: search with more words"] if left else [])])
+
+
+def row_line(row: Row) -> str:
+    """A row with its terms, limit and meaning."""
+    low, high = row.limits
+    return f"- {quiet(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning(row.meaning)}"
+
+
+def variable_line(variable: Variable) -> str:
+    """A variable with its kind, bounds, unit and meaning."""
+    kind = "0 or 1" if variable.is_binary else (
+        f"{'whole number ' if variable.is_integer else ''}{limits_in_words(variable.low, variable.high)}")  # fmt: skip
+    unit = f", {quiet(variable.unit)}" if variable.unit else ""
+    return f"- {quiet(variable.name)}: {kind}{unit}{_meaning(variable.meaning)}"
+
+
+def linear_words(terms: Mapping[str, float]) -> str:
+    """A linear expression such as ``4 tables + 6 chairs``; of a long one its first terms and how many follow."""
+    parts = [f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quiet(name)}"
+             for name, value in list(terms.items())[:MOST_TERMS]]  # fmt: skip
+    more = f" + {len(terms) - MOST_TERMS} more terms" if len(terms) > MOST_TERMS else ""
+    return f"{' '.join(parts).removeprefix('+ ') or '0'}{more}"
+
+
+def _every_line(milp: Milp) -> Iterator[str]:
+    yield f"Rows ({len(milp.rows)}):"
+    yield from map(row_line, milp.rows)
+    yield f"Variables ({len(milp.variables)}):"
+    yield from map(variable_line, milp.variables)
+
+
+def _summary(milp: Milp, limit: int) -> str:
+    """Families of names, each with its number of members and the first ones as examples."""
+    lines = [
+        f"The model is large: {len(milp.rows)} rows, {len(milp.variables)} variables. Names that differ in an index "
+        "are listed once; search_model finds the others, with their terms."
+    ]
+    for title, names, examples in (
+        ("Rows", [row.name for row in milp.rows], {row.name: row for row in milp.rows}),
+        ("Variables", [one.name for one in milp.variables], {one.name: one for one in milp.variables}),
+    ):
+        lines.append(f"{title} by family:")
+        lines += _families(names, examples)
+    text = "\n".join(lines)
+    return text if len(text) <= limit else f"{text[:limit].rpartition(chr(10))[0]}\n... (search_model finds the rest)"
+
+
+def _families(names: Iterable[str], examples: Mapping[str, Row] | Mapping[str, Variable]) -> Iterator[str]:
+    members: dict[str, list[str]] = {}
+    for name in names:
+        members.setdefault(_family(name), []).append(name)
+    counted = Counter({family: len(every) for family, every in members.items()})
+    for family, count in counted.most_common(MOST_FAMILIES):
+        first = examples[members[family][0]]
+        line = row_line(first) if isinstance(first, Row) else variable_line(first)
+        others = ", ".join(quiet(name) for name in members[family][1:MOST_MEMBERS])
+        yield line if count == 1 else f"{line} [{count} such names: {others}{', ...' if count > MOST_MEMBERS else ''}]"
+    if len(counted) > MOST_FAMILIES:
+        yield f"- and {len(counted) - MOST_FAMILIES} more families"
+
+
+def _family(name: str) -> str:
+    found = INDEXED.match(name)
+    return (found[1] or found[2] or name) if found else name
+
+
+def _has(words: list[str], *texts: str) -> bool:
+    every = " ".join(texts).casefold()
+    return all(word in every for word in words)
+
+
+def _meaning(text: str) -> str:
+    return f" ({quiet(text)})" if text else ""
