@@ -10,7 +10,7 @@ from oragent.converse.state import State
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
 
-__all__ = ["Chart", "Charted", "Editable", "Explored", "Hurried", "Studied", "published_of"]
+__all__ = ["Chart", "Charted", "Editable", "Explored", "Extremes", "Hurried", "Studied", "published_of"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,11 @@ class Editable(Protocol):
 
     def search(self, text: str) -> str:
         """Rows and variables by words of their names and meanings."""
+
+
+@runtime_checkable
+class Extremes(Protocol):
+    """A problem that knows the least and the most of an expression, whichever of them is better."""
 
     def extreme(self, state: State, place: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""

@@ -213,6 +213,7 @@ class Direct:
     """An agent whose model the person may also change directly: a line that begins with ``/`` is a command."""
 
     agent: Agent
+    _rules: Rules | None = None
 
     @property
     def name(self) -> str:
@@ -226,7 +227,8 @@ class Direct:
             return await self.agent.answer(bare.removeprefix("/"))
         if not isinstance(self.agent, ToolsAgent) or not (bare.startswith("/") or bare == "undo"):
             return await self.agent.answer(message)
-        done = await Rules(self.agent.tools).answer(bare.removeprefix("/"))
+        self._rules = self._rules or Rules(self.agent.tools)
+        done = await self._rules.answer(bare.removeprefix("/"))
         self.agent.note(f"{bare}\n{done.text}")
         return done
 

@@ -1,19 +1,24 @@
 """States solved: as models of ``milp``, each content once; and what to tell where nothing is possible."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from oragent.converse.decision import DecisionProblem, Goal, Solved
-from oragent.converse.optional_protocols import Editable
+from oragent.converse.decision import DecisionProblem, Goal, Solved, figure
+from oragent.converse.optional_protocols import Editable, Extremes
 from oragent.converse.state import Kind, Restriction, State
+from oragent.errors import MilpError
+from oragent.milp.changes import limits_in_words
+from oragent.milp.conflicts import Side, conflict
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
+from oragent.pages.text import one_line
 
 __all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model", "problem_in_force"]
 
 KEPT = 1e-7  # relative loss of the first objective that the second one may cost
 MOST_LISTED = 30  # rows of the model in a list of what is in force
+CONFLICT_S, MOST_OWN = 6.0, 8  # seconds for a conflict, parts of it that are listed
 MOST_KEPT = 20_000  # solved states in memory; the oldest go first
 
 
@@ -115,6 +120,13 @@ class Solver:
         kept = tuple(one for one in state.restrictions if not (one.kind is Kind.BOUND and one.subject == name))
         return self(replace(state, weights=alone, restrictions=kept))
 
+    def extreme(self, state: State, place: int, sense: Sense) -> Solved | None:
+        """The least or the most of one expression under all that is in force; None where that cannot be computed."""
+        problem = problem_in_force(self.problem, state)
+        if problem.expressions[place].sense is sense and not isinstance(problem, Editable):
+            return self(replace(state, weights=tuple(float(other == place) for other in range(len(state.weights)))))
+        return problem.extreme(state, place, sense) if isinstance(problem, Extremes) else None
+
     def feasible(self, state: State, restrictions: Iterable[Restriction]) -> bool | None:
         """Whether some decision respects restrictions; None where that could not be settled."""
         free = (0.0,) * len(state.weights)
@@ -131,11 +143,13 @@ class Clash:
         nearest: Value that each bound among them would need, all else in force; None where no value will do.
         instead: Value that the first bound would need with another option of an item that is fixed, by item and
             option; those that are impossible are left out.
+        own: The model's own rows and bounds that clash with them, each with its limit.
     """
 
     parts: tuple[Restriction, ...]
     nearest: Mapping[Restriction, float | None] = field(default_factory=dict)
     instead: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
 
 
 def clash(solver: Solver, state: State) -> Clash | None:
@@ -154,16 +168,34 @@ def clash(solver: Solver, state: State) -> Clash | None:
     bounds = [one for one in kept if one.kind is Kind.BOUND]
     nearest = {one: _nearest(solver, state.only(*(o for o in state.restrictions if o != one)), one) for one in bounds}
     instead = dict(_instead(solver, state, kept, bounds[0])) if bounds else {}
-    return Clash(tuple(kept), nearest, instead)
+    return Clash(tuple(kept), nearest, instead, tuple(_own(solver, state.only(*kept))))
 
 
 def _nearest(solver: Solver, state: State, bound: Restriction) -> float | None:
-    """What a bounded expression can be at best in a state."""
+    """What a bounded expression can be at best in a state: the least for an upper bound, the most for a lower one."""
     place = [goal.name for goal in solver.problem.expressions].index(bound.subject)
-    if solver.problem.expressions[place].sense.sign * (1 if bound.upper else -1) < 0:
-        return None  # a bound on the side to which it wants to go
-    found = solver.least(state, place)
-    return solver.problem.features(found.decision)[place] if found.decision else None
+    found = solver.extreme(state, place, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
+    if found is None or found.status is not Status.OPTIMAL or not found.decision:
+        return None
+    return problem_in_force(solver.problem, state).features(found.decision)[place]
+
+
+def _own(solver: Solver, state: State) -> Iterator[str]:
+    """The model's own rows and bounds in the conflict of an infeasible state."""
+    if not isinstance(solver.problem, Editable):
+        return
+    problem = problem_in_force(solver.problem, state)
+    try:
+        found = conflict(model(problem, state), CONFLICT_S)
+    except MilpError:
+        return  # it was not found in time
+    for part in found.parts[:MOST_OWN]:
+        if part.side is not Side.ROW:
+            variable = problem.base.variable(part.name)
+            low = part.side is Side.LOW
+            yield f"{one_line(part.name, 60)} {'>=' if low else '<='} {figure(variable.low if low else variable.high)}"
+        elif row := next((row for row in problem.base.rows if row.name == part.name), None):
+            yield f"{one_line(row.name, 60)} {limits_in_words(*row.limits, figure)}"
 
 
 def _instead(

@@ -17,6 +17,7 @@ from oragent.converse.solving import Clash, Solver, begin, clash, in_force, prob
 from oragent.converse.state import Kind, Restriction, State
 from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import Tool, ToolCall
+from oragent.milp.model import Sense
 from oragent.milp.solution import Status
 
 __all__ = ["EXTENDED", "PAPER", "Toolbox", "clash_in_words", "found_in_words"]
@@ -151,6 +152,23 @@ class Toolbox:
         """The best that an expression can be under what is in force."""
         return self.noted(self.solver.least(self.state, place))
 
+    def extreme(self, place: int, sense: Sense) -> Solved:
+        """The least or the most that an expression can be under what is in force, its own bounds aside.
+
+        Raises:
+            ConfigError: The problem cannot compute it.
+        """
+        goal = self.problem.expressions[place]
+        if goal.sense is sense:
+            return self.least(place)
+        rest = [one for one in self.state.restrictions if one.kind is not Kind.BOUND or one.subject != goal.name]
+        found = self.solver.extreme(self.state.only(*rest), place, sense)
+        if found is None:
+            raise ConfigError(
+                f"the {'highest' if sense is Sense.MAXIMIZE else 'lowest'} {goal.word} cannot be computed"
+            )
+        return self.noted(found)
+
     def clash(self) -> Clash | None:
         """Why nothing is possible under what is in force."""
         self.calls += 1
@@ -279,7 +297,8 @@ def found_in_words(problem: DecisionProblem, found: Solved) -> str:
 def clash_in_words(problem: DecisionProblem, found: Clash) -> str:
     """Why nothing is possible, as tools return it."""
     if not found.parts:
-        return "the base model itself is infeasible: no constraint in force is the cause"
+        rows = f": {'; '.join(found.own)} cannot all hold" if found.own else ""
+        return f"the base model itself is infeasible: no constraint in force is the cause{rows}"
     lines = ["these constraints cannot all hold; without any one of them the others can:"]
     lines += [f"- {one.name}: {told(problem, one)}" for one in found.parts]
     for bound, value in found.nearest.items():
@@ -289,6 +308,7 @@ def clash_in_words(problem: DecisionProblem, found: Clash) -> str:
         lines.append(f"{bound.name}: with all else in force {near}")
     for (item, option), value in found.instead.items():
         lines.append(f"with {item} at {option} instead, the first of these bounds could be {figure(value)}")
+    lines += [f"the model's own part in it: {'; '.join(found.own)}"] if found.own else []
     return "\n".join(lines)
 
 

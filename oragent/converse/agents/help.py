@@ -14,7 +14,7 @@ HELP = """Commands, several with ';' between:
   forbid ITEM OPTION       such as: forbid {forbidden}
   OBJECTIVE <= NUMBER      also <, >=, >, such as: {bound}
   weight OBJECTIVE NUMBER  such as: weight {word} 2
-  lowest OBJECTIVE         the best that it can be under what is in force
+  lowest OBJECTIVE         the least that it can be under what is in force; also: highest, best
   options OBJECTIVE N N..  what each bound would give, nothing is changed
   why                      what clashes, or what each request costs
   remove NAME, undo, reset, show, help"""

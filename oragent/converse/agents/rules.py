@@ -10,17 +10,22 @@ from oragent.converse.agents.help import help_about
 from oragent.converse.decision import Solved, figure, goal_named
 from oragent.converse.model_changes import compared, decision_changes, objectives_in_words
 from oragent.converse.solving import Clash, begin
-from oragent.converse.state import Kind, Restriction
+from oragent.converse.state import Kind, Restriction, State
 from oragent.converse.tools import Toolbox
 from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import ToolCall
+from oragent.milp.model import Sense
 from oragent.milp.solution import Status
+from oragent.pages.text import one_line
 
 __all__ = ["Rules"]
 
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 RELATIONS = {"≤": "<=", "≥": ">="}
 ELSE = re.compile(r"\s+else\s+")
+SENSES = {
+    "lowest": Sense.MINIMIZE, "least": Sense.MINIMIZE, "highest": Sense.MAXIMIZE, "most": Sense.MAXIMIZE, "best": None,
+}  # fmt: skip
 MOST_COMMANDS, MOST_OPTIONS = 50, 20
 
 
@@ -64,13 +69,15 @@ class Rules:
             for command in commands or ["help"]:
                 said = self._one(command)
                 lines += [said] if said else []
+            return [*lines, self._after(begun)] if self._changed else lines
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
             return [*lines, f"not understood: {problem}"]
-        if not self._changed:
-            return lines
+
+    def _after(self, begun: State) -> str:
+        """The solution of the model in force; where the model itself was changed, with what it was before."""
         told = compared(self.tools.solver, begun, self.tools.state) if self.tools.state.changes != begun.changes else ""
-        return [*lines, self._solved(self._call("call_solver", {}), told)]
+        return self._solved(self._call("call_solver", {}), told)
 
     def _one(self, command: str) -> str:
         """Do one command and say what is to be said of it; what it changed is solved in the end."""
@@ -84,8 +91,9 @@ class Rules:
             self.tools.state = begin(self.tools.problem)
             self._changed |= bool(rest)
             return ""
-        if word in ("lowest", "least", "highest", "best") and rest:
-            return self._solved(self.tools.least(goal_named(self.tools.problem, rest)))
+        if word in SENSES and rest:
+            place = goal_named(self.tools.problem, rest)
+            return self._solved(self.tools.extreme(place, SENSES[word] or self.tools.problem.expressions[place].sense))
         if word == "options" and rest:
             return "\n".join(self._options(rest.split()))
         return self._told(word, command)
@@ -94,14 +102,15 @@ class Rules:
         """Do a command that changes the model in force; None where it is another command."""
         if word in VERBS and rest:
             return self.tools.change(read_change_command(self.tools.problem, word, rest))
+        if word == "remove" and rest:
+            self._call("remove_constraint", {"name": self._removed(rest.strip())})
+            return ""
         if found := BOUND.fullmatch(command):
             return self._bound(*found.groups())
         if word in ("fix", "forbid") and rest:
             self._fix(word, rest.split())
         elif word == "weight" and rest:
             self._weigh(rest)
-        elif word == "remove" and rest:
-            self._call("remove_constraint", {"name": rest.strip()})
         elif word == "undo":
             self.tools.state = self.tools.state.undone()
         else:
@@ -112,11 +121,45 @@ class Rules:
         if word == "why":
             return "\n".join(self._why())
         if word == "show":
-            return self.tools.problem.render(self._shown)
+            return self._show()
         if word == "help":
             return help_about(self.tools.problem)
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
+
+    def _show(self) -> str:
+        """The solution under what is in force, and what that is; why there is none where there is none."""
+        found, problem = self.tools.solve(), self.tools.problem
+        names = [self._said(one) for one in self.tools.state.restrictions]
+        names += [
+            f"{one_line(change.name, 60)} {change.words} (changed in the model)" for change in self.tools.state.changes
+        ]
+        names += [f"{goal.word} weighs {figure(weight)}"
+                  for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)
+                  if weight != 1]  # fmt: skip
+        in_force = f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
+        if not found.decision:
+            return f"{self._solved(found)}\n{in_force}"
+        self._shown = found.decision
+        return f"{problem.render(found.decision)}\n\n{in_force}"
+
+    def _removed(self, text: str) -> str:
+        """The name of the request that a text means: its own name, its words, or those of its subject.
+
+        Raises:
+            ConfigError: It can mean several.
+        """
+        meant = text.casefold()
+        words = {goal.name: goal.word for goal in self.tools.problem.expressions}
+        names = []
+        for one in self.tools.state.restrictions:
+            word = words[one.subject] if one.kind is Kind.BOUND else self.tools.problem.short(one.subject)
+            if meant in {text.casefold() for text in (one.name, self._said(one), one.subject, word)}:
+                names.append(one.name)
+        names += [change.name for change in self.tools.state.changes if meant == change.name.casefold()]
+        if len(names) > 1 and text not in names:
+            raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; write which of them")
+        return names[0] if len(names) == 1 else text
 
     def _fix(self, kind: str, words: list[str]) -> None:
         problem = self.tools.problem
@@ -217,8 +260,10 @@ class Rules:
         return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{option}"
 
     def _clash(self, found: Clash) -> str:
+        own = [f"the model's own {'limits' if len(found.own) > 1 else 'limit'} in the way: {'; '.join(found.own)}"]
         if not found.parts:
-            return "infeasible: the model itself, whatever is asked for"
+            what = "the model with its changes" if self.tools.state.changes else "the model itself"
+            return "; ".join([f"infeasible: {what}, whatever is asked for", *(own if found.own else [])])
         names = [self._said(one) for one in found.parts]
         parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
         for bound, value in found.nearest.items():
@@ -235,7 +280,7 @@ class Rules:
                 for (item, option), value in found.instead.items()
             ]
             parts.append(", ".join(moved))
-        return f"infeasible: {'; '.join(parts)}"
+        return f"infeasible: {'; '.join([*parts, *(own if found.own else [])])}"
 
 
 def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 
+import numpy as np
+
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
 from oragent.converse.optional_protocols import Chart
 from oragent.converse.problems import reading, school_texts, tables
@@ -27,7 +29,7 @@ from oragent.converse.solving import begin, by_milp
 from oragent.converse.stakeholders import Stakeholders
 from oragent.converse.state import State
 from oragent.errors import ConfigError
-from oragent.milp import Milp, Relation, Row, Status
+from oragent.milp import Milp, Relation, Row, Sense, Status
 
 __all__ = ["LIMIT_S", "Schools", "sfusd"]
 
@@ -229,6 +231,23 @@ class Schools:
             return by_milp(self, state, self.limit_s)
         found = self.exact.least_cost(constraints(self, state), Weights(*state.weights))
         return Solved(Status.OPTIMAL, found.schedule) if found else Solved(Status.INFEASIBLE)
+
+    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+        """The least or the most of load or deviation, by looking at all schedules.
+
+        Raises:
+            ConfigError: The schedules are too many for the most; the model bounds load and changes from below alone.
+        """
+        if sense is Sense.MINIMIZE:
+            return self.solve(replace(state, weights=(1.0 - place, float(place))))
+        if self.exact is None:
+            raise ConfigError(f"the highest {self.expressions[place].word} is computed for small districts alone")
+        allowed = np.flatnonzero(self.exact.allowed(constraints(self, state)))
+        if not len(allowed):
+            return Solved(Status.INFEASIBLE)
+        table = self.exact.schedules
+        values = (table.load, table.deviation)[place][allowed]
+        return Solved(Status.OPTIMAL, table.letters(int(allowed[int(np.argmax(values))])))
 
     def setting(self) -> str:
         """What an optimisation agent is told of the district and its model."""
