@@ -22,10 +22,11 @@ def solve(
         Path | None,
         typer.Option(metavar="POINT", help="JSON with values by variable: say what would make that point optimal."),
     ] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the solution: .csv, .json or .sol.")] = None,
     limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for the search (default: no limit).")] = None,
 ) -> None:
     """Solve an optimisation model and say what its solution means; exit code 3 where there is none."""
     # Solver and statistics take longer to import than all else of a command.
     command = import_module("oragent.milp.command")
-    solution = command.solve_file(model, explain=explain, wanted=inverse, limit_s=limit, console=console)
+    solution = command.solve_file(model, explain=explain, wanted=inverse, limit_s=limit, out=out, console=console)
     raise typer.Exit(SOLVED if solution.status.has_point else UNSOLVED)

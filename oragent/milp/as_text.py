@@ -35,7 +35,9 @@ LP_RANGE = re.compile(
     rf"(?P<terms>[^<>=:\n]+)<=?[ \t]*(?P<high>{NUMBER})[ \t]*$",
     re.MULTILINE,
 )
+SECOND = "  \t"  # begins a line that the file itself does not have
 MPS_SENSE = re.compile(r"^OBJSENSE", re.MULTILINE)
+COMPLAINT = re.compile(r"^ERROR:\s*(?P<what>.*)\n\s*--> .*:(?P<line>\d+):\d+\s*$", re.MULTILINE)
 _KINDS = highspy.HighsVarType
 
 
@@ -78,12 +80,17 @@ def from_text(text: str, form: str) -> Milp:
     engine = quiet()
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{form}"
-        path.write_text(_unranged(text) if form == "lp" else text)
+        sent = _unranged(text) if form == "lp" else text
+        path.write_text(sent)
+        engine.setOptionValue("log_file", f"{folder}/log")
+        engine.setOptionValue("log_to_console", False)
+        engine.setOptionValue("output_flag", True)
         status = engine.readModel(str(path))
+        log = (Path(folder) / "log").read_text(errors="replace") if (Path(folder) / "log").exists() else ""
     if status == highspy.HighsStatus.kError:
         raise MilpError(
-            f"not a model in {form.upper()} form: expected linear rows, continuous and integer variables; "
-            "no indicators, no special-ordered sets"
+            f"{_complaint(log, sent)}not a model in {form.upper()} form: expected linear rows, continuous and integer "
+            "variables; no indicators, no special-ordered sets"
         )
     if engine.getModel().hessian_.dim_:
         raise MilpError("the objective is quadratic: expected a linear one")
@@ -92,6 +99,15 @@ def from_text(text: str, form: str) -> Milp:
     if form == "mps" and PULP_SENSE.search(text) and not MPS_SENSE.search(text):
         found = replace(found, sense=Sense.MAXIMIZE)
     return renamed(replace(found, name=names["model"].get("", "")), names["variable"], names["row"])
+
+
+def _complaint(log: str, sent: str) -> str:
+    """What HiGHS says of a file, with the line; empty where it says none, as versions before 1.16 do."""
+    said = COMPLAINT.search(log)
+    if said is None:
+        return ""
+    added = sum(line.startswith(SECOND) for line in sent.split("\n")[: int(said["line"]) - 1])
+    return f"line {int(said['line']) - added}: {said['what'].strip()}; "
 
 
 def _without_idle_columns(arrays: Arrays) -> Arrays:
@@ -117,7 +133,7 @@ def _unranged(text: str) -> str:
 
     def split(row: re.Match[str]) -> str:
         label = [f"{row['name']}_{side}: " if row["name"] else "" for side in ("least", "most")]
-        return f" {label[0]}{row['terms']} >= {row['low']}\n {label[1]}{row['terms']} <= {row['high']}"
+        return f" {label[0]}{row['terms']} >= {row['low']}\n{SECOND}{label[1]}{row['terms']} <= {row['high']}"
 
     return text[: start.end()] + LP_RANGE.sub(split, text[start.end() : end.start()]) + text[end.start() :]
 

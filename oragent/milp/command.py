@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -16,10 +17,12 @@ from oragent.milp.model import INFINITY, Milp
 from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Sensitivity, Solution, Source
+from oragent.milp.solution_files import check_ending, write_solution
 from oragent.milp.solving import solve
 
 __all__ = ["show", "solve_file"]
 
+GUTTER = 3  # columns of a terminal between two columns of a table
 MOST = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all
 
 
@@ -29,6 +32,7 @@ def solve_file(
     explain: bool = False,
     wanted: Path | None = None,
     limit_s: float | None = None,
+    out: Path | None = None,
     console: Console,
 ) -> Solution:
     """Read a model, solve it, and print status, objective, variables and rows.
@@ -38,14 +42,19 @@ def solve_file(
         explain: Whether to say in sentences what the solution means, or why there is none.
         wanted: JSON file with a point; then also the least change of the objective that would make it optimal.
         limit_s: Seconds for the search; None for no limit.
+        out: File for the solution, ``.csv``, ``.json`` or ``.sol``; None for none.
         console: Where to.
 
     Raises:
-        MilpError: The file holds no model, or the other one no point that meets it.
+        MilpError: The file holds no model, the other one no point that meets it, or the solution cannot be written.
     """
+    if out is not None:
+        check_ending(out)
     milp = read(path)
     change = None if wanted is None else _of(wanted, milp, limit_s)
     solution = solve(milp, limit_s)
+    if out is not None:
+        write_solution(milp, solution, out)
     show(milp, solution, console)
     if explain:
         _say(explained(milp, solution), console)
@@ -82,9 +91,11 @@ def show(milp: Milp, solution: Solution, console: Console) -> None:
     """Print a solution as tables; names are foreign and made plain."""
     _headline(milp, solution, console)
     if solution.status.has_point:
-        console.print(_variables(milp, solution))
+        for part in _variables(milp, solution, console.width):
+            console.print(part)
         if milp.rows:
-            console.print(_rows(milp, solution))
+            for part in _rows(milp, solution, console.width):
+                console.print(part)
 
 
 def _headline(milp: Milp, solution: Solution, console: Console) -> None:
@@ -105,31 +116,33 @@ def _headline(milp: Milp, solution: Solution, console: Console) -> None:
         console.print(Text.assemble((f"{name:<10}", "bold"), text), soft_wrap=True)
 
 
-def _variables(milp: Milp, solution: Solution) -> Table:
+def _variables(milp: Milp, solution: Solution, width: int) -> list[Table]:
     may_be = () if milp.has_integers else ("may be",)
-    table = _table("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", *may_be)
+    heads = ("variable", "value", "unit", *_prices(solution, "reduced cost"), "coefficient", *may_be)
     prices = solution.sensitivity
     order = sorted(milp.variables, key=lambda one: solution.values[one.name] == 0.0)  # those that are used come first
+    lines = []
     for variable in order[:MOST]:
         name = variable.name
-        figures = [rounded(solution.values[name]), plain(variable.unit, 20)]
+        figures = [plain(name), rounded(solution.values[name]), plain(variable.unit, 20)]
         figures += [signed(source.reduced_costs[name]) for source in _sources(solution)]
         figures.append(number(milp.objective.terms.get(name, 0.0)))
         figures += [_interval(prices.cost_ranges[name] if prices else None) for _ in may_be]
-        table.add_row(Text(plain(name)), *(Text(figure) for figure in figures))
-    return _captioned(table, "variable", len(milp.variables))
+        lines.append(figures)
+    return _captioned(_tables(heads, lines, width), "variable", len(milp.variables))
 
 
-def _rows(milp: Milp, solution: Solution) -> Table:
-    table = _table("row", "left side", "", "right side", "slack", *_prices(solution, "dual"), "holds from to")
+def _rows(milp: Milp, solution: Solution, width: int) -> list[Table]:
+    heads = ("row", "left side", "", "right side", "slack", *_prices(solution, "dual"), "holds from to")
     sources = _sources(solution)
     order = sorted(milp.rows, key=lambda row: solution.slacks[row.name] > 1e-6)  # those that bind come first
+    lines = []
     for row in order[:MOST]:
-        figures = [rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]
+        figures = [plain(row.name), rounded(solution.activities[row.name]), str(row.relation), number(row.rhs)]
         figures += [rounded(solution.slacks[row.name]), *(signed(source.duals[row.name]) for source in sources)]
         figures.append(_interval(sources[-1].rhs_ranges[row.name] if sources else None))
-        table.add_row(Text(plain(row.name)), *(Text(figure) for figure in figures))
-    return _captioned(table, "row", len(milp.rows))
+        lines.append(figures)
+    return _captioned(_tables(heads, lines, width), "row", len(milp.rows))
 
 
 def _sources(solution: Solution) -> list[Sensitivity]:
@@ -157,15 +170,37 @@ def _interval(interval: Interval | None) -> str:
     return f"{rounded(interval.low)} to {rounded(interval.high)}"
 
 
-def _table(first: str, *columns: str) -> Table:
+def _tables(heads: Sequence[str], lines: Sequence[Sequence[str]], width: int) -> list[Table]:
+    """Tables that are no wider than a terminal: columns that do not fit go into a further one, beside the names again.
+
+    No figure is ever broken; a name that takes more than half of the width goes on in the next line.
+    """
+    columns = [(head, [line[place] for line in lines]) for place, head in enumerate(heads)]
+    columns = [column for column in columns if any(column[1])]
+    sizes = [max(map(cell_len, (*head.split(), *cells, ""))) for head, cells in columns]
+    first = min(sizes[0], max(8, width // 2 - 2))
+    groups: list[list[int]] = []
+    room = 0
+    for place in range(1, len(columns)):
+        if not groups or sizes[place] + GUTTER > room:
+            groups.append([])
+            room = width - first - GUTTER + 1
+        groups[-1].append(place)
+        room -= sizes[place] + GUTTER
+    return [_table(columns, [0, *group], [first, *sizes[1:]]) for group in groups]
+
+
+def _table(columns: Sequence[tuple[str, Sequence[str]]], places: Sequence[int], sizes: Sequence[int]) -> Table:
     table = Table(box=SIMPLE_HEAD, header_style="dim", pad_edge=False, caption_justify="left")
-    table.add_column(first, overflow="fold")
-    for name in columns:
-        table.add_column(name, justify="right", overflow="fold")
+    for place in places:
+        head, side = columns[place][0], "right" if place else "left"
+        table.add_column(Text(head), justify=side, overflow="fold", width=sizes[place])  # type: ignore[arg-type]
+    for line in zip(*(columns[place][1] for place in places), strict=True):
+        table.add_row(*map(Text, line))
     return table
 
 
-def _captioned(table: Table, noun: str, count: int) -> Table:
+def _captioned(tables: list[Table], noun: str, count: int) -> list[Table]:
     if count > MOST:
-        table.caption = f"{count - MOST} {noun}s more"
-    return table
+        tables[-1].caption = f"{count - MOST} {noun}s more"
+    return tables

@@ -10,8 +10,10 @@ from rich.console import Console
 
 from oragent.errors import MilpError
 from oragent.milp.command import MOST, solve_file
-from oragent.milp.files import write
+from oragent.milp.engines import VERSION
+from oragent.milp.files import read_point, write
 from oragent.milp.model import Milp, Objective, Row, Variable
+from oragent.milp.naming import renamed
 from oragent.milp.solving import solve
 from tests.milp.models import pharmacy, steel
 
@@ -131,3 +133,51 @@ def test_a_file_without_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
     with pytest.raises(MilpError, match="has no 'objective'"):
         solve_file(tmp_path / "a.json", console=Console(file=io.StringIO()))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_tables_fit_and_break_no_figure(width: int, tmp_path: Path) -> None:
+    names = (f"pills against pain {'of any kind ' * 3}", "Schlafmittel (über 18)")
+    milp = pharmacy()
+    figures = [*solve(milp).values.values(), 735.0]
+    write(renamed(milp, dict(zip(solve(milp).values, names, strict=True)), {}), tmp_path / "m.json")
+    out = io.StringIO()
+    solve_file(tmp_path / "m.json", console=Console(file=out, width=width))
+    assert all(len(line) <= width for line in out.getvalue().splitlines())
+    for text in ("Schlafmittel (über 18)", "+16.66666667", "relaxed", *(f"{value:g}" for value in figures)):
+        assert text in out.getvalue()
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "sol"])
+def test_a_solution_is_written_for_others(ending: str, tmp_path: Path) -> None:
+    printed(steel(), tmp_path, out=tmp_path / f"s.{ending}")
+    text = (tmp_path / f"s.{ending}").read_text()
+    if ending == "json":
+        assert read_point(tmp_path / "s.json") == solve(steel()).values
+        return
+    lines = [line.replace(",", " ").split() for line in text.splitlines()]
+    assert {line[0]: float(line[1]) for line in lines if line[0] in solve(steel()).values} == solve(steel()).values
+    assert ending != "csv" or text.startswith("variable,value,unit\nbands,6000.0,tons\n")
+
+
+def test_a_solution_that_cannot_be_written_is_refused_in_one_line(tmp_path: Path) -> None:
+    for name, milp, told in (
+        ("s.txt", steel(), "ends in .csv"), ("s.csv", steel(hours=12), "infeasible"), ("no/s.csv", steel(), "cannot write"),
+    ):  # fmt: skip
+        with pytest.raises(MilpError, match=told):
+            printed(milp, tmp_path, out=tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"), [("c2: b = 1 -> x <= 3", "line 5: .*indicator"), ("c2: x + <= = 3 y", "line 5: expected a term")]
+)
+def test_a_broken_file_is_refused_with_its_line(line: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "m.lp").write_text(
+        f"Maximize\n obj: x\nSubject To\n c1: 1 <= x + y <= 10\n {line}\nBounds\n x <= 5\nEnd\n"
+    )
+    with pytest.raises(MilpError, match=told if highs_version() >= (1, 16) else "not a model in LP form"):
+        solve_file(tmp_path / "m.lp", console=Console(file=io.StringIO()))
+
+
+def highs_version() -> tuple[int, ...]:
+    return tuple(map(int, VERSION.split(".")[:2]))
