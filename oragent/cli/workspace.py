@@ -74,11 +74,19 @@ MODEL = Annotated[str, typer.Option(help="Model name, asked at OPENAI_BASE_URL w
 CALLS = Annotated[int | None, typer.Option(min=1, help="Budget: calls of the model, all verbs together.")]
 
 
+TIME = Annotated[float | None, typer.Option("--time", help="CPU seconds of a program (default: 120).")]
+GAP = Annotated[float | None, typer.Option("--gap", help="Relative gap at which a solve may end, such as 0.01.")]
+MEMORY = Annotated[int | None, typer.Option("--memory", help="MiB of memory of a program (default: 2048).")]
 REPLAY = Annotated[Path | None, typer.Option(help="Another workspace: its replies are given again, nobody is asked.")]
 
 
-def _wanted(folder: Path, model: str, calls: int | None, replay: Path | None) -> Any:
-    return _module("command").Wanted(folder, model, Budget(evaluations=None, model_calls=calls), replay=replay)
+def _wanted(folder: Path, model: str, calls: int | None, replay: Path | None, given: Any) -> Any:
+    budget = Budget(evaluations=None, model_calls=calls)
+    return _module("command").Wanted(folder, model, budget, replay=replay, given=given)
+
+
+def _given(time: float | None, gap: float | None, memory: int | None) -> Any:
+    return _module("effort").GivenEffort(time, gap, memory)
 
 
 @workspace.command()
@@ -113,9 +121,18 @@ _of_folder("report", "Write the page of a workspace anew.")
 
 
 @workspace.command()
-def build(folder: FOLDER, model: MODEL = "", calls: CALLS = None, replay: REPLAY = None) -> None:
+def build(
+    folder: FOLDER,
+    model: MODEL = "",
+    calls: CALLS = None,
+    replay: REPLAY = None,
+    time: TIME = None,
+    gap: GAP = None,
+    memory: MEMORY = None,
+) -> None:
     """Have a model build a program from documents and data; again goes on where it was cut off."""
-    raise typer.Exit(_module("command").build(_wanted(folder, model, calls, replay), console))
+    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    raise typer.Exit(_module("command").build(wanted, console))
 
 
 @workspace.command()
@@ -127,11 +144,13 @@ def revise(
     model: MODEL = "",
     calls: CALLS = None,
     replay: REPLAY = None,
+    time: TIME = None,
+    gap: GAP = None,
+    memory: MEMORY = None,
 ) -> None:
     """Have a model plan a revision, do it, and compare both versions before it is written."""
-    raise typer.Exit(
-        _module("command").revise(_wanted(folder, model, calls, replay), request, feedback, accept, console)
-    )
+    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    raise typer.Exit(_module("command").revise(wanted, request, feedback, accept, console))
 
 
 @workspace.command()
@@ -141,17 +160,25 @@ def ask(
     model: MODEL = "",
     calls: CALLS = None,
     replay: REPLAY = None,
+    time: TIME = None,
+    gap: GAP = None,
+    memory: MEMORY = None,
 ) -> None:
     """Answer a question with citations that are checked; without --model from the records alone."""
-    raise typer.Exit(_module("command").ask(_wanted(folder, model, calls, replay), question, console))
+    wanted = _wanted(folder, model, calls, replay, _given(time, gap, memory))
+    raise typer.Exit(_module("command").ask(wanted, question, console))
 
 
 @workspace.command()
 def run(
-    folder: FOLDER, program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = ""
+    folder: FOLDER,
+    program: Annotated[str, typer.Option(help="Path below the folder; none: that in src.")] = "",
+    time: TIME = None,
+    gap: GAP = None,
+    memory: MEMORY = None,
 ) -> None:
     """Run a program apart, solve its models again, keep the records."""
-    raise typer.Exit(_module("command").run(folder, program, console))
+    raise typer.Exit(_module("command").run(folder, program, console, given=_given(time, gap, memory)))
 
 
 @workspace.command()

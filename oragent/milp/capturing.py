@@ -25,31 +25,36 @@ def bound(limit_s: float, gap: float) -> None:
 
 
 def bring_solver(
-    keep: Keep, limit_s: float | None = None, solved: Callable[[Any], None] = lambda problem: None
+    keep: Keep,
+    limit_s: Callable[[], float] | float | None = None,
+    solved: Callable[[Any], None] = lambda problem: None,
+    gap: float = GAP,
 ) -> None:
     """Put this solver in the place of every other one, whatever a program names.
 
     Args:
         keep: Called with each model, as ``snapshot`` gives it, before it is solved.
-        limit_s: Seconds of one solve; a program may ask for less, not for more.
+        limit_s: Seconds of one solve, or what gives them when it begins; a program may ask for less, not for more.
         solved: Called with each ``pulp.LpProblem`` after it was solved.
+        gap: Relative gap at which a solve ends.
     """
 
     class Captured(pulp.HiGHS):  # type: ignore[misc]  # PuLP's classes have no types
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             given = kwargs.get("timeLimit")
-            limits = [one for one in (given, limit_s) if isinstance(one, int | float) and not isinstance(one, bool)]
+            usable = isinstance(given, int | float) and not isinstance(given, bool)
             whole = kwargs.get("mip", True) is not False
-            super().__init__(mip=whole, msg=False, timeLimit=min(limits) if limits else None)
+            super().__init__(mip=whole, msg=False, timeLimit=given if usable else None)
 
         def available(self) -> bool:
             return True
 
         def createAndConfigureSolver(self, lp: Any) -> None:  # PuLP's name
             lp.solverModel = solver = engine()
-            solver.setOptionValue("mip_rel_gap", _SOLVES.get("gap", GAP))
+            solver.setOptionValue("mip_rel_gap", _SOLVES.get("gap", gap))
             solver.setOptionValue(JUMP, jumps(len(lp.variables())))
-            limits = [one for one in (self.timeLimit, _SOLVES.get("limit_s")) if one is not None]
+            own = limit_s() if callable(limit_s) else limit_s
+            limits = [limit for limit in (self.timeLimit, own, _SOLVES.get("limit_s")) if limit is not None]
             if limits:
                 solver.setOptionValue("time_limit", float(min(limits)))
 

@@ -1,5 +1,6 @@
 """What solving a model came to: status, point, and what the right-hand sides and costs are worth."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -73,7 +74,7 @@ class Solution:
     Attributes:
         status: How far it was solved.
         objective: Of the point, in the model's own sense; None without a point.
-        bound: What no feasible point can be better than; None where there is no point.
+        bound: What no feasible point can be better than; None where it is not known.
         gap: Distance of objective and bound over the larger of 1 and the objective's size; None without a point.
         values: By variable.
         activities: By row, the left side at the point.
@@ -99,6 +100,17 @@ class Solution:
     note: str = ""
 
     @property
+    def standing(self) -> str:
+        """Status in words, with the distance from the best bound for a point that is not proven optimal."""
+        if self.status is not Status.FEASIBLE or self.objective is None:
+            return str(self.status)
+        if self.bound is None or self.gap is None or not math.isfinite(self.bound):
+            return "feasible, with no bound on what is best"
+        if abs(self.objective) < 1:
+            return f"feasible, the best bound is {self.bound:.6g}"
+        return f"feasible, within {_percent(self.gap)} % of the best bound"
+
+    @property
     def duals(self) -> Mapping[str, float]:
         """The duals of ``sensitivity``; empty where there is none."""
         return self.sensitivity.duals if self.sensitivity else {}
@@ -112,3 +124,11 @@ class Solution:
     def ranges(self) -> Mapping[str, Interval]:
         """The right-hand sides for which the duals hold; empty where there are none."""
         return self.sensitivity.rhs_ranges if self.sensitivity else {}
+
+
+def _percent(share: float) -> str:
+    """A share in per cent with two digits, never less than it is."""
+    if share <= 0:
+        return "0"
+    step = 10.0 ** (math.floor(math.log10(100 * share)) - 1)
+    return f"{math.ceil(100 * share / step - 1e-9) * step:.10g}"

@@ -1,6 +1,7 @@
 """Solve a model, and believe nothing of the answer that was not computed again."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ from oragent.milp.rays import ray_of
 from oragent.milp.sensitivity import dual_bound, sensitivity
 from oragent.milp.solution import Sensitivity, Solution, Source, Status
 
-__all__ = ["PROVEN", "priced", "solve"]
+__all__ = ["PROVEN", "at_point", "priced", "solve"]
 
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
 
@@ -39,7 +40,9 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     elif first.claim is Claim.NO_OPTIMUM:
         solution = _without_optimum(arrays, limit_s)
     else:
-        solution = Solution(Status.UNKNOWN, note="the solver stopped without a feasible point: allow it more time")
+        bound = first.bound if np.isfinite(first.bound) else None
+        note = "the solver stopped without a feasible point: allow it more time"
+        solution = Solution(Status.UNKNOWN, bound=bound, note=note)
     return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
 
 
@@ -61,6 +64,33 @@ def priced(milp: Milp, solution: Solution) -> Solution:
         gap=np.inf if solution.gap is None else solution.gap,
         sensitivity=_sensitivity(milp, left, last, Source.FIXED if milp.has_integers else Source.LP),
         relaxation=_relaxation(milp, arrays) if milp.has_integers else None,
+    )
+
+
+def at_point(milp: Milp, values: Mapping[str, float], bound: float | None, *, duals: bool = True) -> Solution | None:
+    """Compute what a point that somebody claims is worth; None where it is not feasible.
+
+    Args:
+        milp: The model.
+        values: The point; integers are rounded, a variable without a value is 0.
+        bound: What no feasible point can be better than; None where nobody knows.
+        duals: Whether to compute duals with the integers fixed at the point.
+    """
+    arrays = Arrays.of(milp)
+    point = vector(milp, values)
+    point = np.clip(np.where(arrays.integer, np.round(point), point), arrays.low, arrays.high) + 0.0
+    if not np.isfinite(point).all() or arrays.violation(point) > FEASIBLE:
+        return None
+    objective = arrays.objective(point)
+    fixed = duals and arrays.integer.any()
+    left = arrays.with_integers_at(point) if fixed else arrays
+    return replace(
+        _at(milp, arrays, point),
+        bound=bound,
+        gap=None if bound is None else abs(objective - bound) / max(1.0, abs(objective)),
+        sensitivity=_sensitivity(milp, left, run(left), Source.FIXED) if fixed else None,
+        solver=SOLVER,
+        note="stopped before it was proven that no point is better",
     )
 
 

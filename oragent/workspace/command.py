@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from oragent.milp.plain import number
 from oragent.pages.text import one_line
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import undoing
+from oragent.workspace.effort import GivenEffort, effort_of
 from oragent.workspace.folder import Home, begin, begin_from, finished
 from oragent.workspace.layout import manifest
 from oragent.workspace.pages import write_page
@@ -28,7 +29,7 @@ from oragent.workspace.reading import named, read_text
 from oragent.workspace.recording import records_of
 from oragent.workspace.runner import Runner
 from oragent.workspace.tools import described
-from oragent.workspace.undoing import Outcome
+from oragent.workspace.undoing import Reversal
 from oragent.workspace.unfinished import Begun, begun, forget, keep
 from oragent.workspace.verbs import Verbs, failure_request
 from oragent.workspace.versions import Versions
@@ -53,6 +54,7 @@ __all__ = [
 
 FAILED = 3  # exit code where nothing came of it
 RECORDS = ("logs/", "solver_records/")
+NOTHING_GIVEN = GivenEffort()
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class Wanted:
         asked: Model in place of a server's.
         sandbox: Border that others share; None for one of its own.
         replay: Workspace whose replies are given again, and nobody is asked; None for none.
+        given: Time, gap and memory of programs, as the command line says.
     """
 
     folder: Path
@@ -74,6 +77,7 @@ class Wanted:
     asked: Model | None = None
     sandbox: Sandbox | None = None
     replay: Path | None = None
+    given: GivenEffort = GivenEffort()  # noqa: RUF009  # a frozen value
 
 
 def new(folder: Path, source: Path | None, console: Console) -> int:
@@ -106,7 +110,7 @@ def check(folder: Path, console: Console) -> int:
 
 def build(wanted: Wanted, console: Console) -> int:
     """Have a model build a program; goes on where it was cut off."""
-    return _verb(wanted, Begun("build", model=wanted.model), console)
+    return _verb(wanted, Begun("build", model=wanted.model, **asdict(wanted.given)), console)
 
 
 def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
@@ -118,14 +122,14 @@ def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, c
     if (request is None) == (not feedback):
         raise ConfigError("--request names a file with what is to change, --feedback takes the last run: give one")
     text = read_text(request) if request is not None else ""
-    return _verb(wanted, Begun("revise", text, feedback, accept, wanted.model), console)
+    return _verb(wanted, Begun("revise", text, feedback, accept, wanted.model, **asdict(wanted.given)), console)
 
 
 def ask(wanted: Wanted, question: str, console: Console) -> int:
     """Answer a question, by a model or from records alone."""
     if not question.strip():
         raise ConfigError("the question is empty: say what you want to know")
-    return _verb(wanted, Begun("ask", question, model=wanted.model), console)
+    return _verb(wanted, Begun("ask", question, model=wanted.model, **asdict(wanted.given)), console)
 
 
 def resume(wanted: Wanted, console: Console) -> int:
@@ -138,20 +142,30 @@ def resume(wanted: Wanted, console: Console) -> int:
     return _verb(replace(wanted, model=wanted.model or known.model), known, console)
 
 
-def run(folder: Path, program: str, console: Console, sandbox: Sandbox | None = None) -> int:
+def run(
+    folder: Path, program: str, console: Console, sandbox: Sandbox | None = None, given: GivenEffort = NOTHING_GIVEN
+) -> int:
     """Run a program, and keep its records as a version.
+
+    Args:
+        folder: Folder of the workspace.
+        program: Path of the program below it; empty for that in ``src``.
+        console: Where it prints.
+        sandbox: Border that others share; None for one of its own.
+        given: Time, gap and memory, as the command line says.
 
     Raises:
         OragentError: if there is none.
     """
-    home = Home(folder)
+    home, effort = Home(folder), effort_of(folder, given)
     path = program or home.program()
     if not path:
         raise WorkspaceError(f"no program in {named(folder)}/src; 'oragent workspace build' makes one")
     with Versions(folder) as versions:
         versions.snapshot(home.files(), "before run")
     with ExitStack() as stack:
-        ran = Runner(sandbox or stack.enter_context(Sandbox(1))).run(folder, path)
+        box = sandbox or stack.enter_context(Sandbox(1))
+        ran = Runner(box, effort.limits, effort.solver_gap).run(folder, path)
     console.print(Text(described(ran)), soft_wrap=True)
     for name in (*ran.changed, *ran.removed):
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
@@ -218,7 +232,7 @@ def restore(folder: Path, version: int, path: str, console: Console) -> int:
     return _back(folder, lambda versions, files: undoing.restore(versions, files, version, path), console)
 
 
-def _back(folder: Path, work: Callable[[Versions, dict[str, Path]], Outcome], console: Console) -> int:
+def _back(folder: Path, work: Callable[[Versions, dict[str, Path]], Reversal], console: Console) -> int:
     _there(folder)
     with Versions(folder) as versions:
         for line in work(versions, Home(folder).files()).lines():
@@ -283,7 +297,9 @@ async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any
             study.replies.take_over(wanted.replay / "run.db")
             study.models = study.models or {"": Replaying(study.replies)}
         box = wanted.sandbox or stack.enter_context(Sandbox(1))
-        verbs = Verbs(home, study, versions, Runner(box), given.accept)
+        effort = effort_of(wanted.folder, GivenEffort(given.time, given.gap, given.memory))
+        runner = Runner(box, effort.limits, effort.solver_gap)
+        verbs = Verbs(home, study, versions, runner, given.accept)
         keep(wanted.folder, given)
         versions.snapshot(home.files(), f"before {name}")
         (done,) = await study.run([name], lambda case: _work(verbs, case, given, bool(study.models)))
@@ -318,6 +334,8 @@ def _show(found: dict[str, Any], console: Console) -> None:
         before, after = (found[key] for key in ("before", "objective"))
         told = " to ".join("none" if one is None else number(one) for one in (before, after))
         kept = {True: "holds", False: "fails", None: "is not tested: the plan names no neutral values"}
+        standing = found.get("standing", "")
+        told += f" ({standing})" if standing not in {"", "optimal"} else ""
         console.print(Text(f"objective: {told}; at neutral values the former optimum {kept[found['preserved']]}"),
                       soft_wrap=True)  # fmt: skip
     if found.get("clashes"):

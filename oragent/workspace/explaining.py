@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
-from oragent.milp.solution import Interval
+from oragent.milp.solution import Interval, Status
 from oragent.workspace.citations import Cell, Key, Line
 from oragent.workspace.facts import Facts, Version
 from oragent.workspace.layout import Role
@@ -85,10 +85,26 @@ def _objective(version: Version) -> tuple[float | None, tuple[Key, ...]]:
     return value, ()
 
 
+def _is_proven(version: Version) -> bool:
+    """Whether nothing says that a better point than the version's may exist."""
+    solution = version.model.solution if version.model else None
+    return solution is None or solution.status is not Status.FEASIBLE
+
+
+def _standing(version: Version | None) -> str:
+    solution = version.model.solution if version and version.model else None
+    return solution.standing if solution else "not solved again"
+
+
 def _objectives(facts: Facts) -> Iterator[Statement]:
     after, source = _objective(facts.revised)
     before, earlier = _objective(facts.original) if facts.original else (None, ())
-    if after is not None and before is not None:
+    loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
+    if loose and after is not None:
+        was = "" if before is None else f", before the revision {number(before)} ({_standing(facts.original)})"
+        told = f"The best objective found is {number(after)} ({_standing(facts.revised)}){was}"
+        yield Statement("objective", told, (*earlier, *source))
+    elif after is not None and before is not None:
         moves = f"moves from {number(before)} to {number(after)}, a change of {number(after - before)}"
         yield Statement("objective", f"The optimal objective {moves}", (*earlier, *source))
     elif after is not None:

@@ -18,7 +18,7 @@ import pulp
 
 from oragent.isolation import filters, kernel
 from oragent.workspace.objective import MARKER
-from oragent.workspace.shim import Keeper, install
+from oragent.workspace.shim import Keeper, SolveLimits, install
 
 __all__ = ["be_program"]
 
@@ -32,10 +32,10 @@ def be_program(arguments: list[str]) -> None:
     """Run a program as if Python had been started with it.
 
     Args:
-        arguments: Its path below the working folder, and the seconds of one solve.
+        arguments: Its path below the working folder, the seconds for solving, and the gap at which a solve ends.
     """
     folder, program = Path.cwd(), Path.cwd() / arguments[0]
-    keeper = install(folder, program, float(arguments[1]))
+    keeper = install(folder, program, SolveLimits(float(arguments[1]), float(arguments[2])))
     os.chdir(program.parent.parent if program.parent != folder else folder)
     sys.argv, sys.path[0] = [str(program)], str(program.parent)
     _give_up()

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
-QUIET = {"README.md", ".gitkeep"}  # in no one's way, and shown to no one
+QUIET = {"README.md", ".gitkeep", "workspace.yaml"}  # in no one's way, and shown to no one
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}
 
 

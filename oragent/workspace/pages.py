@@ -123,10 +123,10 @@ def _tables(files: Mapping[str, Path], code: list[str]) -> list[dict[str, Any]]:
     return found
 
 
-def _moves(done: list[Finished]) -> list[tuple[str, str]]:
-    """Objective after each verb that has one."""
-    told = [(one.name, one.result.get("objective")) for one in done]
-    return [(name, rounded(value)) for name, value in told if isinstance(value, int | float)]
+def _moves(done: list[Finished]) -> list[tuple[str, str, str]]:
+    """Objective after each verb that has one, and how far it is from the best."""
+    told = [(one.name, one.result.get("objective"), str(one.result.get("standing") or "")) for one in done]
+    return [(name, rounded(value), standing) for name, value, standing in told if isinstance(value, int | float)]
 
 
 def _rows(last: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:

@@ -98,7 +98,7 @@ def _columns(
 
 def _log(solution: Solution) -> str:
     lines = [
-        solution.solver, "threads 1", f"status {solution.status}", f"objective {solution.objective}",
+        solution.solver, "threads 1", f"status {solution.standing}", f"objective {solution.objective}",
         f"bound {solution.bound}", f"gap {solution.gap}", f"seconds {solution.seconds:.3f}", solution.note,
     ]  # fmt: skip
     return "\n".join(filter(None, lines)) + "\n"

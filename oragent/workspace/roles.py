@@ -18,6 +18,7 @@ from oragent.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, named, read_bytes
 from oragent.workspace.rubric import Rubric, exact_decisions
+from oragent.workspace.runner import LIMITS
 from oragent.workspace.tasks import PROGRAM, Task
 from oragent.workspace.tools import TOOLS, Desk
 from oragent.workspace.views import Variant
@@ -78,10 +79,17 @@ class Manner:
     Attributes:
         interface: With tools, or in one answer.
         track: Solver.
+        seconds: CPU seconds of a program.
     """
 
     interface: Interface = Interface.FILESYSTEM
     track: Track = Track.PULP
+    seconds: float = LIMITS.cpu_s
+
+    @property
+    def track_text(self) -> str:
+        """What is said of the solver and the time."""
+        return TRACKS[self.track].replace("120 s", f"{self.seconds:g} s")
 
 
 def fill(name: str, **values: object) -> str:
@@ -95,7 +103,7 @@ def system(task: Task, manner: Manner) -> str:
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
         return fill(role)
-    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": TRACKS[manner.track]}
+    values = {"place": f"{PROGRAM[task.mode]}/{NAME}", "track": manner.track_text}
     if task.variant is not None:
         values["shown"] = SHOWN[task.variant]
     return fill(role, **values)

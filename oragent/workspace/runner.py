@@ -10,12 +10,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from oragent.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
+from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp
 from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
 from oragent.sandbox import PYTHON, Command, End, Ended, Limits
@@ -23,7 +24,7 @@ from oragent.sandbox.border import Sandbox
 from oragent.workspace.grading import Attempt, Direction, Stop
 from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import named, read_bytes, walk
-from oragent.workspace.shim import SOLVES
+from oragent.workspace.shim import POINT, SOLVES
 
 __all__ = ["LIMITS", "Model", "Ran", "Runner"]
 
@@ -107,6 +108,14 @@ class Ran:
         return known[-1] if known else None
 
     @property
+    def standing(self) -> str:
+        """How far the printed objective is from the best there is, in words; empty where no model is behind it."""
+        last = self.last
+        if last is None or last.solution is None or self.backing in (Backing.OTHER, Backing.NONE):
+            return ""
+        return last.solution.standing
+
+    @property
     def attempt(self) -> Attempt:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
         last = self.last
@@ -122,11 +131,13 @@ class Runner:
 
     Attributes:
         sandbox: The border.
-        limits: Limits of one program; solving its models again has the same.
+        limits: Limits of one program; solving its models again has the same, and some time more for duals.
+        gap: Relative gap at which a solve ends.
     """
 
     sandbox: Sandbox
     limits: Limits = LIMITS
+    gap: float = GAP
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> Ran:
         """Run a program on a copy of a folder; may be called from several threads.
@@ -163,17 +174,22 @@ class Runner:
         return self._resolved({name: text.encode() for name, text in kept.items()})
 
     def _command(self, copy: Path, program: str) -> Command:
-        words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s))
+        words = (PYTHON, f"{HERE}/stage.py", "run", program, str(0.9 * self.limits.cpu_s), str(self.gap))
         files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
         return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",))
 
     def _resolved(self, kept: Mapping[str, bytes]) -> tuple[Model, ...]:
         if not kept:
             return ()
-        texts = [content.decode("utf-8", "replace") for _, content in sorted(kept.items())]
+        texts = [
+            [content.decode("utf-8", "replace"), kept.get(name.replace(".json", POINT), b"").decode("utf-8", "replace")]
+            for name, content in sorted(kept.items())
+            if not name.endswith(POINT)
+        ]
         files = {"stage.py": STAGE.read_text(encoding="utf-8"), "models.json": json.dumps(texts)}
-        words = (PYTHON, "stage.py", "resolve", str(0.9 * self.limits.cpu_s))
-        ended = self.sandbox(Command(words, files, limits=self.limits, bring=("resolved.json",)), warm_up=STAGE)
+        words = (PYTHON, "stage.py", "resolve", str(0.9 * self.limits.cpu_s), str(self.gap))
+        limits = replace(self.limits, cpu_s=1.5 * self.limits.cpu_s)
+        ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
             return tuple(Model(None, note=why) for _ in texts)

@@ -5,7 +5,10 @@ Programs of the public release name Gurobi, by PuLP or by helpers of their own. 
 
 import importlib.util
 import json
+import math
 import sys
+import time
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -14,13 +17,32 @@ from typing import Any
 import highspy
 import pulp
 
-from oragent.milp.capturing import bring_solver
+from oragent.milp.capturing import GAP, bring_solver
 
-__all__ = ["KEPT", "SOLVES", "install"]
+__all__ = ["KEPT", "POINT", "SOLVES", "SolveLimits", "install"]
 
 SOLVES = ".oragent/solves"  # below the copy of the workspace
 KEPT = 20  # models, the last ones
+POINT = ".point.json"  # ends the name of a file with the point that a program was given
+PROVEN = 1e-6  # gap up to which a solve ended by itself
 STEMS = {"utils": "utility_code"}  # what questions call what programs import
+
+
+@dataclass(frozen=True)
+class SolveLimits:
+    """How much a program may spend on solving.
+
+    Attributes:
+        cpu_s: CPU seconds of the whole process, solves included.
+        gap: Relative gap at which a solve ends.
+    """
+
+    cpu_s: float
+    gap: float = GAP
+
+    def remaining_s(self) -> float:
+        """Seconds that a solve which begins now may take."""
+        return max(1.0, self.cpu_s - time.process_time())
 
 
 class Keeper:
@@ -39,7 +61,16 @@ class Keeper:
         """Write a model."""
         self.count += 1
         (self._folder / f"{self.count:06}.json").write_text(json.dumps(model), encoding="utf-8")
-        (self._folder / f"{self.count - KEPT:06}.json").unlink(missing_ok=True)
+        for ending in (".json", POINT):
+            (self._folder / f"{self.count - KEPT:06}{ending}").unlink(missing_ok=True)
+
+    def keep_point(self, values: list[Any] | dict[str, Any], solver: Any) -> None:
+        """Write the point that the last model's solve came to: a claim, checked by who solves the model again."""
+        optimal = solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        gap = solver.getInfo().mip_gap
+        stopped = not optimal or (PROVEN < gap < math.inf)
+        text = json.dumps({"values": values, "stopped": stopped})
+        (self._folder / f"{self.count:06}{POINT}").write_text(text, encoding="utf-8")
 
 
 class Stems:
@@ -58,17 +89,22 @@ class Stems:
         return importlib.util.spec_from_file_location(name, place) if name in STEMS and place.is_file() else None
 
 
-def install(folder: Path, program: Path, limit_s: float) -> Keeper:
+def install(folder: Path, program: Path, effort: SolveLimits) -> Keeper:
     """Put all of it in place, once, before the program begins.
 
     Args:
         folder: Working copy; models go below it.
         program: The program that will run.
-        limit_s: Seconds of one solve.
+        effort: How much it may spend on solving.
     """
     keeper = Keeper(folder / SOLVES)
-    bring_solver(keeper.keep, limit_s)
-    _watch_highs(keeper)
+
+    def solved(problem: Any) -> None:
+        values = {variable.name: variable.varValue for variable in problem.variables()}
+        keeper.keep_point(values, problem.solverModel)
+
+    bring_solver(keeper.keep, effort.remaining_s, solved, effort.gap)
+    _watch_highs(keeper, effort)
     for name in ("gurobi_pulp_compat", "gurobi_execution_record"):
         sys.modules[name] = _stand_in(name)
     sys.meta_path.append(Stems(program.parent))  # after Python's own finders: a helper that is there comes first
@@ -83,7 +119,7 @@ def _stand_in(name: str) -> ModuleType:
     return module
 
 
-def _watch_highs(keeper: Keeper) -> None:
+def _watch_highs(keeper: Keeper, effort: SolveLimits) -> None:
     """Keep what a program solves with HiGHS's own Python interface, as text; PuLP's solves were kept already."""
     plain_run = highspy.Highs.run
     call_solver = pulp.apis.HiGHS.callSolver
@@ -91,12 +127,16 @@ def _watch_highs(keeper: Keeper) -> None:
     def run(self: Any) -> Any:
         if keeper.native:
             self.setOptionValue("threads", 1)
-            self.setOptionValue("mip_rel_gap", 1e-9)
+            self.setOptionValue("mip_rel_gap", effort.gap)
+            self.setOptionValue("time_limit", min(effort.remaining_s(), self.getOptionValue("time_limit")[1]))
             path = keeper._folder / "model.mps"
             self.writeModel(str(path))
             keeper.keep({"mps": path.read_text(encoding="utf-8", errors="replace")})
             path.unlink()
-        return plain_run(self)
+        status = plain_run(self)
+        if keeper.native:
+            keeper.keep_point(list(self.getSolution().col_value), self)
+        return status
 
     def quietly(self: Any, lp: Any) -> Any:
         keeper.native = False

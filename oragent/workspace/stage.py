@@ -10,6 +10,6 @@ from oragent.workspace.inside import be_program
 
 if __name__ == "__main__":
     if sys.argv[1] == "resolve":
-        resolving.main(float(sys.argv[2]))
+        resolving.main(float(sys.argv[2]), float(sys.argv[3]))
     else:
         be_program(sys.argv[2:])

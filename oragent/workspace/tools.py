@@ -230,7 +230,7 @@ class Desk:
         before = "–" if model.objective is None else rounded(model.objective)
         after = "no point" if found.objective is None else rounded(found.objective)
         return (
-            f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {found.solution.status}, "
+            f"{plain(row)} {now.relation} {number(value)} in place of {number(now.rhs)}: {found.solution.standing}, "
             f"objective {after} in place of {before}"
         )
 
@@ -251,7 +251,7 @@ def described(ran: Ran) -> str:
     printed = ran.printed
     lines.append(f"printed objective: {number(printed.value)}" if printed.value is not None else printed.note)
     for model in ran.models[-3:]:
-        status = str(model.solution.status) if model.solution else shown(model.note, 200)
+        status = model.solution.standing if model.solution else shown(model.note, 200)
         value = "" if model.objective is None else f", objective {number(model.objective)}"
         size = f", {len(model.milp.variables)} variables, {len(model.milp.rows)} rows" if model.milp else ""
         lines.append(f"model solved: {status}{value}{size}")

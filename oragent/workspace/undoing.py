@@ -11,14 +11,14 @@ from oragent.errors import WorkspaceError
 from oragent.workspace.reading import named
 from oragent.workspace.versions import PERSON, Change, Version, Versions
 
-__all__ = ["Outcome", "redo", "restore", "undo"]
+__all__ = ["Reversal", "redo", "restore", "undo"]
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reversal:
     """What taking back, doing again or restoring came to.
 
     Attributes:
@@ -41,7 +41,7 @@ class Outcome:
         )]  # fmt: skip
 
 
-def undo(versions: Versions, files: dict[str, Path]) -> Outcome:
+def undo(versions: Versions, files: dict[str, Path]) -> Reversal:
     """Take back the last verb that was not taken back yet; edits of a person, before or after it, stay.
 
     Args:
@@ -65,7 +65,7 @@ def undo(versions: Versions, files: dict[str, Path]) -> Outcome:
     return _changed(versions, [Change(one.path, one.after, one.before) for one in changes], (UNDO, reason), members)
 
 
-def redo(versions: Versions, files: dict[str, Path]) -> Outcome:
+def redo(versions: Versions, files: dict[str, Path]) -> Reversal:
     """Do again what the last undo took back; not possible once another verb has written.
 
     Raises:
@@ -80,7 +80,7 @@ def redo(versions: Versions, files: dict[str, Path]) -> Outcome:
     return _changed(versions, changes, (REDO, f"does again what version {taken.number} took back"), [taken])
 
 
-def restore(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Outcome:
+def restore(versions: Versions, files: dict[str, Path], number: int, path: str = "") -> Reversal:
     """Bring files back to what they were at a version; what they are now is a version before.
 
     Args:
@@ -109,7 +109,7 @@ def restore(versions: Versions, files: dict[str, Path], number: int, path: str =
     reason = f"brings back version {number}" + (f" of {path}" if path else "")
     made = versions.write(contents, RESTORE, reason)
     extra = f"; added since and left: {', '.join(map(named, kept))}" if kept else ""
-    return Outcome(made, reason + extra)
+    return Reversal(made, reason + extra)
 
 
 def _verbs(history: Iterable[Version]) -> list[list[Version]]:
@@ -156,7 +156,7 @@ def _together(members: list[Version]) -> list[Change]:
     return list(found.values())
 
 
-def _changed(versions: Versions, changes: list[Change], why: tuple[str, str], members: list[Version]) -> Outcome:
+def _changed(versions: Versions, changes: list[Change], why: tuple[str, str], members: list[Version]) -> Reversal:
     """Bring files from ``before`` to ``after`` where they still are as ``before`` says."""
     author, reason = why
     contents, kept = {}, []
@@ -169,7 +169,7 @@ def _changed(versions: Versions, changes: list[Change], why: tuple[str, str], me
     number = versions.write(contents, author, reason, members[-1].number)
     if number is None:
         number = versions.note(author, reason, members[-1].number)
-    return Outcome(number, reason, tuple(kept))
+    return Reversal(number, reason, tuple(kept))
 
 
 def _numbers(members: list[Version]) -> str:

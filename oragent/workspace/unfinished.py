@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oragent import files
 from oragent.errors import WorkspaceError
-from oragent.workspace.reading import named, read_json
+from oragent.workspace.reading import finite, named, read_json
 
 __all__ = ["Begun", "begun", "forget", "keep"]
 
@@ -24,6 +24,9 @@ class Begun:
         feedback: Whether a revision takes the last run for its request.
         accept: Whether a revision that does not preserve is written all the same.
         model: Name of the model that is asked; empty for none.
+        time: CPU seconds of a program, as the command line gave them; None for the folder's settings.
+        gap: Relative gap at which a solve may end; None likewise.
+        memory: MiB of a program; None likewise.
     """
 
     verb: str
@@ -31,6 +34,9 @@ class Begun:
     feedback: bool = False
     accept: bool = False
     model: str = ""
+    time: float | None = None
+    gap: float | None = None
+    memory: int | None = None
 
 
 def keep(folder: Path, one: Begun) -> None:
@@ -66,8 +72,11 @@ def begun(folder: Path) -> Begun | None:
         found = Begun(**plain)
     except TypeError:
         raise WorkspaceError(f"{named(path)} is not what a verb leaves: delete it, and give the verb again") from None
-    if found.verb not in ("build", "revise", "ask") or not all(
-        isinstance(one, str) for one in (found.text, found.model)
+    numbers = (found.time, found.gap, found.memory)
+    if (
+        found.verb not in ("build", "revise", "ask")
+        or not all(isinstance(one, str) for one in (found.text, found.model))
+        or not all(one is None or finite(one) is not None for one in numbers)
     ):
         raise WorkspaceError(f"{named(path)} names no verb: delete it, and give the verb again")
     return found

@@ -11,6 +11,7 @@ from oragent.ledger.study import Study
 from oragent.llm.model import Message
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number
+from oragent.milp.solution import Status
 from oragent.programs.replies import extract_json
 from oragent.workspace import explaining, facts, parameters
 from oragent.workspace.agents import Work
@@ -20,7 +21,7 @@ from oragent.workspace.folder import Home, add_parameters, plain_json, rows_of, 
 from oragent.workspace.grading import Stop, passes
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
-from oragent.workspace.roles import BEGIN, TEMPERATURE, TRACKS, Manner, Track, fill, system, worked
+from oragent.workspace.roles import BEGIN, TEMPERATURE, Manner, fill, system, worked
 from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tasks import Task
 from oragent.workspace.tools import Desk, described
@@ -51,17 +52,22 @@ class Verbs:
     runner: Runner
     accept: bool = False
 
+    @property
+    def _manner(self) -> Manner:
+        return Manner(seconds=self.runner.limits.cpu_s)
+
     async def build(self, case: Case) -> dict[str, Any]:
         """Build a program from documents and data, and write it if its model has an optimum."""
         texts = await self._texts(case)
         draft = self.home.draft(case.name, texts)
         desk = Desk(draft, self.runner, ("src",))
         task = Task(case.name, 0, Mode.BUILD, None, draft)
-        done = await worked(case, "builder", system(task, Manner()), BEGIN, desk)
+        done = await worked(case, "builder", system(task, self._manner), BEGIN, desk)
         ran = await self._ran(desk, done)
         found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
         if _works(ran):
-            self._write(case, desk, texts, found, ("builder", f"built, objective {number(found['objective'])}"))
+            reason = f"built, objective {number(found['objective'])} ({found['standing'] or 'no model'})"
+            self._write(case, desk, texts, found, ("builder", reason))
         return found
 
     async def revise(self, case: Case, request: str) -> dict[str, Any]:
@@ -88,7 +94,7 @@ class Verbs:
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_text(text, encoding="utf-8")
         old = "no objective" if before.printed.value is None else number(before.printed.value)
-        told = fill("change", request=path, program=program, track=TRACKS[Track.PULP], objective=old)
+        told = fill("change", request=path, program=program, track=self._manner.track_text, objective=old)
         done = await worked(case, "reviser", told, BEGIN, desk)
         after = await self._ran(desk, done)
         found = self._result(done, after) | {"verb": "revise", "request": request, "plan": plan, "written": False}
@@ -165,12 +171,13 @@ class Verbs:
         ran = await asyncio.to_thread(
             self.runner.run, desk.folder, done.path, {FIGURES: with_values(table, neutral)}
         )  # fmt: skip
-        return ran.printed.value is not None and passes(ran.printed.value, value, PRESERVED)
+        return ran.printed.value is not None and passes(ran.printed.value, value, PRESERVED + _gap(before) + _gap(ran))
 
     def _result(self, done: Work, ran: Ran | None) -> dict[str, Any]:
         return {
             "path": done.path, "calls": done.calls, "end": done.end,
             "objective": None if ran is None else ran.printed.value,
+            "standing": "" if ran is None else ran.standing,
             "run": "no program was left" if ran is None else described(ran),
             "rows": {} if ran is None else rows_of(ran),
         }  # fmt: skip
@@ -214,7 +221,7 @@ def failure_request(ran: Ran) -> str:
     """
     last = ran.last
     if _works(ran):
-        raise WorkspaceError("the program runs and its model has an optimum: there is nothing to mend; use --request")
+        raise WorkspaceError("the program runs and its model has a solution: there is nothing to mend; use --request")
     lines = [
         "# The last run failed",
         "",
@@ -228,10 +235,16 @@ def failure_request(ran: Ran) -> str:
 
 
 def _works(ran: Ran | None) -> bool:
-    """Whether a run ended well: an objective was printed, and where models were solved the one behind it is optimal."""
+    """Whether a run ended well: an objective was printed, and the model behind it, where there is one, has a point."""
     if ran is None or ran.stop is not Stop.ENDED or ran.printed.value is None:
         return False
-    return ran.attempt.status in {"", "optimal"}
+    return ran.attempt.status in {"", "optimal", "feasible"}
+
+
+def _gap(ran: Ran) -> float:
+    """How far a run's objective may be from the best, relative; 0 where it is proven."""
+    solution = ran.last.solution if ran.last else None
+    return (solution.gap or 0.0) if solution and solution.status is Status.FEASIBLE else 0.0
 
 
 def _differences(before: Ran, after: Ran | None) -> list[str]:

@@ -6,11 +6,11 @@ opened again. ``undoing`` takes versions back.
 """
 
 import difflib
+import sqlite3
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from oragent import files
 from oragent.errors import WorkspaceError
@@ -213,7 +213,7 @@ class Versions:
         """What a version changed, as a unified diff."""
         return "".join(text_diff(one.path, one.before, one.after) for one in self.version(number).changes)
 
-    def _version(self, row: Mapping[str, Any], contents: bool = True) -> Version:
+    def _version(self, row: sqlite3.Row, contents: bool = True) -> Version:
         changes = self._changes(row["number"], contents)
         return Version(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"])
 

@@ -1,0 +1,82 @@
+"""How much time, memory and proof a workspace's programs get: defaults, ``workspace.yaml``, and the command line."""
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import yaml
+from pydantic import Field
+from pydantic.dataclasses import dataclass as checked
+
+from oragent import settings
+from oragent.errors import ConfigError
+from oragent.milp.capturing import GAP
+from oragent.sandbox import Limits
+from oragent.workspace.reading import named, read_text
+from oragent.workspace.runner import LIMITS
+
+__all__ = ["FILE", "Effort", "GivenEffort", "effort_of"]
+
+FILE = "workspace.yaml"
+LARGEST = 100_000  # bytes of the file
+
+
+@checked(frozen=True, config=settings.STRICT)
+class Effort:
+    """What a program of a workspace may use.
+
+    Attributes:
+        time: CPU seconds of a program, solving included; solving its models again has as many.
+        gap: Relative gap at which a solve may end.
+        memory: MiB.
+    """
+
+    time: Annotated[float, Field(gt=0, le=86400)] = LIMITS.cpu_s
+    gap: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    memory: Annotated[int, Field(ge=256)] = LIMITS.memory_mb
+
+    @property
+    def limits(self) -> Limits:
+        """Limits of one program."""
+        return replace(LIMITS, cpu_s=self.time, memory_mb=self.memory)
+
+    @property
+    def solver_gap(self) -> float:
+        """Relative gap that the solver is given."""
+        return max(self.gap, GAP)
+
+
+@dataclass(frozen=True)
+class GivenEffort:
+    """What the command line says of it; None where it says nothing.
+
+    Attributes:
+        time: CPU seconds.
+        gap: Relative gap.
+        memory: MiB.
+    """
+
+    time: float | None = None
+    gap: float | None = None
+    memory: int | None = None
+
+
+def effort_of(folder: Path, given: GivenEffort) -> Effort:
+    """Settle what programs may use: the command line wins over the folder's ``workspace.yaml``, that over the defaults.
+
+    Raises:
+        ConfigError: if a value is out of its range, or the file is no such settings.
+        WorkspaceError: if the file cannot be read.
+    """
+    path = folder / FILE
+    tree: dict[str, Any] = {}
+    if path.is_file() or path.is_symlink():
+        try:
+            tree = yaml.safe_load(read_text(path, LARGEST)) or {}
+        except (yaml.YAMLError, RecursionError):
+            raise ConfigError(f"{named(path)} is not YAML: expected lines such as 'time: 600'") from None
+        if not isinstance(tree, dict):
+            raise ConfigError(f"{named(path)} holds no keys and values: expected lines such as 'time: 600'")
+    options = {name: value for name, value in asdict(given).items() if value is not None}
+    from_file = settings.build(Effort, tree, [], named(path))
+    return settings.build(Effort, asdict(from_file) | options, [], "the options --time, --gap, --memory")

@@ -1,0 +1,120 @@
+"""Time, gap and memory are the user's to give; an incumbent with its bound is a result, and is labelled so."""
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from oragent.errors import ConfigError
+from oragent.llm.scripted import Scripted
+from oragent.milp import Status
+from oragent.sandbox.border import Sandbox
+from oragent.terminal import Terminal
+from oragent.workspace import command
+from oragent.workspace.effort import Effort, GivenEffort, effort_of
+from oragent.workspace.objective import Backing
+from oragent.workspace.recording import records_of
+from oragent.workspace.runner import Runner
+from tests.workspace.release import put
+from tests.workspace.test_command import DATA, STORY, call
+
+SPLIT = """
+import random
+import pulp
+draw = random.Random(4)
+p = pulp.LpProblem("split", pulp.LpMinimize)
+x = [pulp.LpVariable(f"x{n}", cat="Binary") for n in range(50)]
+over = [pulp.LpVariable(f"over{r}", 0) for r in range(6)]
+under = [pulp.LpVariable(f"under{r}", 0) for r in range(6)]
+p += 1000 + pulp.lpSum(over) + pulp.lpSum(under)
+for r in range(6):
+    a = [draw.randrange(100) for _ in x]
+    p += pulp.lpSum(v * w for v, w in zip(a, x)) + over[r] - under[r] == sum(a) // 2, f"row{r}"
+p.solve()
+print("OBJECTIVE_VALUE:", pulp.value(p.objective))
+"""  # Cornuejols & Dawande 1999: nobody proves an optimum of this size in seconds
+
+
+@pytest.fixture(scope="module")
+def box() -> Iterator[Sandbox]:
+    with Sandbox(1) as shared:
+        yield shared
+
+
+def home_with(folder: Path, program: str = "") -> Path:
+    files = {"docs/a.md": STORY, "data/general_parameters.csv": DATA}
+    put(folder, files | ({"src/program.py": program} if program else {}))
+    return folder
+
+
+def console() -> tuple[Terminal, io.StringIO]:
+    out = io.StringIO()
+    return Terminal(file=out, width=200, color_system=None, force_terminal=False), out
+
+
+def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
+    folder = home_with(tmp_path / "w", SPLIT)
+    effort = effort_of(folder, GivenEffort(time=4))
+    ran = Runner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
+    solution = ran.last.solution
+    assert (solution.status, ran.backing) == (Status.FEASIBLE, Backing.MODEL)
+    assert solution.objective == pytest.approx(ran.printed.value)
+    assert solution.bound <= solution.objective
+    assert ran.standing.startswith("feasible, within ")
+    assert "status feasible, within" in records_of(ran)["solver_records/split.highs.log"]
+    record = json.loads(records_of(ran)["solver_records/split.solution.json"])
+    assert (record["pulp_status"], record["objective_bound"]) == ("Not Solved", solution.bound)
+
+
+def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
+    def reply(request, number):
+        done = sum(message.role == "assistant" for message in request.messages)
+        steps = [call("write_file", path="src/program.py", text=SPLIT), call("submit", path="src/program.py")]
+        return steps[min(done, 1)]
+
+    folder = home_with(tmp_path / "w")
+    screen, out = console()
+    given = GivenEffort(gap=0.4)
+    wanted = command.Wanted(folder, "scripted", asked=Scripted(reply), sandbox=box, given=given)
+    assert command.build(wanted, screen) == 0, out.getvalue()
+    assert "model solved: feasible, within" in out.getvalue()
+    assert "written" in out.getvalue()
+    command.history(folder, screen)
+    assert "feasible, within" in out.getvalue().split("builder")[1]
+    assert "feasible, within" in (folder / "report.html").read_text()
+    assert command.run(folder, "", screen, box, given) == 0
+    screen, out = console()
+    assert command.ask(command.Wanted(folder, sandbox=box, given=given), "What is the objective?", screen) == 0
+    assert "The best objective found is" in out.getvalue()
+    assert "(feasible, within" in out.getvalue()
+    assert "optimal" not in out.getvalue().casefold()
+
+
+def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_the_optimum(tmp_path, box):
+    early = SPLIT.replace("range(50)", "range(14)").replace("range(6)", "range(2)")
+    early = early.replace("p.solve()", "p.solve(pulp.HiGHS(gapRel=0.9))")
+    ran = Runner(box, gap=0.4).run(home_with(tmp_path / "w", early), "src/program.py")
+    assert ran.last.solution.objective == pytest.approx(ran.printed.value)
+    lie = early.replace("pulp.value(p.objective)", "1000.25")
+    ran = Runner(box, gap=0.4).run(home_with(tmp_path / "w", lie), "src/program.py")
+    assert (ran.standing, ran.backing) == ("", Backing.OTHER)
+
+
+def test_the_command_line_wins_over_the_file_and_that_over_the_defaults(tmp_path):
+    assert effort_of(tmp_path, GivenEffort()) == Effort(120.0, 0.0, 2048)
+    (tmp_path / "workspace.yaml").write_text("time: 600\ngap: 0.02\n")
+    assert effort_of(tmp_path, GivenEffort(gap=0.1)) == Effort(600.0, 0.1, 2048)
+    with pytest.raises(ConfigError, match="gap"):
+        effort_of(tmp_path, GivenEffort(gap=1.5))
+    (tmp_path / "workspace.yaml").write_text("tme: 600\n")
+    with pytest.raises(ConfigError, match="time"):
+        effort_of(tmp_path, GivenEffort())
+
+
+def test_a_program_gets_the_memory_that_was_given(tmp_path, box):
+    hungry = "x = bytearray(700 << 20)\nprint('OBJECTIVE_VALUE: 1')\n"
+    folder = home_with(tmp_path / "w", hungry)
+    assert command.run(folder, "", console()[0], box, GivenEffort(memory=300)) == 3
+    assert command.run(folder, "", console()[0], box, GivenEffort(memory=1500)) == 0
