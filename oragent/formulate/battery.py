@@ -16,9 +16,9 @@ import numpy as np
 from oragent.errors import ProblemError
 from oragent.formulate.interface import Interface
 from oragent.formulate.running import Ran, Runner
-from oragent.formulate.variations import has_figures, keys, mapped, renamed, scaled, shaken, turned
+from oragent.formulate.variations import has_figures, is_table, keys, mapped, numbers, renamed, scaled, shaken, turned
 from oragent.formulate.witness import Ruling
-from oragent.milp.model import Kind
+from oragent.milp.model import Kind, Milp
 from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
@@ -31,8 +31,11 @@ TRIES = 3  # of perturbed data on which program and checker must agree
 MOST_TIGHTENED = 8
 RELAXED_S = 20.0  # for the solve of a relaxation
 PER = re.compile(r"\s*(?:/|\bper\b)\s*")
-CEILING = re.compile(r"\b(at most|maximum|available|availability|budget|capacity|upper|supply|limit)\b", re.IGNORECASE)
-FLOOR = re.compile(r"\b(at least|minimum|min|required|requirement|demand|lower|needed)\b", re.IGNORECASE)
+TEXT = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|#.*")
+LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:[eE][+-]?\d+)?(?![\w.])")
+HARMLESS = {0.0, 1.0, 2.0}  # figures of a program that measure nothing: places, halves
+CEILING = re.compile(r"\b(at most|maximum|available|availability|budget|capacity)\b", re.IGNORECASE)
+FLOOR = re.compile(r"\b(at least|minimum|min|required|requirement|needed)\b", re.IGNORECASE)
 
 
 class Property(StrEnum):
@@ -131,6 +134,8 @@ def _money(bench: _Bench, unit: str) -> Held:
     names = [name for name in bench.data if unit and _numerator(_unit(bench, name)) == unit.strip().lower()]
     if not names:
         return Held(Property.MONEY, None, note="no parameter has the objective's unit")
+    if why := _unscalable(bench):
+        return Held(Property.MONEY, None, note=why)
     ran = bench.run(scaled(bench.data, names, FACTOR))
     return _compared(Property.MONEY, names, ran.objective if ran.status is Status.OPTIMAL else None, _times(bench.base))
 
@@ -139,12 +144,37 @@ def _amounts(bench: _Bench) -> Held:
     units = {name: _unit(bench, name) for name in bench.data}
     names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
     milp = bench.base.milp
-    if not names or milp is None or any(not units[name] for name in bench.data if has_figures(bench.data[name])):
+    if not names or milp is None:
         return Held(Property.AMOUNTS, None, note="not every parameter has a unit")
+    if why := _unscalable(bench):
+        return Held(Property.AMOUNTS, None, note=why)
     if any(one.is_integer and math.isfinite(one.high) for one in milp.variables):
         return Held(Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells")
     base, moved = _relaxed(bench.base), _relaxed(bench.run(scaled(bench.data, names, FACTOR)))
     return _compared(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
+
+
+def _unscalable(bench: _Bench) -> str:
+    """Why nothing can be said of scaled data; empty where something can."""
+    figures = [name for name in bench.data if has_figures(bench.data[name])]
+    if any(not _unit(bench, name) for name in figures):
+        return "not every parameter has a unit"
+    if table := next((name for name in figures if is_table(bench.data[name])), ""):
+        return f"the columns of {quoted(table)} may have units of their own"
+    known = {abs(value) for value in numbers(bench.data)}
+    literals = {float(text) for text in LITERAL.findall(TEXT.sub("", bench.source))} - HARMLESS - known
+    if literals:
+        return f"the program has figures that are not in the data, such as {number(min(literals))}"
+    return ""
+
+
+def _only_limits(base: Milp, milp: Milp | None) -> bool:
+    """Whether two models differ in right-hand sides and bounds alone."""
+    if milp is None or milp.objective != base.objective:
+        return False
+    rows = [[(row.name, row.relation, dict(row.terms)) for row in one.rows] for one in (base, milp)]
+    kinds = [[(variable.name, variable.kind) for variable in one.variables] for one in (base, milp)]
+    return rows[0] == rows[1] and kinds[0] == kinds[1]
 
 
 def _order(bench: _Bench) -> Held:
@@ -177,6 +207,8 @@ def _tightened(bench: _Bench) -> Iterator[Held]:
         if ceiling == floor or isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
             continue
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
+        if not _only_limits(milp, ran.milp):
+            continue  # it is more than a limit: a yield, a price
         if ran.status is not Status.OPTIMAL or ran.objective is None:
             continue  # no point is left: that is no better optimum
         gain = milp.sense.sign * (bench.base.objective - ran.objective)
@@ -189,7 +221,7 @@ def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[Held]:
     if not bench.checker:
         return
     for place in range(TRIES):
-        data = mapped(bench.data, lambda value: shaken(value, rng))
+        data = shaken(bench.data, rng)
         ran = bench.run(data)
         if ran.milp is None:
             yield Held(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")

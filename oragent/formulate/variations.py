@@ -1,12 +1,13 @@
 """Data changed in ways whose effect on a right program is known: scaled, shaken, reordered, renamed."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["has_figures", "keys", "mapped", "renamed", "scaled", "shaken", "turned"]
+__all__ = ["has_figures", "is_table", "keys", "mapped", "numbers", "renamed", "scaled", "shaken", "turned"]
 
 SPREAD = 0.3  # of each shaken figure, up and down
 # Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
@@ -21,10 +22,38 @@ def scaled(data: Mapping[str, Any], names: Collection[str], factor: float) -> di
     return {key: mapped(value, lambda one: factor * one) if key in names else value for key, value in data.items()}
 
 
-def shaken(value: float, rng: np.random.Generator) -> float:
-    """A number near another; small whole numbers stay, as they may count things or name places."""
-    moved = value * (1.0 + SPREAD * float(rng.uniform(-1, 1)))
-    return round(moved) if isinstance(value, int) and abs(value) > 10 else value if isinstance(value, int) else moved
+def shaken(data: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    """The data with numbers near theirs.
+
+    Small whole numbers stay, as they may count things or name places; equal ones stay equal, as they may be keys that
+    join tables.
+    """
+    moved: dict[int, int] = {}
+
+    def near(value: float) -> float:
+        step = 1.0 + SPREAD * float(rng.uniform(-1, 1))
+        if not isinstance(value, int):
+            return value * step
+        return value if abs(value) <= 10 else moved.setdefault(value, round(value * step))
+
+    found: dict[str, Any] = mapped(data, near)
+    return found
+
+
+def is_table(value: Any) -> bool:
+    """Whether some data are records, as a CSV file gives them."""
+    return isinstance(value, list) and bool(value) and all(isinstance(item, Mapping) for item in value)
+
+
+def numbers(value: Any) -> Iterator[float]:
+    """Every number of some data."""
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
+    if inside is None:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            yield float(value)
+        return
+    for item in inside:
+        yield from numbers(item)
 
 
 def mapped(value: Any, change: Callable[[float], float]) -> Any:
@@ -37,13 +66,21 @@ def mapped(value: Any, change: Callable[[float], float]) -> Any:
 
 
 def turned(value: Any) -> Any:
-    """Objects, and lists of objects, in the opposite order; what is in an order that may mean something stays."""
+    """Objects, and lists of objects, in the opposite order; what is in an order that may mean something stays.
+
+    Records stay too where other data may be told by their place in the list: where anything is a list of no records,
+    as long as they are, or where they count themselves.
+    """
+    return _turned(value, set(_lengths(value)))
+
+
+def _turned(value: Any, lengths: Collection[int]) -> Any:
     if isinstance(value, Mapping):
         names = list(value) if _in_order(value) else reversed(list(value))
-        return {key: turned(value[key]) for key in names}
-    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        return {key: _turned(value[key], lengths) for key in names}
+    if is_table(value) and len(value) not in lengths and not _counted(value):
         texts = [text for item in value for pair in item.items() for text in pair if isinstance(text, str)]
-        return [turned(item) for item in (value if _in_order(texts) else reversed(value))]
+        return [_turned(item, lengths) for item in (value if _in_order(texts) else reversed(value))]
     return value
 
 
@@ -77,6 +114,26 @@ def has_figures(value: Any) -> bool:
     if inside is None:
         return isinstance(value, int | float) and not isinstance(value, bool)
     return any(has_figures(item) for item in inside)
+
+
+def _lengths(value: Any) -> Iterator[int]:
+    """The lengths of all lists of no records, and of tables whose rows have no name."""
+    if isinstance(value, list):
+        named = is_table(value) and any(isinstance(cell, str) for item in value for cell in item.values())
+        if not named:
+            yield len(value)
+    inside = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for item in inside:
+        yield from _lengths(item)
+
+
+def _counted(table: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a column goes up by one from row to row."""
+    columns = ([row[name] for row in table if isinstance(row.get(name), int)] for name in table[0])
+    return len(table) > 1 and any(
+        len(column) == len(table) and all(after - before == 1 for before, after in pairwise(column))
+        for column in columns
+    )
 
 
 def _in_order(names: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from oragent.formulate.battery import Property, battery
@@ -9,9 +10,10 @@ from oragent.formulate.interface import DEFAULT
 from oragent.formulate.running import Runner
 from oragent.formulate.scripted import Error, Fault, planted
 from oragent.formulate.sets import read_set
-from oragent.formulate.variations import renamed, turned
+from oragent.formulate.variations import renamed, shaken, turned
 from oragent.formulate.written import checker_of, parameters_of, program_of
 from oragent.milp.families import FAMILIES
+from tests.formulate import transport
 from tests.formulate.data import DATA, with_data
 
 ABOUT = {
@@ -70,6 +72,61 @@ def test_a_property_that_fails_names_its_datum(runner: Runner, parts, failed: Pr
     alarms = [one for one in tried(runner, **parts) if one.holds is False]
     assert failed in {one.property for one in alarms}
     assert any(datum in one.datum for one in alarms if one.property is failed)
+
+
+STOCK = """
+import pulp
+def solve(data):
+    weeks, names = data["weeks"], [row["article"] for row in data["articles"]]
+    problem = pulp.LpProblem("stock", pulp.LpMaximize)
+    make = pulp.LpVariable.dicts("make", names, 0)
+    sell = pulp.LpVariable.dicts("sell", names, 0)
+    for place, row in enumerate(data["articles"]):
+        n = row["article"]
+        problem += sell[n] <= data["sales"], "sales " + n
+        problem += sell[n] <= data["yield"] * make[n], "yield " + n
+        problem += make[n] * sum(data["hours"][place]) <= row["id"] + weeks[-1]["left"] - weeks[0]["left"], "hours " + n
+    problem += pulp.lpSum(row["EUR"] * sell[row["article"]] for row in data["articles"]) - 250.5, "profit"
+    problem.solve()
+    return {"optimized_vars": {"make": make, "sell": sell}}
+"""
+TABLES = {
+    "articles": [{"article": "Öl", "EUR": 4.5, "id": 400}, {"article": "Essig", "EUR": 3.0, "id": 300}],
+    "hours": [[2.0, 1.0], [1.5, 4.0]], "weeks": [{"t": 1, "left": 90}, {"t": 2, "left": 120}, {"t": 3, "left": 150}],
+    "sales": 55, "yield": 0.5,
+}  # fmt: skip
+ABOUT_TABLES = {
+    "articles": {"Unit": "EUR", "Definition": "articles with price and hours"}, "hours": {"Unit": "hours"},
+    "weeks": {"Unit": "hours"}, "sales": {"Unit": "tons", "Definition": "demand, which limits what is sold"},
+    "yield": {"Unit": "%", "Definition": "yield that is required of the press"},
+}  # fmt: skip
+
+
+def test_a_right_program_with_tables_gives_no_alarm(runner: Runner) -> None:
+    """Columns with units of their own, figures of the text, data told by place, an order in numbers, limits by name."""
+    found = battery(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
+    assert not [one for one in found if one.holds is False]
+    assert "units of their own" in next(one.note for one in found if one.property is Property.MONEY)
+    rich = {name: value for name, value in TABLES.items() if name != "articles"} | {"price": {"a": 2.0}}
+    assert turned(rich)["weeks"] == TABLES["weeks"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
+def test_right_programs_of_transport_give_no_alarm(runner: Runner, seed: int, program: str) -> None:
+    tables = {"works": "EUR", "customers": "t", "freight": "EUR per t"}
+    about = {name: {"Unit": unit, "Definition": f"{name} with capacity, demand, cost"} for name, unit in tables.items()}
+    checker = transport.CHECKER if program == transport.PROGRAM else ""
+    found = battery(runner, program, DEFAULT, transport.data(seed=seed), about, unit="EUR", checker=checker)
+    assert not [one for one in found if one.holds is False]
+    assert any(one.holds for one in found)
+
+
+def test_equal_whole_numbers_stay_equal_when_figures_are_shaken() -> None:
+    data = {"a": [{"id": 101, "cost": 20.5}, {"id": 102, "cost": 20.5}], "b": {"of": 101, "to": 102}}
+    moved = shaken(data, np.random.default_rng(0))
+    assert [row["id"] for row in moved["a"]] == [moved["b"]["of"], moved["b"]["to"]]
+    assert moved["a"][0]["cost"] != moved["a"][1]["cost"]
 
 
 @pytest.mark.parametrize(("worth", "holds"), [("0", True), ("ord(n) % 2", False)])
