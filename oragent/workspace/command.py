@@ -22,11 +22,10 @@ from oragent.pages.text import one_line
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.effort import GivenEffort, effort_of
-from oragent.workspace.folder import Home, begin, begin_from, finished
+from oragent.workspace.folder import Home, begin, begin_from, finished, records_for
 from oragent.workspace.layout import manifest
 from oragent.workspace.pages import write_page
 from oragent.workspace.reading import named, read_text
-from oragent.workspace.recording import records_of
 from oragent.workspace.runner import Runner
 from oragent.workspace.tools import described
 from oragent.workspace.undoing import Reversal
@@ -53,7 +52,6 @@ __all__ = [
 ]
 
 FAILED = 3  # exit code where nothing came of it
-RECORDS = ("logs/", "solver_records/")
 NOTHING_GIVEN = GivenEffort()
 
 
@@ -162,7 +160,8 @@ def run(
     if not path:
         raise WorkspaceError(f"no program in {named(folder)}/src; 'oragent workspace build' makes one")
     with Versions(folder) as versions:
-        versions.snapshot(home.files(), "before run")
+        inputs = home.files()
+        versions.snapshot(inputs, "before run")
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
         ran = Runner(box, effort.limits, effort.solver_gap).run(folder, path)
@@ -171,9 +170,8 @@ def run(
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
     with Versions(folder) as versions:
         versions.snapshot(home.files(), "while run went on")
-        before = [name for name in home.files() if name.startswith(RECORDS) and versions.wrote(name)]
-        contents: dict[str, str | bytes | None] = dict.fromkeys(before)
-        versions.write(contents | dict(records_of(ran)), "run", f"records of {path}")
+        contents = records_for(home, versions, ran, inputs)
+        versions.write(contents, "run", f"records of {path}")
     write_page(folder)
     return 0 if ran.printed.value is not None and ran.code == 0 else FAILED
 

@@ -10,6 +10,7 @@ from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
 from oragent.workspace.layout import Role, role
 from oragent.workspace.reading import read_bytes, read_json, read_text
+from oragent.workspace.records import are_stale
 from oragent.workspace.runner import Model, Runner
 
 __all__ = ["Facts", "Version", "known", "main_program"]
@@ -104,7 +105,7 @@ def _version(folder: Path, files: Mapping[str, Path], prefix: str, runner: Runne
     if program:
         ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
         model = ran.last
-    return Version(prefix, own, _figures(own), program, model, _record(own, model))
+    return Version(prefix, own, _figures(own), program, model, _record(own, prefix, model))
 
 
 def _figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
@@ -117,8 +118,10 @@ def _figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Param
     return found
 
 
-def _record(files: Mapping[str, Path], model: Model | None) -> str:
-    """The record with the model's objective; the first one where none has it."""
+def _record(files: Mapping[str, Path], prefix: str, model: Model | None) -> str:
+    """The record with the model's objective, the first one where none has it; stale records do not count."""
+    if are_stale(files, prefix):
+        return ""
     records = [path for path in files if path.endswith(".solution.json")]
     for path in records:
         value = read_json(files[path]).get("objective_value")

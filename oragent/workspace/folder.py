@@ -20,12 +20,25 @@ from oragent.workspace.generating.programs import program
 from oragent.workspace.generating.uses import safe_names
 from oragent.workspace.layout import REQUIRED, Finding, Mode, Workspace, check
 from oragent.workspace.reading import decode, named, read_bytes, walk
+from oragent.workspace.recording import records_of
+from oragent.workspace.records import inputs_hash
 from oragent.workspace.runner import OURS, Ran
 from oragent.workspace.versions import Versions
 
-__all__ = ["Home", "add_parameters", "begin", "begin_from", "finished", "plain_json", "rows_of", "with_values"]
+__all__ = [
+    "Home",
+    "add_parameters",
+    "begin",
+    "begin_from",
+    "finished",
+    "plain_json",
+    "records_for",
+    "rows_of",
+    "with_values",
+]
 
 PLACES = ("docs", "data", "src")
+RECORDS = ("logs/", "solver_records/")
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"
 
 
@@ -150,6 +163,19 @@ def finished(folder: Path) -> list[Finished]:
         return []
     with Study(folder, {}, Budget(evaluations=None)) as study:
         return study.finished()
+
+
+def records_for(home: Home, versions: Versions, ran: Ran, inputs: Mapping[str, Path]) -> dict[str, str | None]:
+    """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay.
+
+    Args:
+        home: The workspace.
+        versions: Its versions.
+        ran: The run.
+        inputs: Files that were run, by path.
+    """
+    old = [path for path in home.files() if path.startswith(RECORDS) and versions.wrote(path)]
+    return dict.fromkeys(old) | dict(records_of(ran, inputs=inputs_hash(inputs)))
 
 
 def rows_of(ran: Ran) -> dict[str, list[float | None]]:

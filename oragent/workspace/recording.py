@@ -13,6 +13,7 @@ from typing import Any
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, Status
 from oragent.workspace.grading import Stop
+from oragent.workspace.records import INPUTS
 from oragent.workspace.runner import Model, Ran
 
 __all__ = ["records_of"]
@@ -22,17 +23,19 @@ PULP = {Status.OPTIMAL: "Optimal", Status.INFEASIBLE: "Infeasible", Status.UNBOU
         Status.FEASIBLE: "Not Solved", Status.UNKNOWN: "Undefined"}  # fmt: skip
 
 
-def records_of(ran: Ran, timed: bool = True) -> dict[str, str]:
+def records_of(ran: Ran, timed: bool = True, inputs: str = "") -> dict[str, str]:
     """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
 
     Args:
         ran: The run.
         timed: Whether they say how long it took; without that, two runs leave the same.
+        inputs: Hash of the code and data that were run; empty for records of a set.
     """
     files = {
         "logs/execution_record.json": _json({
             "returncode": ran.code, "timed_out": ran.stop is Stop.TIMEOUT, "objective_value": ran.printed.value,
             "stdout": ran.stdout, "stderr": ran.stderr, "error": ran.reason or None, "backing": str(ran.backing),
+            **({INPUTS: inputs} if inputs else {}),
         }),
         "logs/solver_output.log": ran.stdout,
     }  # fmt: skip

@@ -1,17 +1,21 @@
 """What a run of a program left: its execution record, and one solver record for each model that it solved."""
 
+import hashlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oragent.errors import WorkspaceError
 from oragent.workspace.layout import Role, Workspace
 from oragent.workspace.objective import Backing, Printed, backing, parse
-from oragent.workspace.reading import finite, read_json
+from oragent.workspace.reading import decode, finite, read_bytes, read_json
 
-__all__ = ["Solution", "VersionRecords", "read_version"]
+__all__ = ["EXECUTION", "INPUTS", "Solution", "VersionRecords", "are_stale", "inputs_hash", "read_version"]
 
 EXECUTION = "logs/execution_record.json"
+INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 
 
@@ -63,6 +67,48 @@ class VersionRecords:
     def backing(self) -> Backing:
         """What stands behind the objective printed; a note vouches for nothing."""
         return backing(self.printed, [model.objective for model in self.models])
+
+
+def inputs_hash(files: Mapping[str, Path], prefix: str = "") -> str:
+    """Hash of the code and data of a version, by path and text; records of a run belong to it.
+
+    Args:
+        files: Files of the workspace, by path below it.
+        prefix: Folder of the version, with ``/``; empty where there is one version alone.
+
+    Raises:
+        WorkspaceError: if a file cannot be read.
+    """
+    total = hashlib.sha256()
+    for path in sorted(files):
+        if path.startswith((f"{prefix}src/", f"{prefix}data/")):
+            content = read_bytes(files[path])
+            with suppress(WorkspaceError):  # of what is no text the bytes count
+                content = decode(content, path).encode()
+            total.update(f"{path.removeprefix(prefix)}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return total.hexdigest()
+
+
+def are_stale(files: Mapping[str, Path], prefix: str = "") -> bool:
+    """Whether the records of a version were made of other code or data than there are now.
+
+    Records without a hash are taken as they are in versions of a set (``original/``, ``revised/``), which are never
+    run in their folder; in a person's folder nobody knows what they are of.
+
+    Args:
+        files: Files of the workspace, by path below it.
+        prefix: Folder of the version, with ``/``.
+
+    Raises:
+        WorkspaceError: if a file cannot be read.
+    """
+    if not any(path.startswith(f"{prefix}solver_records/") for path in files):
+        return False
+    execution = files.get(f"{prefix}{EXECUTION}")
+    made_of = read_json(execution).get(INPUTS) if execution is not None else None
+    if made_of is None:
+        return not prefix
+    return bool(made_of != inputs_hash(files, prefix))
 
 
 def read_version(workspace: Workspace, version: str) -> VersionRecords | None:

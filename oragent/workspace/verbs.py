@@ -17,10 +17,11 @@ from oragent.workspace import explaining, facts, parameters
 from oragent.workspace.agents import Work
 from oragent.workspace.citations import check
 from oragent.workspace.comparing import compared
-from oragent.workspace.folder import Home, add_parameters, plain_json, rows_of, with_values
+from oragent.workspace.folder import RECORDS, Home, add_parameters, plain_json, records_for, rows_of, with_values
 from oragent.workspace.grading import Stop, passes
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
+from oragent.workspace.records import are_stale
 from oragent.workspace.roles import BEGIN, TEMPERATURE, Manner, fill, system, worked
 from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tasks import Task
@@ -67,7 +68,7 @@ class Verbs:
         found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
         if _works(ran):
             reason = f"built, objective {number(found['objective'])} ({found['standing'] or 'no model'})"
-            self._write(case, desk, texts, found, ("builder", reason))
+            self._write(case, desk, texts, found, ("builder", reason), ran)
         return found
 
     async def revise(self, case: Case, request: str) -> dict[str, Any]:
@@ -103,7 +104,7 @@ class Verbs:
         found["differences"] = _differences(before, after)
         found["preserved"] = await self._preserved(desk, done, new, before)
         if _works(after) and (found["preserved"] is not False or self.accept):
-            self._write(case, desk, texts, found, ("reviser", str(plan.get("summary") or "revised")))
+            self._write(case, desk, texts, found, ("reviser", str(plan.get("summary") or "revised")), after)
         return found
 
     async def ask(self, case: Case, question: str, model: bool) -> dict[str, Any]:
@@ -136,8 +137,9 @@ class Verbs:
         async def now() -> dict[str, str]:
             records = {}
             if answers:
+                stale = are_stale(self.home.files())
                 places = {path: place for path, place in self.home.files().items()
-                          if path.startswith(("logs/", "solver_records/"))}  # fmt: skip
+                          if path.startswith(RECORDS) and not stale}  # fmt: skip
                 records = {path: decode(read_bytes(place), path) for path, place in places.items()}
             return {**self.home.snapshot(), **records}
 
@@ -183,7 +185,13 @@ class Verbs:
         }  # fmt: skip
 
     def _write(
-        self, case: Case, desk: Desk, texts: Mapping[str, str], found: dict[str, Any], why: tuple[str, str]
+        self,
+        case: Case,
+        desk: Desk,
+        texts: Mapping[str, str],
+        found: dict[str, Any],
+        why: tuple[str, str],
+        ran: Ran | None,
     ) -> None:
         """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
 
@@ -193,6 +201,7 @@ class Verbs:
             texts: Files as they were when the verb began.
             found: Result of the verb; whether it was written goes into it, or which files a person changed meanwhile.
             why: Author and reason.
+            ran: Run of the draft, whose records are written with it.
         """
         files = {path: decode(read_bytes(place), path) for path, place in desk.files().items() if path != "plan.json"}
         changed = {path: text for path, text in files.items() if texts.get(path) != text}
@@ -201,7 +210,10 @@ class Verbs:
         found["clashes"] = [path for path, text in changed.items() if texts_now[path] not in (texts.get(path), text)]
         found["draft"] = str(desk.folder)
         if not found["clashes"]:
-            self.versions.write(changed, *why, verb=case.name)
+            records: dict[str, str | None] = (
+                {} if ran is None else records_for(self.home, self.versions, ran, desk.files())
+            )
+            self.versions.write({**changed, **records}, *why, verb=case.name)
             found["written"] = True
 
     def _request_path(self, case: Case, request: str) -> str:

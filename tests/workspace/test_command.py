@@ -316,6 +316,28 @@ def test_a_verb_does_not_write_over_what_a_person_changed_meanwhile(home):
     assert "rye_sold" in (home / ".oragent/drafts/revise-1/src/bakery.py").read_text()
 
 
+def test_records_of_an_earlier_program_or_earlier_data_are_never_evidence(home):
+    screen, _ = console()
+    put(home, {"src/bakery.py": PROGRAM})
+    assert running(home, screen) == 0
+    put(home, {"data/general_parameters.csv": DATA.replace("flour,100", "flour,50")})
+    screen, out = console()
+    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert "The optimal objective is 200" in out.getvalue()
+    assert "solver_records" not in out.getvalue()
+    assert "400" not in out.getvalue()
+    assert running(home, screen) == 0
+    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert "The optimal objective is 200 [solver_records/bakery.solution.json" in out.getvalue()
+
+
+def test_build_and_revise_write_the_records_of_what_they_leave(home):
+    all_three(home, baker([]))
+    screen, out = console()
+    assert command.ask(wanting(home), "What is the objective?", screen) == 0
+    assert "The optimal objective is 340 [solver_records/bakery.solution.json, objective_value = 340]" in out.getvalue()
+
+
 def test_a_run_becomes_a_workspace(tmp_path):
     run = tmp_path / "run"
     put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({
