@@ -15,6 +15,7 @@ from oragent.plain import plain
 __all__ = ["described", "kinds", "read_data"]
 
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
+SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100  # of a table that is described
 MOST_NAMES = 200
 
 
@@ -58,7 +59,33 @@ def kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
                 return
             yield from kinds(item, f"{name}[{plain(str(key))!r}]" if name else plain(str(key)))
         return
+    if isinstance(value, list) and value and all(isinstance(row, Mapping) for row in value):
+        yield name, f"list of {len(value)} dicts, one a row, each with these keys"
+        yield from _columns(name, value)
+        return
     yield name, _kind(value)
+
+
+def _columns(name: str, table: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Every column of a table with its type and statistics, then its first rows."""
+    heads = list(dict.fromkeys(head for row in table for head in row))
+    for head in heads[:MOST_COLUMNS]:
+        yield f"{name}[i][{plain(str(head))!r}]", _column([row[head] for row in table if head in row], len(table))
+    if len(heads) > MOST_COLUMNS:
+        yield name, f"{len(heads) - MOST_COLUMNS} keys more"
+    for place, row in enumerate(table[:SAMPLE_ROWS]):
+        yield f"{name}[{place}]", plain(json.dumps(row, ensure_ascii=False))[:600]
+
+
+def _column(cells: list[Any], rows: int) -> str:
+    missing = f", missing in {rows - len(cells)} rows" if len(cells) < rows else ""
+    figures = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
+    kind = " or ".join(list(dict.fromkeys(map(_kind, cells)))[:3])
+    if len(figures) == len(cells):
+        return f"{kind}, {min(figures):.6g} to {max(figures):.6g}, mean {sum(figures) / len(figures):.6g}{missing}"
+    texts = list(dict.fromkeys(cell for cell in cells if isinstance(cell, str)))
+    shown = ", ".join(repr(plain(text)[:60]) for text in texts[:SAMPLE_TEXTS])
+    return f"{kind}, {len(texts)} different such as {shown}{missing}" if texts else f"{kind}{missing}"
 
 
 def _json(path: Path, text: str) -> dict[str, Any]:

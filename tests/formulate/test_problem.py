@@ -155,3 +155,20 @@ def test_a_reply_without_the_program_is_refused(reply: str) -> None:
 def test_an_empty_problem_is_refused() -> None:
     with pytest.raises(OragentError, match="describe what is to be decided"):
         Problem("x", " ")
+
+
+def test_a_large_table_is_described_by_all_of_its_columns_and_its_first_rows() -> None:
+    rows = [
+        {"work": f"Werk {n}", "town": "Köln", "a": n, "b": 2.5 * n, "c": 1, "d": 2, "capacity t": 7.0}
+        for n in range(200)
+    ]
+    rows[3].pop("d")
+    told = described({"works": rows, "budget": 40})
+    assert "works: list of 200 dicts" in told
+    assert "works[i]['capacity t']: number, 7 to 7, mean 7" in told  # the last of seven columns
+    assert "works[i]['b']: number, 0 to 497.5, mean 248.75" in told
+    assert "works[i]['work']: text, 200 different such as 'Werk 0', 'Werk 1', 'Werk 2'" in told
+    assert "missing in 1 rows" in told
+    assert 'works[0]: {"work": "Werk 0", "town": "Köln"' in told
+    assert "budget: integer" in told
+    assert len(told) < 2000
