@@ -16,6 +16,7 @@ CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a v
   set ROW VARIABLE NUMBER   another coefficient; 'objective' is a row here
   scale ROW 1.1             also: scale ROW VARIABLE +10 %
   relax ROW 5               let the limit give way by 5, or by 5 %
+  compare ROW 40 50 60      what each right-hand side would give, nothing is changed
   drop ROW                  no limit any more; 'undo' takes any change back"""
 AMOUNT = re.compile(
     r"(?P<what>.+?)(?:\s*(?P<relation><=|>=|=|≤|≥)\s*|\s+(?:to\s+|by\s+)?)"

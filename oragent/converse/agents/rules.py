@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from oragent.converse.agents.agent import Answer
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
+from oragent.converse.agents.plain_questions import read_question
 from oragent.converse.decision import Solved, figure, goal_named
-from oragent.converse.model_changes import compared, decision_changes, objectives_in_words
-from oragent.converse.solving import Clash, begin
+from oragent.converse.model_changes import compared, decision_changes, objectives_in_words, with_change
+from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
 from oragent.converse.tools import Toolbox
 from oragent.errors import ConfigError, OragentError
@@ -21,6 +22,7 @@ from oragent.pages.text import one_line
 __all__ = ["Rules"]
 
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
+NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}
 ELSE = re.compile(r"\s+else\s+")
 SENSES = {
@@ -94,6 +96,8 @@ class Rules:
         if word in SENSES and rest:
             place = goal_named(self.tools.problem, rest)
             return self._solved(self.tools.extreme(place, SENSES[word] or self.tools.problem.expressions[place].sense))
+        if word == "compare" and rest:
+            return "\n".join(self._compared(rest))
         if word == "options" and rest:
             return "\n".join(self._options(rest.split()))
         return self._told(word, command)
@@ -124,6 +128,8 @@ class Rules:
             return self._show()
         if word == "help":
             return help_about(self.tools.problem)
+        if meant := read_question(self.tools.problem, command):
+            return f"read as: {meant}\n{self._one(meant)}".rstrip()
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
 
@@ -214,6 +220,18 @@ class Rules:
             yield f"{goal.word} {relation} {figure(value)}: {told}"
         if len(words) == 1:
             raise ConfigError(f"options needs values, such as options {goal.word} 20 16 12")
+
+    def _compared(self, rest: str) -> Iterator[str]:
+        """What each of several limits of a row, or coefficients, would give; nothing is changed."""
+        numbers = re.findall(rf"(?<=\s){NUMBER}(?=\s|,|$)", rest)
+        name = re.split(rf"\s+{NUMBER}(?=\s|,|$)", rest, maxsplit=1)[0]
+        if not numbers:
+            raise ConfigError("compare needs values, such as compare ROW 40 50 60")
+        for number in numbers[:MOST_OPTIONS]:
+            request = read_change_command(self.tools.problem, "set", f"{name} {number}")
+            state, line = with_change(self.tools.solver.problem, self.tools.state, request)
+            found = self.tools.noted(self.tools.solver(state))
+            yield f"{line}: {objectives_in_words(problem_in_force(self.tools.solver.problem, state), found)}"
 
     def _why(self) -> Iterator[str]:
         found = self.tools.clash()

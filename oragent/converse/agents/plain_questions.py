@@ -1,0 +1,118 @@
+"""Questions in ordinary words, read as commands over the names of a person's own model."""
+
+import re
+from collections.abc import Iterable
+
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.optional_protocols import Editable
+from oragent.errors import ConfigError
+
+__all__ = ["read_question"]
+
+NUMBER = r"[-+]?\d[\d,]*\.?\d*"
+NUMBERS = re.compile(NUMBER)
+INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)
+MORE = re.compile(r"\b(?:more|extra|additional|another|increase\w*|raise\w*|up by)\b", re.IGNORECASE)
+FEWER = re.compile(r"\b(?:fewer|less|decrease\w*|reduce\w*|cut|lose|lost|down by)\b", re.IGNORECASE)
+TO = re.compile(rf"\bto\s+{NUMBER}", re.IGNORECASE)
+AT_LEAST = re.compile(r"\b(?:at least|no (?:less|fewer) than|minimum of|not (?:less|fewer) than)\b", re.IGNORECASE)
+AT_MOST = re.compile(r"\b(?:at most|no more than|maximum of|not more than|up to)\b", re.IGNORECASE)
+EXACTLY = re.compile(r"\b(?:exactly|precisely)\b", re.IGNORECASE)
+WITHOUT = re.compile(r"\b(?:without|no limit on|drop|ignor\w+|get rid of)\b", re.IGNORECASE)
+LEAST = re.compile(r"\b(?:least|lowest|smallest|minimum|fewest)\b", re.IGNORECASE)
+MOST = re.compile(r"\b(?:most|highest|largest|maximum|greatest)\b", re.IGNORECASE)
+WHY = re.compile(r"\s*why\b(?!\s+(?:not|no|isn't|aren't|don't))", re.IGNORECASE)
+PERCENT = re.compile(rf"({NUMBER})\s*(?:%|percent)", re.IGNORECASE)
+
+
+def read_question(problem: DecisionProblem, text: str) -> str:
+    """Return the command that a question means; empty where it is not understood.
+
+    Raises:
+        ConfigError: It has two readings; names both.
+    """
+    if not isinstance(problem, Editable):
+        return ""
+    said = " ".join(text.split()).rstrip("?.! ")
+    if WHY.match(said):
+        return "why"
+    rest = INSTEAD.sub(" ", said)
+    name = _name(problem, said)
+    if not name:
+        return ""
+    numbers = NUMBERS.findall(_without(rest, name))
+    if said.casefold().startswith("compare") and numbers:
+        return f"compare {name} {' '.join(number.rstrip(',').replace(',', '') for number in numbers)}"
+    is_row = name in [row.name for row in problem.original.rows]
+    if not numbers:
+        return _without_number(said, name, is_row)
+    number = numbers[0].rstrip(",")
+    for pattern, relation in ((AT_LEAST, ">="), (AT_MOST, "<=")):
+        if pattern.search(rest):
+            return f"{name} {relation} {number}"
+    if EXACTLY.search(rest) and not is_row:
+        return f"fix {name} {number}"
+    if name in [goal.name for goal in problem.expressions[: problem.goals]]:
+        return ""
+    return _with_number(problem, rest, name, number)
+
+
+def _with_number(problem: Editable, rest: str, name: str, number: str) -> str:
+    """A value, or a change of it, of a row's limit; of a variable two readings are possible."""
+    if name not in [row.name for row in problem.original.rows]:
+        raise ConfigError(f"this can mean 'fix {name} {number}' (exactly {number}), '{name} >= {number}' (at least) or "
+                          f"'set {name} <= {number}' (its largest value); type one of them")  # fmt: skip
+    sign = "-" if FEWER.search(rest) else "+" if MORE.search(rest) else ""
+    if not sign or TO.search(rest):
+        return f"set {name} {number}"
+    if share := PERCENT.search(rest):
+        return f"scale {name} {sign}{share[1].lstrip('+-')} %"
+    low, high = problem.limits(name) or (0.0, 0.0)
+    limit = high if high < float("inf") else low
+    amount = float(number.replace(",", ""))
+    return f"set {name} {limit + (amount if sign == '+' else -amount):.12g}"
+
+
+def _without_number(said: str, name: str, is_row: bool) -> str:
+    if WITHOUT.search(said) and is_row:
+        return f"drop {name}"
+    if LEAST.search(said):
+        return f"lowest {name}"
+    return f"highest {name}" if MOST.search(said) else ""
+
+
+def _name(problem: Editable, text: str) -> str:
+    """The row, variable or objective that a text names by all its words, the longest; else by one of its words."""
+    said = set(_words(text))
+    goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
+    parts = [(goal.name, "") for goal in goals]
+    parts += [(row.name, row.meaning) for row in problem.original.rows]
+    parts += [(variable.name, variable.meaning) for variable in problem.original.variables]
+    whole = [name for name, _ in parts if (words := set(_words(name))) and words <= said]
+    if whole:
+        longest = max(len(_words(name)) for name in whole)
+        return _only(name for name in whole if len(_words(name)) == longest)
+    shared = {
+        name: len(said & {word for word in _words(f"{name} {meaning}") if len(word) > 3}) for name, meaning in parts
+    }
+    most = max(shared.values(), default=0)
+    return _only(name for name, count in shared.items() if count == most) if most else ""
+
+
+def _only(names: Iterable[str]) -> str:
+    every = list(dict.fromkeys(names))
+    if len(every) > 1:
+        some = ", ".join(repr(name[:60]) for name in every[:5])
+        raise ConfigError(f"this can be about {some}{' and others' if len(every) > 5 else ''}; write which of them")
+    return every[0]
+
+
+def _words(text: str) -> list[str]:
+    """Words without capitals, and without the ending of a plural."""
+    return [word.removesuffix("s") if len(word) > 3 else word for word in re.findall(r"[^\W_]+", text.casefold())]
+
+
+def _without(text: str, name: str) -> str:
+    """A text without a name, whose digits are no figure of the question."""
+    words = [re.escape(word) for word in re.findall(r"[^\W_]+", name)]
+    return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE)
