@@ -160,6 +160,12 @@ def _changed_limits(before: ModelChange, request: ChangeRequest) -> ModelChange:
     low, high = before.low, before.high
     if not isfinite(low) and not isfinite(high):
         raise ConfigError(f"{name} has no limit; expected such as: set {name} <= 50")
+    by_share = request.verb is Verb.SCALE or request.percent
+    if by_share and not any(limit for limit in (low, high) if isfinite(limit)):
+        raise ConfigError(
+            f"the limit of {name} is 0, which no factor changes; name a coefficient, such as 'scale {name} VARIABLE "
+            f"1.1', or give a number: 'set {name} NUMBER'"
+        )
     if request.verb is Verb.SCALE:
         low, high = (limit * value if isfinite(limit) else limit for limit in (low, high))
         return replace(before, low=min(low, high), high=max(low, high)) if value >= 0 else _no_factor(name, value)

@@ -149,6 +149,10 @@ def test_a_change_is_undone_removed_and_set_back(tmp_path: Path) -> None:
         ("set objective 700", "objective is an objective, name the coefficient too, such as: set objective tables 5"),
         ("set carpentry 10 %", "expected such as: scale ROW 10 %"),
         ("relax carpentry -5", "relax needs an amount above 0, not -5"),
+        (
+            "set carpentry 0; scale carpentry 2",
+            "the limit of carpentry is 0, which no factor changes; name a coefficient",
+        ),
         ("scale carpentry -2", "expected a factor of 0 or more"),
         ("relax objective tables 5", "a coefficient cannot be relaxed"),
         ("drop chairs", "the variable chairs has no largest value to drop"),

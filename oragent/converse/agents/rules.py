@@ -9,7 +9,8 @@ from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
 from oragent.converse.agents.plain_questions import read_question
 from oragent.converse.decision import Solved, figure, goal_named
-from oragent.converse.model_changes import compared, decision_changes, objectives_in_words, with_change
+from oragent.converse.model_changes import compared, decision_changes, objectives_in_words, own_limit, with_change
+from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
 from oragent.converse.tools import Toolbox
@@ -74,7 +75,7 @@ class Rules:
             return [*lines, self._after(begun)] if self._changed else lines
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
-            return [*lines, f"not understood: {problem}"]
+            return [*([] if self._changed else lines), f"not understood: {problem}"]
 
     def _after(self, begun: State) -> str:
         """The solution of the model in force; where the model itself was changed, with what it was before."""
@@ -298,7 +299,18 @@ class Rules:
                 for (item, option), value in found.instead.items()
             ]
             parts.append(", ".join(moved))
-        return f"infeasible: {'; '.join([*parts, *(own if found.own else [])])}"
+        parts += own if found.own else []
+        parts += [f"'set {one_line(bound.subject, 60)} {figure(bound.value)}' would change the row itself"
+                  for bound in found.parts if bound.kind is Kind.BOUND and self._against_row(bound)]  # fmt: skip
+        return f"infeasible: {'; '.join(parts)}"
+
+    def _against_row(self, bound: Restriction) -> bool:
+        """Whether a bound contradicts the limit that the model's own row of that name has on the other side."""
+        problem = self.tools.problem
+        if not isinstance(problem, Editable) or bound.subject not in [row.name for row in problem.original.rows]:
+            return False
+        limit = own_limit(problem, bound.subject, not bound.upper)
+        return limit is not None and (bound.limit < limit if bound.upper else bound.limit > limit)
 
 
 def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
