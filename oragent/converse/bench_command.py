@@ -76,11 +76,14 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     """
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read(folder)
-    MANIFEST.keep(plan, folder)
     bench = Benchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
     bench.replay = request.replay
     bench.given = None if isinstance(request.problem, str) else request.problem
-    for line in _utilities(bench.problem, plan, folder):
+    warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
+    MANIFEST.keep(plan, folder)
+    if new is not None:
+        write(folder / UTILITIES, bench.problem, new, f"{plan.settings['utilities']}, seed {plan.settings['seed']}")
+    for line in warnings:
         console.print(Text(plain(line), style="yellow"), soft_wrap=True)
     stopped = False
     with Board(plan) as board:
@@ -123,15 +126,15 @@ def _plan(request: BenchRequest) -> Plan:
     return Plan(TERMS, {name: None}, own, (request.seed,), settings)
 
 
-def _utilities(problem: DecisionProblem, plan: Plan, folder: Path) -> tuple[str, ...]:
-    """Put the utilities into the folder, unless they are there; warnings about them."""
+def _utilities(
+    problem: DecisionProblem, plan: Plan, folder: Path
+) -> tuple[tuple[str, ...], Sequence[Stakeholder] | None]:
+    """Warnings about the utilities, and those to write into the folder; None where they are there."""
     path = folder / UTILITIES
     if path.is_file():
-        return read(path, problem).warnings
-    spec, seed = str(plan.settings["utilities"]), plan.settings["seed"]
-    chosen, warnings = _chosen(spec, seed, problem)
-    write(path, problem, chosen, f"{spec}, seed {seed}")
-    return warnings
+        return read(path, problem).warnings, None
+    chosen, warnings = _chosen(str(plan.settings["utilities"]), plan.settings["seed"], problem)
+    return warnings, chosen
 
 
 def _chosen(spec: str, seed: int, problem: DecisionProblem) -> tuple[Sequence[Stakeholder], tuple[str, ...]]:

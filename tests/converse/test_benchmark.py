@@ -4,11 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from oragent.bench.plan import Cell
 from oragent.cli.app import app
-from oragent.converse.bench_command import MANIFEST
+from oragent.converse.bench_command import MANIFEST, BenchRequest, run_bench
 from oragent.converse.bench_tables import contestant_table, contrast_table, paradigm_table
 from oragent.converse.benchmark import Benchmark
 from oragent.converse.contestants import contestants
@@ -192,3 +193,11 @@ def test_contestants_are_named_by_what_is_special() -> None:
     ]  # fmt: skip
     with pytest.raises(ConfigError, match="nobody is asked"):
         contestants(["T-P-P"], ["aware"], [])
+
+
+@pytest.mark.parametrize("count", ["0", "9999"])
+def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp_path: Path, count: str) -> None:
+    request = BenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
+    with pytest.raises(ConfigError, match="utilities: expected 1"):
+        run_bench(request, Console(quiet=True))
+    assert not (tmp_path / "out").exists()

@@ -129,6 +129,8 @@ def test_the_page_runs_its_own_script_alone_and_builds_no_markup(tmp_path: Path)
     assert policy.count(text.partition('script nonce="')[2].partition('"')[0]) == 2
     source = PAGE.read_text()
     assert "innerHTML" not in source
+    assert "put(opening, state.opening)" in source  # what the conversation opens with is shown
+    assert "@media (max-width: 800px) { main { grid-template-columns: minmax(0, 1fr)" in source
     assert "insertAdjacent" not in source
 
 
