@@ -80,6 +80,7 @@ COMPOSERS = {"cli", "api", "__main__", "__init__"}
 EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
 SEARCHING = {"report", "compare", "study", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
+    "scipy",
     "cmaes",
     "genai_prices",
     "openai",

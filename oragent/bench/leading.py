@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from oragent.bench.result import Result
 from oragent.bench.scale import Scale
-from oragent.bench.statistics import ALPHA, holm, sign_flip
+from oragent.bench.statistics import ALPHA, best_case, holm, sign_flip
 from oragent.bench.summary import Summary
 
 __all__ = ["Leader", "leader"]
@@ -18,10 +18,12 @@ class Leader:
         name: Its name.
         p: Largest p-value of the tests that hold it against each other contestant, adjusted for their number; None
             where there is nobody to hold it against, or too few pairs.
+        limits: What so few pairs can show at best; empty where they can show a difference.
     """
 
     name: str
     p: float | None
+    limits: str = ""
 
     @property
     def is_shown(self) -> bool:
@@ -42,10 +44,10 @@ def leader(summary: Summary) -> Leader | None:
         return Leader(first, None)
     scores = _normalised(summary)
     own = scores[first]
-    found = holm([sign_flip([own[key] - theirs for key, theirs in scores[name].items() if key in own])
-                  for name in others])  # fmt: skip
-    known = [p for p in found if p is not None]
-    return Leader(first, max(known) if len(known) == len(others) else None)
+    gains = [[own[key] - theirs for key, theirs in scores[name].items() if key in own] for name in others]
+    known = [p for p in holm([sign_flip(paired) for paired in gains]) if p is not None]
+    limits = best_case(min(map(len, gains)), "paired run", len(others))
+    return Leader(first, max(known) if len(known) == len(others) else None, limits)
 
 
 def _normalised(summary: Summary) -> dict[str, dict[tuple[str, int], float]]:

@@ -7,13 +7,15 @@ from math import ceil, log2
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binomtest, permutation_test
+
+from oragent.pages.format import count
 
 __all__ = [
     "ALPHA",
     "RESAMPLES",
     "Alternative",
     "Interval",
+    "best_case",
     "bootstrap",
     "holm",
     "least_p",
@@ -72,6 +74,8 @@ def share(successes: Sequence[bool]) -> Interval:
     Args:
         successes: at least one.
     """
+    from scipy.stats import binomtest  # takes long to import
+
     found = bootstrap([float(one) for one in successes])
     if found.low < found.high:
         return found
@@ -92,6 +96,8 @@ def sign_flip(differences: Sequence[float], alternative: Alternative = Alternati
     Returns:
         The p-value; None for fewer than two pairs. With n pairs it is never below ``least_p(n, alternative)``.
     """
+    from scipy.stats import permutation_test  # takes long to import
+
     sample = np.asarray(differences, dtype=float)
     if len(sample) < 2:
         return None
@@ -130,6 +136,8 @@ def mcnemar(
     Raises:
         ValueError: The two have different numbers of cases.
     """
+    from scipy.stats import binomtest  # takes long to import
+
     pairs = [(bool(one), bool(other)) for one, other in zip(first, second, strict=True)]
     if not pairs:
         return None
@@ -145,6 +153,26 @@ def least_p(pairs: int, alternative: Alternative = Alternative.TWO_SIDED) -> flo
 def pairs_needed(alpha: float = ALPHA, alternative: Alternative = Alternative.TWO_SIDED) -> int:
     """How many pairs it takes for the sign-flip test to be able to come down to ``alpha``."""
     return ceil(log2(alternative.sides / alpha))
+
+
+def best_case(pairs: int, noun: str, tests: int = 1) -> str:
+    """Say what the two-sided sign-flip test can show at best; empty where it can come down to ``ALPHA``.
+
+    Args:
+        pairs: Number of pairs.
+        noun: What a pair is called, such as ``seed``.
+        tests: Number of tests that ``holm`` adjusts for.
+    """
+    needed = pairs_needed(ALPHA / tests)
+    if pairs >= needed:
+        return ""
+    enough = f"at least {count(needed, noun)} are needed for p < {ALPHA:g}"
+    if pairs < 2:
+        return f"{count(pairs, noun)} allows no test; {enough}"
+    family = f" and {tests} comparisons" if tests > 1 else ""
+    return (
+        f"with {count(pairs, noun)}{family} the smallest possible p is {min(1.0, tests * least_p(pairs)):.3g}; {enough}"
+    )
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -9,6 +9,7 @@ from oragent.bench.scale import Scale
 from oragent.bench.statistics import ALPHA, Interval
 from oragent.bench.summary import Row, SubjectSummary, Summary
 from oragent.bench.terms import Terms
+from oragent.direction import Direction
 from oragent.pages import format as in_words
 
 __all__ = ["GAIN", "VERDICT", "Table", "differences", "finals", "interval_heads", "overall", "scales", "target"]
@@ -56,9 +57,9 @@ def finals(subject: SubjectSummary, terms: Terms) -> Table:
 
 
 def differences(subject: SubjectSummary, terms: Terms) -> Table:
-    """All pairs of contestants: how much better the first is, beside its noise."""
+    """All pairs of contestants: score of the first minus score of the second, beside its noise."""
     heads = ("pair", "mode", "difference", GAIN, "± seeds", f"± {terms.noise}", "p", "p, all pairs", VERDICT)
-    return Table(heads, tuple(_difference(one, terms) for one in subject.differences))
+    return Table(heads, tuple(_difference(one, subject.direction, terms) for one in subject.differences))
 
 
 def target(subject: SubjectSummary, terms: Terms) -> Table:
@@ -95,18 +96,26 @@ def _mean(found: Interval | None) -> tuple[str, str]:
     return (in_words.score(found.mean), _interval(found)) if found else ("–", "–")
 
 
-def _difference(one: Difference, terms: Terms) -> tuple[str, ...]:
+def _difference(one: Difference, direction: Direction, terms: Terms) -> tuple[str, ...]:
+    low, high = sorted(direction.sign * end for end in (one.gain.low, one.gain.high))
     return (
         f"{one.first} − {one.second}",
         one.mode,
-        f"{one.gain.mean:+.3g}",
-        f"{one.gain.low:+.3g} to {one.gain.high:+.3g}" if one.pairs > 1 else "–",
+        _signed(one.gain.mean, direction),
+        f"{low:+.3g} to {high:+.3g}" if one.pairs > 1 else "–",
         _width(one.spread),
         _width(one.noise),
         _p(one.p),
         _p(one.adjusted),
         _verdict(one, terms),
     )
+
+
+def _signed(gain: float, direction: Direction) -> str:
+    """A difference in score with its sign, and whether that is better or worse."""
+    if not gain:
+        return "0"
+    return f"{direction.sign * gain:+.3g} ({'better' if gain > 0 else 'worse'})"
 
 
 def _verdict(one: Difference, terms: Terms) -> str:

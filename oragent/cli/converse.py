@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oragent.cli.formulate import bench
-from oragent.cli.options import console
+from oragent.cli.options import bench_workers, console
 from oragent.errors import ConfigError
 
 __all__ = ["converse", "page"]
@@ -83,7 +83,7 @@ def bench_converse(
     ] = None,
     whatif: Annotated[Path | None, typer.Option(help="Folder of what-if questions, in place of conversations.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of utilities, roles and cases.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Conversations at once.")] = 2,
+    workers: Annotated[int, bench_workers("Conversations")] = 2,
     replay: Annotated[Path | None, typer.Option(help="An evaluation's folder: again with its replies.")] = None,
     calls: Annotated[int | None, typer.Option(min=1, help="Budget: calls of models, a contestant.")] = None,
     outputs: Annotated[Path, typer.Option(help="Of the evaluation; begun ones are gone on with.")] = Path(

@@ -60,6 +60,7 @@ class Display:
         self._committed = 0  # evaluations of rounds that are over
         self._best: tuple[str, Best, float] | None = None  # id, what is told of it, when
         self._engine: Engine | None = None
+        self._final: Spent | None = None  # what was spent when the engine ended
         drawn = _draws(console) if live is None else live
         self._live = Live(console=console, get_renderable=self.scene, transient=True, refresh_per_second=REFRESHES)
         self._lines = None if drawn else _Lines(self, line_s)
@@ -85,7 +86,7 @@ class Display:
         try:
             yield
         finally:
-            self._engine = None
+            self._final, self._engine = engine.spent, None
 
     def tell(self, line: str) -> None:
         """Show a line above the display."""
@@ -99,7 +100,8 @@ class Display:
         """The search at this moment."""
         now, engine = time.monotonic(), self._engine
         evaluations, calls = engine.under_way if engine else ([], [])
-        spent = engine.spent if engine else Spent(seconds=now - self._begun)
+        has_ended = engine is None and self._final is not None
+        spent = engine.spent if engine else self._final or Spent(seconds=now - self._begun)
         return Scene(
             title=self._title,
             budget=self._budget,
@@ -108,10 +110,11 @@ class Display:
             evaluations=_works(evaluations, now),
             calls=_works(calls, now),
             ends=Counter(self._ends),
-            further=max(0, spent.evaluations - self._committed),
+            further=0 if has_ended else max(0, spent.evaluations - self._committed),
             cpu_s=self._cpu_s,
             is_ending=engine is not None and engine.is_ending,
-            stage="" if engine or self._best else STARTING,
+            has_ended=has_ended,
+            stage="" if engine or has_ended or self._best else STARTING,
         )
 
     def __call__(self, progress: Progress) -> None:

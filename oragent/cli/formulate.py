@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from oragent.budget import Budget
-from oragent.cli.options import console
+from oragent.cli.options import bench_workers, console
 from oragent.errors import ConfigError
 
 __all__ = ["bench", "formulate", "go_on", "page", "shown"]
@@ -156,7 +156,7 @@ def bench_formulate(
     labels_readable: Annotated[
         bool | None, typer.Option("--labels-readable", help="Run though programs could read the labels.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Problems at once.")] = 2,
+    workers: Annotated[int, bench_workers("Problems")] = 2,
     outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
         "outputs/formulate-bench"
     ),

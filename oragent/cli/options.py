@@ -1,15 +1,27 @@
 """What several commands share: the console, and the words that mean the same everywhere."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from oragent import shipped
 from oragent.evaluation.problem import project
+from oragent.sandbox.limits import processors
 from oragent.terminal import Terminal
 
-__all__ = ["DEVICE_HELP", "ProblemName", "Root", "RunPath", "Settings", "SettingsFile", "console", "problem_names"]
+__all__ = [
+    "DEVICE_HELP",
+    "ProblemName",
+    "Root",
+    "RunPath",
+    "Settings",
+    "SettingsFile",
+    "Workers",
+    "bench_workers",
+    "console",
+    "problem_names",
+]
 
 console = Terminal()
 
@@ -18,10 +30,23 @@ Settings = Annotated[list[str] | None, typer.Argument(help="Settings, such as bu
 SettingsFile = Annotated[
     Path | None, typer.Option(help="YAML file ('oragent settings' prints every key), or one that ships: quick, papers.")
 ]
+Workers = Annotated[
+    int | None, typer.Option(min=0, help="Evaluations at once, a core each; 0 is as many as there are cores (default).")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 
 
 DEVICE_HELP = "Where networks compute: auto, cpu, cuda, cuda:1, mps; no other problem has a use for it."
+
+
+def bench_workers(cases: str) -> Any:
+    """Return the option of a benchmark that says how many cases are worked on at once; 0 is resolved here.
+
+    Args:
+        cases: What a case is called, in the plural.
+    """
+    told = f"{cases} at once; 0 is as many as there are cores."
+    return typer.Option(min=0, help=told, callback=lambda workers: workers or processors())
 
 
 def problem_names(incomplete: str) -> list[str]:

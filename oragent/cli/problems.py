@@ -2,11 +2,13 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 
@@ -27,6 +29,7 @@ from oragent.search.genetics.breeding import child_of_seed
 
 __all__ = ["check", "evaluate_candidate", "import_task", "new", "problems"]
 
+UNBOUNDED = 10_000  # columns
 AUDIT_PATIENCE = 60  # thousands of processes take their time
 
 
@@ -44,14 +47,38 @@ def problems(
             f"copied to {made}: change it, try 'oragent check {made}', then 'oragent run {made}'", soft_wrap=True
         )
         return
+    listing = list(available(project(root)))
+    table = _problem_table(listing)
+    unbounded = console.options.update(max_width=UNBOUNDED)
+    fits = Measurement.get(console, unbounded, table).maximum <= console.width
+    console.print(table if fits else _problem_entries(listing))
+
+
+def _problem_table(listing: Sequence[Problem]) -> Table:
+    """Problems, a row each, for terminals in which no title has to be folded."""
     table = Table("problem", "what evolves", "better", "sizes (val)", "title", box=None, header_style="bold")
-    for problem in available(project(root)):
+    for problem in listing:
         about = problem.about
-        sizes = ", ".join(map(str, about.sizes.get("val", [])))
-        table.add_row(
-            f"[bold]{problem.name}[/]", about.function, about.direction.comparative, sizes, escape(about.title)
-        )
-    console.print(table)
+        name = f"[bold]{escape(problem.name)}[/]"
+        table.add_row(name, escape(about.function), about.direction.comparative, _sizes(problem), escape(about.title))
+    return table
+
+
+def _problem_entries(listing: Sequence[Problem]) -> Table:
+    """Problems for narrow terminals: name and title, and below them what evolves."""
+    entries = Table.grid(padding=(0, 2, 0, 0))
+    entries.add_column(no_wrap=True)
+    entries.add_column()
+    for problem in listing:
+        sizes = f"; sizes {_sizes(problem)}" if _sizes(problem) else ""
+        facts = f"[dim]evolves {escape(problem.about.function)}; {problem.about.direction.words}{sizes}[/]"
+        entries.add_row(f"[bold]{escape(problem.name)}[/]", f"{escape(problem.about.title)}\n{facts}")
+    return entries
+
+
+def _sizes(problem: Problem) -> str:
+    """Sizes of the validation set, with commas between."""
+    return ", ".join(map(str, problem.about.sizes.get("val", [])))
 
 
 def evaluate_candidate(

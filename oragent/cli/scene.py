@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent.budget import Budget, Spent
-from oragent.pages.format import count, money
+from oragent.pages.format import count, duration, money
 from oragent.pages.text import one_line
 from oragent.protocol import Status
 
@@ -67,6 +67,7 @@ class Scene:
         further: Evaluations that have ended in rounds which go on.
         cpu_s: CPU seconds of evaluations that have ended.
         is_ending: Whether nothing new begins any more.
+        has_ended: Whether the search is over.
         stage: What is done before anything is evaluated; empty once the search runs.
     """
 
@@ -80,6 +81,7 @@ class Scene:
     further: int = 0
     cpu_s: float = 0.0
     is_ending: bool = False
+    has_ended: bool = False
     stage: str = ""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -119,7 +121,7 @@ class Scene:
         told = [_of(spent.evaluations, budget.evaluations, "evaluation")]
         told.append(f"{clock(spent.seconds)}{f' of {clock(budget.seconds)}' if budget.seconds else ''}")
         if self.cpu_s:
-            told.append(f"{clock(self.cpu_s)} of CPU time")
+            told.append(f"{clock(self.cpu_s) if self.cpu_s >= 1 else duration(self.cpu_s)} of CPU time")
         if spent.model_calls or budget.model_calls:
             told.append(_of(spent.model_calls, budget.model_calls, "model call"))
         if spent.tokens or budget.tokens:
@@ -131,6 +133,8 @@ class Scene:
     @property
     def left(self) -> str:
         """How long it will take until a bound is reached, and which one."""
+        if self.has_ended:
+            return "ended"
         if self.is_ending:
             return "ending"
         found = self.budget.binding(self.spent)

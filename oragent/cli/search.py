@@ -12,7 +12,7 @@ from oragent import report as reports
 from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
-from oragent.cli.options import DEVICE_HELP, Root, RunPath, Settings, SettingsFile, console, problem_names
+from oragent.cli.options import DEVICE_HELP, Root, RunPath, Settings, SettingsFile, Workers, console, problem_names
 from oragent.errors import ConfigError, OragentError
 from oragent.evaluation.problem import Problem, find, project, root_of
 from oragent.pages.format import count
@@ -41,7 +41,7 @@ def run(
     seconds: Annotated[
         float | None, typer.Option(help="Budget: seconds by the clock, and a tenth more for what is under way.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    workers: Workers = None,
     cluster: Annotated[
         str | None,
         typer.Option(help="Evaluate on local:N, tcp:// or tls://HOST:PORT, slurm, pbs, lsf, or what a file says."),
@@ -68,7 +68,7 @@ def run(
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
         again = reopen(replay, [*([problem] if problem else []), *(settings or []), *overrides])
-        base, home, found, chosen = again.root, again.root, again.problem, again.config
+        base, home, found, chosen = project(root), again.root, again.problem, again.config
     elif problem:
         base, chosen = project(root), read(config, [*overrides, *(settings or [])])
         found = find(problem, base)
@@ -109,7 +109,7 @@ def compare_strategies(
     model: Annotated[str | None, typer.Option(help="Model name, asked at OPENAI_BASE_URL with OPENAI_API_KEY.")] = None,
     evaluations: Annotated[int | None, typer.Option(help="Budget of each run: candidates scored.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Budget of each run: seconds by the clock.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    workers: Workers = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Of the comparison (default: outputs/comparison).")] = None,
 ) -> None:

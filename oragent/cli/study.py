@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from oragent import study as studies
-from oragent.cli.options import Root, Settings, console
+from oragent.cli.options import Root, Settings, Workers, console
 from oragent.evaluation.problem import project
 
 __all__ = ["study"]
@@ -21,7 +21,7 @@ def study(
     scale: Annotated[float, typer.Option(help="Share of the study's budget, 500 evaluations and model calls.")] = 1.0,
     seeds: Annotated[int, typer.Option(min=1, help="Runs of each method on each problem; the study has one.")] = 1,
     problems: Annotated[str | None, typer.Option(help="Some of its problems, with commas (default: all).")] = None,
-    workers: Annotated[int | None, typer.Option(help="Evaluations at once, a core each (default: all cores).")] = None,
+    workers: Workers = None,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Of the study (default: outputs/study/NAME).")] = None,
 ) -> None:

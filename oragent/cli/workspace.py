@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from oragent.budget import Budget
-from oragent.cli.options import console
+from oragent.cli.options import bench_workers, console
 from oragent.errors import ConfigError
 
 __all__ = ["bench_workspace", "go_on", "page", "shown", "workspace"]
@@ -238,7 +238,7 @@ def bench_workspace(
     ] = False,
     reply_tokens: Annotated[int | None, typer.Option(min=1, help="Longest reply, in tokens.")] = None,
     timeout_s: Annotated[float | None, typer.Option(min=1.0, help="Seconds for a reply (default: 120).")] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Instances at once.")] = 2,
+    workers: Annotated[int, bench_workers("Instances")] = 2,
     outputs: Annotated[Path, typer.Option(help="Of the benchmark; alone: go on with it.")] = Path(
         "outputs/workspace-bench"
     ),

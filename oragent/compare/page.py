@@ -8,11 +8,10 @@ from oragent import __version__, bench
 from oragent.bench import tables
 from oragent.bench.charts import draw
 from oragent.bench.leading import leader
-from oragent.bench.statistics import ALPHA, least_p, pairs_needed
 from oragent.compare.comparison import Comparison
 from oragent.compare.plan import MANIFEST
 from oragent.compare.settled import alike, differing
-from oragent.compare.terminal import NORMALISED, verdict
+from oragent.compare.terminal import NORMALISED, limits_of, verdict
 from oragent.pages.figures import Drawing
 from oragent.pages.files import save
 from oragent.pages.html import environment
@@ -69,7 +68,7 @@ def page(comparison: Comparison, drawings: Mapping[str, Drawing]) -> str:
             }
             for problem in summary.subjects
         ],
-        test={"alpha": ALPHA, "least_p": least_p(len(comparison.plan.seeds)), "needs": pairs_needed()},
+        limits=limits_of(comparison.plan),
         resume=f"oragent compare --outputs {shlex.quote(str(comparison.folder))}",
         configuration=clip((comparison.folder / MANIFEST.file).read_text(encoding="utf-8"))[0],
         version=__version__,

@@ -1,6 +1,7 @@
 """A comparison in a terminal: while its runs are done, and what they came to."""
 
 from collections.abc import Callable
+from math import comb
 
 from rich.console import Console
 from rich.text import Text
@@ -9,7 +10,7 @@ from oragent.bench import tables
 from oragent.bench.board import Board, rich_table
 from oragent.bench.leading import leader
 from oragent.bench.plan import Cell, Plan
-from oragent.bench.statistics import pairs_needed
+from oragent.bench.statistics import best_case
 from oragent.bench.summary import Summary
 from oragent.compare.comparison import Comparison
 from oragent.compare.settled import alike, differing
@@ -17,7 +18,7 @@ from oragent.compare.variants import STRATEGY
 from oragent.pages import format as in_words
 from oragent.search.engine import Observer, Progress
 
-__all__ = ["NORMALISED", "announce", "show", "verdict", "watching"]
+__all__ = ["NORMALISED", "announce", "limits_of", "show", "verdict", "watching"]
 
 NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
 
@@ -53,8 +54,14 @@ def verdict(summary: Summary) -> str:
         return "There is one strategy only: nothing to hold it against."
     if found.is_shown:
         return f"{found.name} is ahead of all others (p = {found.p:.2g})."
-    why = "too few runs for a test" if found.p is None else f"p = {found.p:.2g}"
-    return f"No strategy is shown to be ahead; {found.name} has the highest mean ({why})."
+    why = "too few runs for a test" if found.p is None else f"p = {found.p:.3g}"
+    limits = f"; {found.limits}" if found.limits else ""
+    return f"No strategy is shown to be ahead; {found.name} has the highest mean ({why}{limits})."
+
+
+def limits_of(plan: Plan) -> str:
+    """What the tests between all pairs of strategies on one problem can show at best; empty where that is enough."""
+    return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
 
 
 def show(comparison: Comparison, console: Console) -> None:
@@ -65,14 +72,12 @@ def show(comparison: Comparison, console: Console) -> None:
         console.print(Text(f"\n{problem.name}: final scores, {hint}", style="bold cyan"))
         console.print(rich_table(tables.finals(problem, terms).without(*tables.interval_heads(terms))))
         if problem.differences:
-            console.print(Text(f"\n{problem.name}: differences", style="bold cyan"))
+            console.print(Text(f"\n{problem.name}: differences in score, {hint}", style="bold cyan"))
             console.print(rich_table(tables.differences(problem, terms).without(tables.GAIN, "p")))
     console.print(Text(f"\nNormalised: {NORMALISED}", style="bold cyan"))
     console.print(rich_table(tables.overall(summary)))
     console.print(Text(f"\n{verdict(summary)}", style="bold"))
-    seeds = len(comparison.plan.seeds)
-    if seeds < pairs_needed():
-        few = f"\nWith {in_words.count(seeds, 'seed')} no difference can be shown: it takes {pairs_needed()}."
-        console.print(Text(few, style="yellow"))
+    if limits := limits_of(comparison.plan):
+        console.print(Text(f"\nNo difference can be shown on one problem: {limits}.", style="yellow"))
     for cell in comparison.unfinished:
         console.print(Text(f"left out, as its budget is not used up: {cell}", style="yellow"))

@@ -3,8 +3,9 @@
 import asyncio
 import inspect
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,8 +70,8 @@ def formulate(
     request = Request(Problem(name, text, dict(data or {}), interface), own, named)
     asked = None if isinstance(model, str) else _model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
-        place = begin(Path(passing) if folder is None else folder, request)
-        outcome = _outside_of_loops(place, request, asked, budget, replay, bounds)
+        open_folder = partial(begin, Path(passing) if folder is None else folder, request)
+        outcome = _outside_of_loops(open_folder, request, asked, budget, replay, bounds)
     if outcome.found is None:
         raise ModelError(outcome.reason)
     return outcome.found
@@ -84,7 +85,7 @@ def _model(model: Function | Model) -> Model:
 
 
 def _outside_of_loops(
-    place: Path,
+    open_folder: Callable[[], Path],
     request: Request,
     model: Model | None,
     budget: Budget | None,
@@ -95,7 +96,7 @@ def _outside_of_loops(
 
     def work() -> Outcome:
         fresh = model is not None or bool(request.model)
-        return launch(place, request, model=model, budget=budget, replay=replay, fresh=fresh, bounds=bounds)
+        return launch(open_folder, request, model=model, budget=budget, replay=replay, fresh=fresh, bounds=bounds)
 
     try:
         asyncio.get_running_loop()

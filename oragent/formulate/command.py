@@ -83,16 +83,23 @@ def formulate_file(wanted: Wanted, console: Console, model: Model | None = None)
     request = _request(wanted)
     if model is None and wanted.replay is None and not request.model:
         raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
-    folder = begin(wanted.outputs, request)
-    console.print(f"formulation: {folder}", highlight=False, soft_wrap=True, markup=False)
+    if wanted.replay is not None and not (wanted.replay / "run.db").is_file():
+        raise StoreError(f"no formulation to replay at {wanted.replay}: expected run.db in it")
+    opened: list[Path] = []
+
+    def open_folder() -> Path:
+        opened.append(begin(wanted.outputs, request))
+        console.print(f"formulation: {opened[0]}", highlight=False, soft_wrap=True, markup=False)
+        return opened[0]
+
     if len(request.problem.text) > MOST_CHARACTERS:
         told = f"the text has {len(request.problem.text):,} characters: prompts have head and tail, {MOST_CHARACTERS:,}"
         console.print(Text(told, style="yellow"), soft_wrap=True)
     outcome = launch(
-        folder, request, model=model, budget=wanted.budget, replay=wanted.replay,
+        open_folder, request, model=model, budget=wanted.budget, replay=wanted.replay,
         fresh=bool(wanted.model) or model is not None,
     )  # fmt: skip
-    return _end(folder, request, outcome, console)
+    return _end(opened[0], request, outcome, console)
 
 
 def resume(folder: Path, console: Console, model: Model | None = None) -> int:

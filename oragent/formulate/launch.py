@@ -1,7 +1,7 @@
 """Formulate one problem in a folder: begin, go on, replay."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ class Outcome:
 
 
 def launch(
-    folder: Path,
+    folder: Path | Callable[[], Path],
     request: Request,
     *,
     model: Model | None = None,
@@ -50,7 +50,8 @@ def launch(
     """Formulate the problem of a folder, or go on with it.
 
     Args:
-        folder: Where it lives; ``run.db`` in it has what was paid for.
+        folder: Where it lives, ``run.db`` in it has what was paid for; or a function that makes it, which is called
+            once the model has answered, so that a missing key leaves nothing.
         request: What is asked.
         model: Who is asked; None: whom the request names, at its server.
         budget: What may be spent; None: as much as it takes.
@@ -67,7 +68,7 @@ def launch(
 
 
 async def _launch(
-    folder: Path,
+    home: Path | Callable[[], Path],
     request: Request,
     model: Model | None,
     budget: Budget,
@@ -83,6 +84,7 @@ async def _launch(
                 raise ConfigError("nobody is asked: name a model with --model, or a folder to --replay")
             made = await stack.enter_async_context(models(ModelSettings(**request.model)))
             asked, checks = made, made.checks
+        folder = home if isinstance(home, Path) else home()
         study = stack.enter_context(Study(folder, {} if asked is None else {"": asked}, budget))
         study.book(checks)
         if replay is not None:

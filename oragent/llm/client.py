@@ -63,7 +63,7 @@ class Client:
         if not key and not base_url:
             raise ModelError(
                 f"{KEY} is not set: set it, or set {ADDRESS} to a server that asks for no key, "
-                "or search without a model by --strategy gp"
+                "or do without a model: 'oragent run PROBLEM --strategy gp' needs none"
             )
         if not (key.get_secret_value().isascii() and key.get_secret_value().isprintable()):
             raise ModelError(f"{self._key_name} holds a character that no key has: copy it again")

@@ -8,13 +8,14 @@ from typing import Any
 import yaml
 
 from oragent import files
+from oragent.bench.statistics import ALPHA
 from oragent.direction import Direction
 from oragent.errors import StoreError
 from oragent.evaluation.offers import FRESH_SEED
 from oragent.pages.format import gain
 from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
 from oragent.report.held_out import Scorer, best_text, digest, paired_figures
-from oragent.report.paired import ALPHA, BY_INSTANCE, Paired, kept
+from oragent.report.paired import BY_INSTANCE, Paired, kept
 
 __all__ = ["FILE", "Sets", "fresh", "sets"]
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from oragent.bench.statistics import ALPHA, best_case
 from oragent.direction import Direction
 
-__all__ = ["ALPHA", "BY_INSTANCE", "Paired", "gains", "kept"]
+__all__ = ["BY_INSTANCE", "Paired", "gains", "kept"]
 
 BY_INSTANCE = "by_instance"  # the metric that says what each instance came to, by problem size
-ALPHA = 0.05  # level of the test
 MOST = 100_000  # instances
 
 
@@ -46,8 +46,9 @@ class Paired:
     def verdict(self) -> str:
         """What that comes to, in words."""
         if self.p is None or self.p >= ALPHA:
-            chance = "" if self.p is None else f" (p = {self.p:.2g})"
-            return f"not shown to differ from the seed{chance}"
+            chance = "" if self.p is None else f"p = {self.p:.3g}"
+            limits = "; ".join(filter(None, [chance, best_case(self.instances, "instance")]))
+            return f"not shown to differ from the seed ({limits})"
         odds = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.2g}"
         return f"{'better' if self.gain > 0 else 'WORSE'} than the seed, and not by chance ({odds})"
 

@@ -22,7 +22,7 @@ from oragent.pages.text import one_line
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.effort import GivenEffort, effort_of
-from oragent.workspace.folder import Home, begin, begin_from, finished, records_for
+from oragent.workspace.folder import Home, begin, begin_from, finished, how_to_begin, records_for
 from oragent.workspace.layout import manifest
 from oragent.workspace.pages import write_page
 from oragent.workspace.reading import named, read_text
@@ -107,7 +107,15 @@ def check(folder: Path, console: Console) -> int:
 
 
 def build(wanted: Wanted, console: Console) -> int:
-    """Have a model build a program; goes on where it was cut off."""
+    """Have a model build a program; goes on where it was cut off.
+
+    Raises:
+        WorkspaceError: if there is no workspace, or nobody has said what is wanted.
+    """
+    home = Home(wanted.folder)
+    home.workspace()
+    if home.is_unwritten():
+        raise WorkspaceError(f"{named(wanted.folder)}/docs does not say yet what is wanted: write it there first")
     return _verb(wanted, Begun("build", model=wanted.model, **asdict(wanted.given)), console)
 
 
@@ -262,7 +270,7 @@ def report(folder: Path, console: Console) -> int:
 
 def _there(folder: Path) -> None:
     if not (folder / "run.db").is_file():
-        raise WorkspaceError(f"no workspace with versions at {named(folder)}: expected run.db in it")
+        raise WorkspaceError(f"no workspace at {named(folder)}: expected run.db in it; {how_to_begin(folder)}")
 
 
 def _verb(wanted: Wanted, asked: Begun, console: Console) -> int:

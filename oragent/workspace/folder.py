@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ __all__ = [
     "begin",
     "begin_from",
     "finished",
+    "how_to_begin",
     "plain_json",
     "records_for",
     "rows_of",
@@ -59,7 +61,7 @@ class Home:
             WorkspaceError: if there is no workspace, or a link in it.
         """
         if not self.folder.is_dir():
-            raise WorkspaceError(f"no workspace at {named(self.folder)}: 'oragent workspace new' makes one")
+            raise WorkspaceError(f"no workspace at {named(self.folder)}: {how_to_begin(self.folder)}")
         return {path: place for path, place in walk(self.folder).items() if path.partition("/")[0] not in OURS}
 
     def workspace(self) -> Workspace:
@@ -71,11 +73,14 @@ class Home:
         files = self.files()
         missing = [need for need in REQUIRED[Mode.BUILD] if not any(path.startswith(f"{need}/") for path in files)]
         if missing:
-            raise WorkspaceError(
-                f"no workspace at {named(self.folder)}: no file in {' and '.join(missing)}; put the requirement into "
-                "docs/ and tables into data/"
-            )
+            needs = f"no file in {' and '.join(missing)}"
+            raise WorkspaceError(f"no workspace at {named(self.folder)}: {needs}; {how_to_begin(self.folder)}")
         return Workspace(Mode.BUILD, files, {})
+
+    def is_unwritten(self) -> bool:
+        """Whether its documents are those that ``begin`` left, so that nobody has said what is wanted."""
+        documents = [place for path, place in self.files().items() if path.startswith("docs/")]
+        return all(place.read_text(encoding="utf-8", errors="replace") == WELCOME for place in documents)
 
     def findings(self) -> tuple[Finding, ...]:
         """What is wrong with its files."""
@@ -110,6 +115,13 @@ class Home:
         except OSError as error:
             raise WorkspaceError(f"cannot write {named(folder)}: {error.strerror}; make room for it") from None
         return folder
+
+
+def how_to_begin(folder: Path) -> str:
+    """Say how a folder becomes a workspace: an empty one by a command, another one by its files."""
+    if folder.is_dir() and any(folder.iterdir()):
+        return "put the requirement into docs/ and tables into data/"
+    return f"'oragent workspace new {shlex.quote(str(folder))}' makes one; then say in its docs/ what is wanted"
 
 
 def begin(folder: Path) -> Home:

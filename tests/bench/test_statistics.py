@@ -1,5 +1,6 @@
 """Intervals and tests against closed forms, enumeration and scipy."""
 
+import re
 from itertools import product
 from math import comb
 
@@ -9,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from oragent.bench.statistics import Alternative, bootstrap, holm, least_p, mcnemar, pairs_needed, share, sign_flip
+from oragent.bench.statistics import (
+    ALPHA,
+    Alternative,
+    best_case,
+    bootstrap,
+    holm,
+    least_p,
+    mcnemar,
+    pairs_needed,
+    share,
+    sign_flip,
+)
 
 differences = st.lists(st.integers(-50, 50).map(float), min_size=2, max_size=8)
 
@@ -106,6 +118,23 @@ def test_when_all_seeds_agree_p_is_as_small_as_it_can_be(pairs: int) -> None:
 def test_six_pairs_are_the_fewest_that_can_fall_below_one_in_twenty() -> None:
     assert pairs_needed() == 6
     assert least_p(6) < 0.05 <= least_p(5)
+
+
+@given(st.integers(2, 12), st.integers(1, 12))
+def test_what_few_pairs_show_at_best_is_what_the_tests_give_at_best(pairs: int, tests: int) -> None:
+    p = sign_flip([1.0] * pairs)
+    adjusted = holm([p] * tests)[0]
+    told = best_case(pairs, "seed", tests)
+    assert (told == "") == (adjusted is not None and adjusted < ALPHA)
+    if told:
+        assert f"the smallest possible p is {adjusted:.3g};" in told
+        (needed,) = re.findall(r"at least (\d+) seeds", told)
+        assert not best_case(int(needed), "seed", tests)
+        assert best_case(int(needed) - 1, "seed", tests)
+
+
+def test_one_pair_allows_no_test() -> None:
+    assert best_case(1, "seed") == "1 seed allows no test; at least 6 seeds are needed for p < 0.05"
 
 
 def test_no_difference_at_all_is_no_evidence_and_one_pair_is_no_test() -> None:

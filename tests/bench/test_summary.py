@@ -34,7 +34,7 @@ def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
         ),
     )
     assert tables.differences(die, TERMS).rows == (
-        ("ann − bob", "eyes", "+2", "+2 to +2", "0", "–", "0.500", "0.500", "no difference shown"),
+        ("ann − bob", "eyes", "+2 (better)", "+2 to +2", "0", "–", "0.500", "0.500", "no difference shown"),
     )
     assert die.target == 3.0  # from a one to five eyes
     assert tables.target(die, TERMS) == tables.Table(

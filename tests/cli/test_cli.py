@@ -65,6 +65,37 @@ def test_problems_lists_what_ships() -> None:
         assert name in listed
 
 
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_titles_of_problems_are_not_folded_into_a_narrow_column(columns: str) -> None:
+    words = [sys.executable, "-m", "oragent", "problems"]  # a console measures the terminal when it is made
+    shown = subprocess.run(
+        words, cwd=ROOT, env=environment(COLUMNS=columns), capture_output=True, text=True, check=True
+    )
+    listed = shown.stdout.splitlines()
+    assert max(map(len, listed)) <= int(columns)
+    (row,) = (line for line in listed if line.split()[:1] == ["tsp_lehd"])
+    assert "Travelling salesman by LEHD: a bias for attention" in row
+    assert len(listed) < 4 * sum(bool(line.strip()) and not line.startswith("  ") for line in listed)
+    assert "select_next_node" in "\n".join(listed)
+
+
+def test_no_workers_are_all_cores_and_fewer_are_refused_in_a_line(here, toy: Path, tmp_path: Path) -> None:
+    for words in (
+        ["run"],
+        ["compare"],
+        ["study"],
+        ["bench", "formulate"],
+        ["bench", "converse"],
+        ["bench", "workspace"],
+    ):
+        told = " ".join(here(*words, "--help").stdout.replace("│", " ").split())
+        assert "0 is as many as there are cores" in told, words
+    wrong = here("run", "toy", "--workers", "-1")
+    assert wrong.returncode != 0
+    assert "greater than or equal to 0" in wrong.stderr
+    assert oragent("run", "toy", "--evaluations", 2, "--workers", 0, cwd=tmp_path).returncode == 0
+
+
 def test_a_run_leaves_all_that_it_promises(toy: Path, tmp_path: Path) -> None:
     done = oragent("run", "toy", "--evaluations", 12, "--seed", 5, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -312,6 +343,21 @@ def test_a_run_is_replayed_from_its_replies_without_a_model(toy: Path, tmp_path:
 
 
 @pytest.mark.slow
+def test_a_replay_goes_where_runs_go_and_leaves_the_folder_of_the_problem_alone(toy: Path, tmp_path: Path) -> None:
+    apart = tmp_path / "apart" / "mine"
+    apart.parent.mkdir()
+    toy.rename(apart)
+    work = tmp_path / "work"
+    work.mkdir()
+    assert oragent("run", apart, "--evaluations", 4, cwd=work).returncode == 0
+    (first,) = work.glob("outputs/*/*")
+    before = sorted(apart.rglob("*"))
+    done = oragent("run", "--replay", first, cwd=work)
+    assert done.returncode == 0, done.stderr
+    assert sorted(apart.rglob("*")) == before
+    assert len([*work.glob("outputs/*/*")]) == 2
+
+
 def test_a_replay_that_goes_on_beyond_its_replies_says_so(toy: Path, tmp_path: Path) -> None:
     assert oragent("run", "toy", "--model", "scripted", "--evaluations", 6, cwd=tmp_path).returncode == 0
     words = ["--replay", only_run(tmp_path), "budget.evaluations=60", "--outputs", "second"]

@@ -167,6 +167,21 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
     assert display.scene().tried == "1 candidate, none failed"
 
 
+def test_the_last_frame_shows_what_was_spent() -> None:
+    class Ended:
+        under_way, is_ending, spent = ((), ()), True, Spent(evaluations=150, seconds=20.0)
+
+    display = Display(Terminal(file=io.StringIO(), width=80), "toy by gp", Budget(evaluations=150), Direction.MINIMIZE)
+    with display.watching(cast("Any", Ended())):
+        pass
+    last = display.scene()
+    assert (last.paid, last.left) == ("150 of 150 evaluations, 20 s", "ended")
+    assert replace(last, cpu_s=0.42).paid.endswith(", 0.42 s of CPU time")
+    frame = "\n".join(drawn(last, 80))
+    assert "no telling" not in frame
+    assert "starting" not in frame
+
+
 def test_where_there_is_no_terminal_there_are_plain_lines() -> None:
     out = io.StringIO()
     with Display(Terminal(file=out, width=80), "toy by gp", Budget(), Direction.MINIMIZE, line_s=0.01) as display:

@@ -13,11 +13,13 @@ from oragent.bench.charts import best_so_far, draw
 from oragent.bench.leading import leader
 from oragent.bench.plan import Cell, Plan
 from oragent.bench.result import Result, Score
+from oragent.bench.statistics import Interval
 from oragent.bench.summary import SubjectSummary, Summary
 from oragent.bench.summary import summarise as summed
 from oragent.compare.plan import TERMS
 from oragent.compare.runner import read
 from oragent.compare.terminal import verdict
+from oragent.direction import Direction
 from oragent.errors import StoreError
 from oragent.search.store import Store
 from tests.report import runs
@@ -102,6 +104,17 @@ def test_a_difference_is_above_zero_when_the_first_is_better_whatever_the_direct
     assert high.gain.mean == 0
 
 
+def test_a_difference_is_printed_as_first_minus_second_and_says_which_way_is_good(tmp_path: Path) -> None:
+    low = compared(tmp_path / "low")
+    ends = {row.contestant: row.means["val"].mean for row in low.rows}
+    raw = ends["gp"] - ends["random"]
+    assert tables.differences(low, TERMS).rows[0][2] == f"{raw:+.3g} (better)"
+    assert tables.differences(replace(low, direction=Direction.MAXIMIZE), TERMS).rows[0][2] == "+1.5 (better)"
+    lost = replace(low.differences[0], gain=Interval(-2.0, -3.0, 1.0))
+    row = tables.differences(replace(low, differences=(lost,)), TERMS).rows[0]
+    assert row[2:4] == ("+2 (worse)", "-1 to +3")
+
+
 def test_pairs_are_made_of_equal_seeds_and_missing_ones_left_out(tmp_path: Path) -> None:
     made = [a_run(tmp_path, "gp", seed, [8.0 - seed]) for seed in range(3)]
     made += [a_run(tmp_path, "random", seed, [9.0]) for seed in (2, 0)]
@@ -121,7 +134,7 @@ def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) ->
     ]
     (again,) = summarise(known).subjects
     assert tables.differences(again, TERMS).rows[0] == (
-        "gp − random", "val", "+1.5", "+1 to +2", "0.707", "0.25", "0.500", "0.500", "no difference shown",
+        "gp − random", "val", "-1.5 (better)", "-2 to -1", "0.707", "0.25", "0.500", "0.500", "no difference shown",
     )  # fmt: skip
     assert tables.finals(again, TERMS).rows[0][:6] == ("gp", "2", "7.5", "7 to 8", "0.707", "0.25")
 
@@ -229,7 +242,10 @@ def test_nobody_is_crowned_without_evidence(tmp_path: Path) -> None:
     summary = runs_of(tmp_path, 2, random=[7.0], gp=[8.0])
     found = leader(summary)
     assert (found.name, found.p, found.is_shown) == ("random", 0.5, False)
-    assert verdict(summary) == "No strategy is shown to be ahead; random has the highest mean (p = 0.5)."
+    assert (
+        verdict(summary)
+        == "No strategy is shown to be ahead; random has the highest mean (p = 0.5; with 2 paired runs the smallest possible p is 0.5; at least 6 paired runs are needed for p < 0.05)."
+    )
     alike = leader(runs_of(tmp_path / "alike", 6, random=[8.0], gp=[8.0]))
     assert (alike.p, alike.is_shown) == (1.0, False)
 

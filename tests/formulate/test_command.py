@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from oragent.budget import Budget
 from oragent.cli.app import app
 from oragent.errors import ConfigError, ModelError, ProblemError, StoreError
+from oragent.formulate.api import formulate
 from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request
 from oragent.formulate.formulation import Formulated
@@ -189,6 +190,20 @@ def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> N
     code, text = said(lambda console: resume(folder, console, again))
     assert (code, again.calls) == (0, 3)
     assert "735" in text
+
+
+def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    words = ["formulate", str(wanted.problem), "--outputs", str(wanted.outputs)]
+    asked = CliRunner().invoke(app, [*words, "--model", "gpt-4.1-mini"])
+    assert isinstance(asked.exception, ModelError)
+    assert "OPENAI_API_KEY is not set" in str(asked.exception)
+    replayed = CliRunner().invoke(app, [*words, "--replay", str(wanted.outputs / "nowhere")])
+    assert isinstance(replayed.exception, StoreError)
+    with pytest.raises(ModelError, match="OPENAI_API_KEY"):
+        formulate(pharmacy.TEXT, model="gpt-4.1-mini", folder=wanted.outputs)
+    assert not wanted.outputs.exists()
 
 
 def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: Wanted) -> None:

@@ -84,7 +84,16 @@ def test_a_loss_is_said_loudly_and_a_tie_is_not_shown() -> None:
         "not shown to differ from the seed (p = 1)",
         "better on 0 of 7 instances, worse on 0, equal on 7",
     )
-    assert pair(MAXIMIZE, figures(a=[5.0]), figures(a=[6.0])).verdict == "not shown to differ from the seed"
+    single = pair(MAXIMIZE, figures(a=[5.0]), figures(a=[6.0]))
+    assert single.verdict.startswith("not shown to differ from the seed (1 instance allows no test; at least 6")
+
+
+def test_four_instances_are_said_to_show_nothing_however_good_the_best_is() -> None:
+    told = pair(MAXIMIZE, figures(a=[5.0] * 4), figures(a=[9.0] * 4)).verdict
+    assert told == (
+        "not shown to differ from the seed (p = 0.125; with 4 instances the smallest possible p is 0.125; "
+        "at least 6 instances are needed for p < 0.05)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -361,8 +361,17 @@ def test_a_run_becomes_a_workspace(tmp_path):
 
 def test_what_is_missing_is_said_in_one_line(tmp_path, home):
     screen, _ = console()
-    with pytest.raises(WorkspaceError, match="no workspace at"):
+    with pytest.raises(WorkspaceError, match=r"no workspace at .*'oragent workspace new .*' makes one"):
         Home(tmp_path / "nothing").files()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "a.txt").write_text("x")
+    with pytest.raises(WorkspaceError, match="no file in docs and data; put the requirement into docs/"):
+        command.build(command.Wanted(tmp_path / "other"), screen)
+    with pytest.raises(WorkspaceError, match=r"'oragent workspace new .*' makes one"):
+        command.build(command.Wanted(tmp_path / "nothing"), screen)
+    begin(tmp_path / "unwritten")
+    with pytest.raises(WorkspaceError, match="does not say yet what is wanted"):
+        command.build(command.Wanted(tmp_path / "unwritten"), screen)
     with pytest.raises(ConfigError, match="name a model with --model"):
         command.build(command.Wanted(home), screen)
     with pytest.raises(ConfigError, match="give one"):
