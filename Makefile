@@ -7,13 +7,15 @@ CORE := .venv/.core
 NOTEBOOKS ?= force# off: leave out the notebooks of the site
 EXTRAS ?= test# what make test installs; test,neural,driving tests all there is
 TORCH ?=# a build of PyTorch other than the default, such as torch==2.13.0
+RUN_OPTIONS ?=# further options of make run, such as '--evaluations 30'
+SMOKE ?=# Pythons on which make dist tries wheel and sdist, each with the packages that it asks for itself
 comma := ,
 TEST := .venv/.$(subst $(comma),-,$(EXTRAS))
 
 .PHONY: run test test-slow lint format bench dist docs clean
 
 run: $(CORE)
-	$(BIN)/oragent run tsp_aco --config configs/quick.yaml
+	$(BIN)/oragent run tsp_aco --config configs/quick.yaml $(RUN_OPTIONS)
 
 test: $(TEST)
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -33,13 +35,13 @@ format: $(TEST)
 bench: $(TEST)
 	for script in tests/benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
-# Builds sdist and, out of that, wheel, and tries both. On a machine where nothing was tested yet the packages beside the
-# wheel are those that it asks for itself, and no others.
+# Builds sdist and, out of that, wheel, and tries both: on the Pythons of SMOKE with what an index gives, or else on this one
+# with the packages of .venv.
 dist: $(CORE)
 	rm -rf build dist
 	$(BIN)/pip install --quiet --disable-pip-version-check build 'setuptools>=77'
 	$(BIN)/python -m build --no-isolation --outdir dist .
-	$(BIN)/python -m tests.wheel.try_dist
+	$(BIN)/python -m tests.wheel.try_dist $(addprefix --python ,$(SMOKE))
 
 # The site, in docs/_build/html. Notebooks run (those of PyTorch and SUMO where these are installed); NOTEBOOKS=off leaves
 # that out.

@@ -1,7 +1,8 @@
-"""Try what ``make dist`` built, as a stranger finds it: python -m tests.wheel.try_dist [--fetch].
+"""Try what ``make dist`` built, without the repository: python -m tests.wheel.try_dist [--python PYTHON]...
 
-The wheel goes into a new environment, whose other packages are those of the environment that runs this script, without
-any package of ours; with ``--fetch`` pip brings what the wheel asks for. All commands run in an empty folder.
+With ``--python`` wheel and sdist are installed by pip, with the packages that they ask for, into a new environment of each
+of these interpreters. Without it the wheel alone is tried, in a new environment of the interpreter that runs this script,
+whose other packages are those of this environment. All commands run in an empty folder.
 """
 
 import argparse
@@ -11,7 +12,6 @@ import sys
 import sysconfig
 import tarfile
 import tempfile
-import venv
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from oragent.distribution import NAME
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, ok
 from tests.wheel.contents import ROOT, in_sdist, in_wheel, tracked
+from tests.workspace.bakery import DATA, PROGRAM
 
 LP = "maximize\n obj: 3 x + 2 y\nsubject to\n c1: x + y <= 4\n c2: x + 3 y <= 6\nbounds\n x <= 3\nend\n"
 
@@ -27,17 +28,36 @@ LP = "maximize\n obj: 3 x + 2 y\nsubject to\n c1: x + y <= 4\n c2: x + 3 y <= 6\
 def main() -> None:
     """Check the contents, then every command that needs no model."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fetch", action="store_true", help="let pip bring what the wheel asks for")
-    fetch = parser.parse_args().fetch
+    parser.add_argument("--python", action="append", default=[], help="an interpreter; pip installs what it needs")
+    pythons = parser.parse_args().python
     (wheel,) = (ROOT / "dist").glob("*.whl")
     (sdist,) = (ROOT / "dist").glob("*.tar.gz")
     check_contents(wheel, sdist)
+    if not pythons:
+        with tempfile.TemporaryDirectory(prefix="oragent-dist-") as folder:
+            home = make_environment(Path(sys.executable), Path(folder) / "environment")
+            install(wheel, home, "--no-deps")
+            lend_packages(home)
+            try_commands(home / "bin" / "oragent", Path(folder) / "empty")
+            print(f"{wheel.name}: complete, and works where no repository is")
+    failed = [python for python in pythons if not try_interpreter(Path(python), wheel, sdist)]
+    expect(not failed, f"wheel or sdist fail on {', '.join(failed)}")
+
+
+def try_interpreter(python: Path, wheel: Path, sdist: Path) -> bool:
+    """Try the wheel, and then the sdist in its place; print what fails."""
+    version = subprocess.run([python, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory(prefix="oragent-dist-") as folder:
-        place = Path(folder)
-        program = installed(wheel, place / "environment", fetch=fetch)
-        (place / "empty").mkdir()
-        try_commands(program, place / "empty")
-    print(f"{wheel.name}: complete, and works where no repository is")
+        home = make_environment(python, Path(folder) / "environment")
+        for archive, options in ((wheel, []), (sdist, ["--force-reinstall", "--no-deps"])):
+            try:
+                install(archive, home, *options)
+                try_commands(home / "bin" / "oragent", Path(folder) / archive.suffix[1:])
+            except (SystemExit, subprocess.SubprocessError) as problem:
+                print(f"{archive.name} fails on {version}: {problem}", flush=True)
+                return False
+            print(f"{archive.name} works on {version}", flush=True)
+    return True
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
@@ -51,19 +71,29 @@ def check_contents(wheel: Path, sdist: Path) -> None:
     expect(held >= in_sdist(known), f"{sdist.name}: {sorted(in_sdist(known) - held)[:10]} is missing")
 
 
-def installed(wheel: Path, home: Path, *, fetch: bool) -> Path:
-    """Put a wheel into a new environment, and name the program that it brings."""
-    venv.create(home, with_pip=False, symlinks=True)
-    told = subprocess.run(
-        [home / "bin" / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"],
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "--disable-pip-version-check"]
-    subprocess.run([*pip, "install", "--quiet", *([] if fetch else ["--no-deps"]), str(wheel)], check=True, env=bare)
-    if not fetch:  # a line with a path: files of that folder that add paths themselves, as ours would, are not read
-        (Path(told) / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    return home / "bin" / "oragent"
+def make_environment(python: Path, home: Path) -> Path:
+    """Make an environment of this interpreter without any package."""
+    subprocess.run([python, "-m", "venv", "--without-pip", home], check=True, env=clean_environment())
+    return home
+
+
+def install(archive: Path, home: Path, *options: str) -> None:
+    """Install a wheel or an sdist into an environment."""
+    pip = [sys.executable, "-m", "pip", "--python", home / "bin" / "python", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--quiet", *options, archive], check=True, env=clean_environment())
+
+
+def lend_packages(home: Path) -> None:
+    """Let an environment import the packages of the one that runs this script, but none of ours."""
+    script = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    packages = subprocess.run([home / "bin" / "python", "-c", script], capture_output=True, text=True, check=True)
+    # A line with a path: files of that folder that add paths themselves, as ours would, are not read.
+    (Path(packages.stdout.strip()) / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def clean_environment() -> dict[str, str]:
+    """Return this process's environment without the variables of Python and make."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "VIRTUAL_ENV"))}
 
 
 def serve(body: dict[str, Any]) -> Answer:
@@ -73,13 +103,14 @@ def serve(body: dict[str, Any]) -> Answer:
 
 def try_commands(program: Path, place: Path) -> None:
     """Run the commands, each with a word that its output must have."""
+    place.mkdir()
     (place / "model.lp").write_text(LP)
     (place / "pharmacy.md").write_text(pharmacy.TEXT)
 
-    def tried(words: str, wanted: str, code: int = 0, **more: str) -> None:
+    def tried(words: str, wanted: str, code: int = 0, typed: str = "", **more: str) -> None:
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TMPDIR") if name in os.environ}
         done = subprocess.run(
-            [program, *words.split()], cwd=place, capture_output=True, text=True, timeout=300,
+            [program, *words.split()], cwd=place, capture_output=True, text=True, timeout=300, input=typed,
             env=kept | more | {"PATH": f"{program.parent}:/usr/bin:/bin", "COLUMNS": "120"},
         )  # fmt: skip
         printed = done.stdout + done.stderr
@@ -93,13 +124,19 @@ def try_commands(program: Path, place: Path) -> None:
     tried(f"show {run}", "best")
     tried(f"report {run} --no-audit", "report:")
     tried(f"eval bpp_online --candidate {run}/best.py", "gap_percent")
-    if lacks("safetensors"):
+    if lacks(program.parent / "python", "safetensors"):
         tried("eval tsp_pomo", f"{NAME}[neural] @ file://", code=1)
     tried("new mine", "made mine")
     tried("check mine --quick", " 0 failures")
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
     tried("compare mine --strategies gp --seeds 2 --evaluations 2 --workers 1", "comparison")
     tried("solve model.lp --explain", "11")
+    tried("bench formulate --set families --model oracle --workers 2", "  100.0  ")
+    tried("workspace new bakery", "bakery")
+    (place / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
+    (place / "bakery" / "src" / "bakery.py").write_text(PROGRAM)
+    tried("workspace run bakery", "400")
+    tried("converse sfusd --agent rules", "load 2,453", typed="load <= 2500\nquit\n")
     with ChatServer(then=serve) as server:
         key = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
         tried("formulate pharmacy.md --model served", "objective 735", **key)
@@ -108,9 +145,9 @@ def try_commands(program: Path, place: Path) -> None:
     expect((place / "problems" / "tsp_constructive" / "eval.py").is_file(), "no copy of tsp_constructive")
 
 
-def lacks(package: str) -> bool:
-    """Whether a package is missing here, and so there."""
-    return subprocess.run([sys.executable, "-c", f"import {package}"], capture_output=True).returncode != 0
+def lacks(python: Path, package: str) -> bool:
+    """Return whether an interpreter cannot import a package."""
+    return subprocess.run([python, "-c", f"import {package}"], capture_output=True).returncode != 0
 
 
 def expect(fact: bool, complaint: str) -> None:

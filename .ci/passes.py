@@ -1,0 +1,245 @@
+"""Run the README's commands in a clean clone of HEAD, and print what each pass ran and skipped.
+
+The clone lies below a temporary folder whose path has a space and a non-ASCII letter. Passes, cheap ones first:
+
+    run     make run, with a small budget
+    lint    make lint
+    docs    make docs NOTEBOOKS=off
+    smoke   make dist, then wheel and sdist on Python 3.11, 3.12 and 3.13, each in an environment without the repository
+    test    make test
+    extras  make lint with all extras, then the test files in which 'test' skipped tests (without 'test': all files)
+
+Environment variables:
+
+    ORAGENT_CI_MISSING_PYTHON=allow  do not fail where one of the three Pythons is not on this machine
+    ORAGENT_CI_MINUTES=40            limit of all passes together
+    PYTEST_ADDOPTS                   is passed on to pytest, such as 'tests/cluster -x'
+    PYTHON                           the Python of the clone's .venv, as the Makefile takes it
+"""
+
+import argparse
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PASSES = ("run", "lint", "docs", "smoke", "test", "extras")
+PYTHONS = ("3.11", "3.12", "3.13")
+ALL_EXTRAS = ("EXTRAS=test,cluster,neural,driving,web,workspace", "TORCH=torch==2.13.0")
+# Tests that may be skipped in every pass: a pattern of "file: reason", and why nothing installs what they need.
+EXCEPTED = (
+    (r"^tests/gpu", "needs a GPU"),
+    (r": .*\bGPU\b", "needs a GPU"),
+)
+EXCEPTED_WITHOUT_SHARED = (
+    (r": .*(is|are) not (here|on this machine)", "needs public data of ../shared, which is not beside this checkout"),
+)
+
+
+@dataclass
+class Pass:
+    """Outcome of a pass; tests by their names."""
+
+    name: str
+    seconds: float = 0.0
+    faults: list[str] = field(default_factory=list)
+    ran: set[str] = field(default_factory=set)
+    skipped: dict[str, str] = field(default_factory=dict)
+    summary: str = ""
+
+
+class Clone:
+    """A clean clone of HEAD and the environment of its commands."""
+
+    def __init__(self, folder: Path, deadline: float) -> None:
+        self.folder, self.deadline = folder, deadline
+        folder.parent.mkdir(parents=True)
+        subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", str(ROOT), str(folder)], check=True)
+        if shared().is_dir():  # tests of public data look beside the clone
+            (folder.parent / "shared").symlink_to(shared(), target_is_directory=True)
+
+    def make(self, outcome: Pass, *words: str, **variables: str) -> bool:
+        """Run make; a failure is added to the outcome's faults."""
+        command = ["make", "--no-print-directory", *words]
+        print(f"\n=== {outcome.name}: {' '.join(words)}", flush=True)
+        dropped = (
+            "PYTHON",
+            "ORAGENT_",
+            "OPENAI_",
+            "MAKE",
+            "MFLAGS",
+            "VIRTUAL_ENV",
+            "PYTEST_ADDOPTS",
+            "EXTRAS",
+            "TORCH",
+        )
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        environment |= {"PYTHON": os.environ["PYTHON"]} if "PYTHON" in os.environ else {}
+        process = subprocess.Popen(command, cwd=self.folder, env=environment | variables, start_new_session=True)
+        try:
+            code = process.wait(max(1.0, self.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            outcome.faults.append(f"{words[0]}: cut off at the limit of all passes")
+            return False
+        if code:
+            outcome.faults.append(f"make {words[0]}: exit code {code}")
+        return code == 0
+
+    def test(self, outcome: Pass, files: list[str], *words: str) -> None:
+        """Run make test, and read what ran and what was skipped."""
+        record = self.folder.parent / f"{outcome.name}.xml"
+        options = (
+            f"--junitxml='{record}' -o junit_family=xunit2 {' '.join(files)} {os.environ.get('PYTEST_ADDOPTS', '')}"
+        )
+        self.make(outcome, "test", *words, PYTEST_ADDOPTS=options)
+        if not record.is_file():
+            outcome.faults.append("make test: no record of the tests was written")
+            return
+        for name, failed, reason in read_record(record, self.folder):
+            if failed:
+                outcome.faults.append(f"{name}: failed")
+            elif reason:
+                outcome.skipped[name] = reason
+            else:
+                outcome.ran.add(name)
+        if not outcome.ran:
+            outcome.faults.append("make test: no test ran")
+        outcome.summary = f"{len(outcome.ran)} tests passed, {len(outcome.skipped)} skipped"
+
+
+def read_record(record: Path, folder: Path) -> Iterator[tuple[str, bool, str]]:
+    """Yield the tests of a JUnit file: name (``tests/a/test_b.py::Class::test``), whether it failed, reason of a skip.
+
+    A file or folder that was skipped as a whole has its path as its name.
+    """
+    for case in ElementTree.parse(record).getroot().iter("testcase"):
+        module, names = split_module(case.get("classname") or case.get("name", ""), folder)
+        name = "::".join([module, *names, *([case.get("name", "")] if case.get("classname") else [])])
+        skip = case.find("skipped")
+        failed = case.find("failure") is not None or case.find("error") is not None
+        words = "" if skip is None else f"{skip.get('message', '')} {skip.text or ''}"
+        yield name, failed, " ".join(words.split())[:300]
+
+
+def split_module(dotted: str, folder: Path) -> tuple[str, list[str]]:
+    """Split ``tests.a.test_b.Class`` into the path of its file or folder and the names below."""
+    parts = dotted.split(".")
+    for count in range(len(parts), 0, -1):
+        path = "/".join(parts[:count])
+        for candidate in (f"{path}.py", path):
+            if (folder / candidate).exists():
+                return candidate, parts[count:]
+    return dotted, []
+
+
+def shared() -> Path:
+    """Return the folder of public data beside the checkout, which may be missing."""
+    return (ROOT.parent / "shared").resolve()
+
+
+def find_pythons() -> dict[str, str]:
+    """Return the interpreters of the three versions: on PATH, or else pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"), "versions")
+    interpreters = {}
+    for version in PYTHONS:
+        on_path = [shutil.which(f"python{version}")]
+        candidates = [*on_path, *(str(path) for path in sorted(pyenv.glob(f"{version}.*/bin/python")))]
+        for candidate in candidates:  # a shim of pyenv is on PATH for versions that cannot be started
+            check = f"import sys, ensurepip; sys.exit('%d.%d' % sys.version_info[:2] != '{version}')"
+            if candidate and not subprocess.run([candidate, "-c", check], capture_output=True).returncode:
+                interpreters[version] = candidate
+                break
+    return interpreters
+
+
+def unexcused(passes: list[Pass]) -> list[str]:
+    """Return the tests that were skipped in every pass, and may not be."""
+    ran = {name for outcome in passes for name in outcome.ran}
+    prefixes = {name.partition("::")[0] for name in ran}
+    folders = {str(parent) for name in prefixes for parent in Path(name).parents}
+    excepted = EXCEPTED if shared().is_dir() else EXCEPTED + EXCEPTED_WITHOUT_SHARED
+    lines = set()
+    for outcome in passes:
+        for name, reason in outcome.skipped.items():
+            line = f"{name}: {reason}"
+            if not (name in ran | prefixes | folders or any(re.search(pattern, line) for pattern, _ in excepted)):
+                lines.add(line)
+    return sorted(lines)
+
+
+def run_pass(outcome: Pass, first: Clone, folder: Path, before: list[Pass]) -> None:
+    """Run one pass by its name."""
+    if outcome.name == "run":
+        first.make(outcome, "run", RUN_OPTIONS="--evaluations 30")
+    elif outcome.name == "lint":
+        first.make(outcome, "lint")
+    elif outcome.name == "docs":
+        first.make(outcome, "docs", "NOTEBOOKS=off")
+    elif outcome.name == "smoke":
+        pythons = find_pythons()
+        missing = sorted(set(PYTHONS) - set(pythons))
+        if missing and os.environ.get("ORAGENT_CI_MISSING_PYTHON") != "allow":
+            outcome.faults.append(f"Python {', '.join(missing)}: neither on PATH nor in ~/.pyenv/versions")
+        outcome.summary = f"wheel and sdist on Python {', '.join(pythons)}" + "".join(f"; no {v}" for v in missing)
+        first.make(outcome, "dist", SMOKE=" ".join(pythons.values()))
+    elif outcome.name == "test":
+        first.test(outcome, [])
+    elif outcome.name == "extras":
+        second = Clone(folder / "all extras" / "oragent", first.deadline)
+        second.make(outcome, "lint", *ALL_EXTRAS)
+        skipped = [name for earlier in before for name in earlier.skipped]
+        second.test(outcome, sorted({name.partition("::")[0] for name in skipped}), *ALL_EXTRAS)
+
+
+def print_table(passes: list[Pass]) -> bool:
+    """Print each pass, and return whether all is well."""
+    print(f"\n{'pass':8} {'seconds':>7}  result")
+    for outcome in passes:
+        result = "FAILED" if outcome.faults else "passed"
+        print(f"{outcome.name:8} {outcome.seconds:7.0f}  {result}{'  ' if outcome.summary else ''}{outcome.summary}")
+    for outcome in passes:
+        for fault in outcome.faults:
+            print(f"{outcome.name}: {fault}")
+    complete = {"test", "extras"} <= {outcome.name for outcome in passes} and not os.environ.get("PYTEST_ADDOPTS")
+    never = unexcused(passes) if complete else []
+    for line in never:
+        print(f"skipped in every pass: {line}")
+    return not never and not any(outcome.faults for outcome in passes)
+
+
+def main() -> None:
+    """Run the passes that are named, or all; exit code 1 where one fails or a test is skipped in every pass."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("passes", nargs="*", metavar="PASS", help=f"{', '.join(PASSES)} (default: all)")
+    named = parser.parse_args().passes or list(PASSES)
+    if unknown := sorted(set(named) - set(PASSES)):
+        parser.error(f"no pass {', '.join(unknown)}; there are {', '.join(PASSES)}")
+    if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True).stdout:
+        print("uncommitted changes of this checkout are not tested: the clone has HEAD", flush=True)
+    deadline = time.monotonic() + 60 * float(os.environ.get("ORAGENT_CI_MINUTES", "40"))
+    with tempfile.TemporaryDirectory(prefix="oragent ci é ", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        first = Clone(folder / "default extras" / "oragent", deadline)
+        outcomes: list[Pass] = []
+        for outcome in (Pass(name) for name in PASSES if name in named):
+            begun = time.monotonic()
+            run_pass(outcome, first, folder, outcomes)
+            outcome.seconds = time.monotonic() - begun
+            outcomes.append(outcome)
+        passed = print_table(outcomes)
+    sys.exit(0 if passed else 1)
+
+
+if __name__ == "__main__":
+    main()
