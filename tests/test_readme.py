@@ -1,0 +1,129 @@
+"""What README.md and docs/start.md show is what their commands give."""
+
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.forked import command
+from tests.formulate import pharmacy
+from tests.llm.chat_server import Answer, ChatServer, calling, ok
+from tests.wheel.try_dist import LP
+from tests.workspace.bakery import DATA, PROGRAM, STORY
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("README.md", "docs/start.md")
+SPEC = importlib.util.spec_from_file_location("first_run", ROOT / "docs" / "tools" / "first_run.py")
+assert SPEC
+assert SPEC.loader
+first_run = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(first_run)
+RECORDED = json.loads(first_run.DATA.read_text())
+ANTS = "```python\nimport numpy as np\n\n\ndef heuristics(distance_matrix):\n    return 1 / distance_matrix**{}\n```"
+
+
+def commands(page: str) -> list[str]:
+    """The lines of a page's code blocks that name no language."""
+    blocks = re.findall(r"^```\n(.*?)^```$", (ROOT / page).read_text(), re.DOTALL | re.MULTILINE)
+    return [re.sub(r" +#.*", "", line) for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def searches(page: str) -> list[str]:
+    """The commands of oragent that work anywhere, without a run that is there."""
+    return [
+        line for line in commands(page)
+        if line.startswith("oragent ") and "RUN" not in line and line != f"oragent {first_run.COMMAND}"
+    ]  # fmt: skip
+
+
+def serve(body: dict[str, Any]) -> Answer:
+    """A server whose model knows a pharmacy, a bakery and ants."""
+    said = json.dumps(body["messages"])
+    if "painkiller" in said:
+        return ok(pharmacy.speaks(body["messages"]))
+    if body.get("tools"):
+        steps = (
+            ("list_files", {}), ("write_file", {"path": "src/bakery.py", "text": PROGRAM}),
+            ("run", {"path": "src/bakery.py"}), ("submit", {"path": "src/bakery.py"}),
+        )  # fmt: skip
+        answered = sum(message["role"] == "tool" for message in body["messages"])
+        return calling(steps[min(answered, len(steps) - 1)])
+    return ok(ANTS.format(2 + len(said) % 7))
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    return kept | {"COLUMNS": "120", "PYTHONPATH": str(ROOT)} | more
+
+
+@pytest.mark.parametrize("page", first_run.PAGES)
+def test_the_blocks_of_a_page_are_made_from_the_recorded_run(page: str) -> None:
+    text = (ROOT / page).read_text()
+    assert first_run.BLOCK.search(text)
+    assert first_run.filled(text, first_run.blocks(RECORDED)) == text, "run python docs/tools/first_run.py --pages"
+
+
+def test_the_picture_is_drawn_from_the_recorded_run() -> None:
+    with Image.open(first_run.PICTURE) as picture:
+        assert picture.info["Description"] == first_run.digest(RECORDED)
+
+
+def test_the_first_command_gives_what_the_pages_show_and_its_run_can_be_read(tmp_path: Path) -> None:
+    again = first_run.search(tmp_path / "outputs")
+    assert again["printed"] == RECORDED["printed"]
+    assert again["difference"] == RECORDED["difference"]
+    assert again["scores"] == pytest.approx(RECORDED["scores"])
+    assert again["val"]["best"] == pytest.approx(RECORDED["val"]["best"])
+    (run,) = (tmp_path / "outputs" / "cvrp_aco").iterdir()
+    with_run = [line for line in commands("docs/start.md") if "RUN" in line]
+    assert [line.split()[1] for line in with_run] == ["show", "report", "resume"]
+    for line in with_run:
+        process = command(shlex.split(line.replace("RUN", run.name))[1:], tmp_path, environment())
+        assert process.returncode == 0, process.stdout + process.stderr
+    for who in ("seed", "best"):
+        assert first_run.held_out(run)[who] == pytest.approx(RECORDED["test"][who])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_work_in_their_order(page: str, tmp_path: Path) -> None:
+    (tmp_path / "problem.md").write_text(pharmacy.TEXT)
+    (tmp_path / "model.lp").write_text(LP)
+    with ChatServer(then=serve) as server:
+        variables = environment(OPENAI_BASE_URL=server.url, OPENAI_API_KEY="none")
+        for line in searches(page):
+            if line.startswith("oragent workspace build"):
+                (tmp_path / "bakery" / "docs" / "business_requirement.md").write_text(STORY)
+                (tmp_path / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
+            # A server on this machine has no price, so that a bound of money alone is refused.
+            bound = ["--evaluations", "6"] if "budget.money" in line else []
+            process = command([*shlex.split(line)[1:], *bound], tmp_path, variables)
+            assert process.returncode == 0, (line, process.stdout + process.stderr)
+
+
+def test_ci_runs_each_command_that_installs() -> None:
+    passes = (ROOT / ".ci" / "passes.py").read_text()
+    installing = [line for page in PAGES for line in commands(page) if not line.startswith("oragent ")]
+    for target in (line.removeprefix("make ") for line in installing if line.startswith("make ")):
+        assert f'"{target.strip()}"' in passes
+    others = {line for line in installing if not line.startswith("make ")}
+    assert others == {
+        "pip install .", "python3 -m venv oragent-env", ". oragent-env/bin/activate", "export OPENAI_API_KEY=...",
+    }  # fmt: skip
+
+
+def test_the_python_block_runs_without_pandas(tmp_path: Path) -> None:
+    (block,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    script = f"import sys\nsys.modules['pandas'] = None\n{block}"
+    process = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=600
+    )
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.rstrip().endswith("report.html")
