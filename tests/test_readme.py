@@ -1,5 +1,6 @@
 """What README.md and docs/start.md show is what their commands give."""
 
+import asyncio
 import importlib.util
 import json
 import os
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from oragent.llm.model import Message, Request
+from oragent.search.strategies.scripted import player
 from tests.forked import command
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, calling, ok
@@ -27,7 +30,8 @@ assert SPEC.loader
 first_run = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(first_run)
 RECORDED = json.loads(first_run.DATA.read_text())
-ANTS = "```python\nimport numpy as np\n\n\ndef heuristics(distance_matrix):\n    return 1 / distance_matrix**{}\n```"
+
+SEARCHER = player(0)
 
 
 def commands(page: str) -> list[str]:
@@ -56,7 +60,8 @@ def serve(body: dict[str, Any]) -> Answer:
         )  # fmt: skip
         answered = sum(message["role"] == "tool" for message in body["messages"])
         return calling(steps[min(answered, len(steps) - 1)])
-    return ok(ANTS.format(2 + len(said) % 7))
+    messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+    return ok(asyncio.run(SEARCHER(Request("repair", messages))).text)  # as a repair: it tells its role from the text
 
 
 def environment(**more: str) -> dict[str, str]:
