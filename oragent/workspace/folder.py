@@ -62,7 +62,9 @@ class Home:
         """
         if not self.folder.is_dir():
             raise WorkspaceError(f"no workspace at {named(self.folder)}: {how_to_begin(self.folder)}")
-        return {path: place for path, place in walk(self.folder).items() if path.partition("/")[0] not in OURS}
+        return {
+            path: place for path, place in walk(self.folder, hidden=False).items() if path.partition("/")[0] not in OURS
+        }
 
     def workspace(self) -> Workspace:
         """It as a workspace to build in.

@@ -28,6 +28,7 @@ __all__ = [
 MAX_BYTES = 16 << 20  # of one file, some 500 MB as cells; the largest of the public release has 108 kB
 MAX_FILES = 10_000
 MAX_DEPTH = 32
+IGNORED = {"__pycache__", "node_modules", "venv", "Thumbs.db", "desktop.ini"}
 BYTE_ORDER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
 
@@ -43,8 +44,13 @@ def named(place: object, limit: int = 160) -> str:
     return plain if len(plain) <= limit else "…" + plain[1 - limit :]
 
 
-def walk(folder: Path) -> dict[str, Path]:
+def walk(folder: Path, hidden: bool = True) -> dict[str, Path]:
     """All files below a folder.
+
+    Args:
+        folder: The folder.
+        hidden: Whether files and folders count that a person does not keep for the model: names that begin with a dot,
+            such as ``.git`` and ``.env``, and what tools leave (``IGNORED``).
 
     Returns:
         Their paths by their names relative to the folder, with ``/``, in alphabetical order.
@@ -53,14 +59,14 @@ def walk(folder: Path) -> dict[str, Path]:
         WorkspaceError: if there is a link, a device, a socket or a pipe, or more than ``MAX_FILES`` files.
     """
     found = {}
-    for path in _below(folder):
+    for path in _below(folder, hidden):
         found[path.relative_to(folder).as_posix()] = path
         if len(found) > MAX_FILES:
             raise WorkspaceError(f"{named(folder)} holds more than {MAX_FILES} files; point at the workspace alone")
     return dict(sorted(found.items()))
 
 
-def _below(folder: Path, depth: int = 0) -> Iterator[Path]:
+def _below(folder: Path, hidden: bool, depth: int = 0) -> Iterator[Path]:
     if depth > MAX_DEPTH:
         raise WorkspaceError(f"{named(folder)} lies more than {MAX_DEPTH} folders deep; point at the workspace alone")
     try:
@@ -68,10 +74,12 @@ def _below(folder: Path, depth: int = 0) -> Iterator[Path]:
     except OSError as error:
         raise WorkspaceError(f"cannot list {named(folder)}: {error.strerror}") from None
     for entry in entries:
+        if not hidden and (entry.name.startswith((".", "~$")) or entry.name in IGNORED):
+            continue
         if entry.is_symlink():
             raise WorkspaceError(f"{named(entry.path)} is a link: a workspace holds files and folders only; copy it in")
         if entry.is_dir():
-            yield from _below(Path(entry.path), depth + 1)
+            yield from _below(Path(entry.path), hidden, depth + 1)
         elif entry.is_file():
             yield Path(entry.path)
         else:

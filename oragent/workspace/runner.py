@@ -199,7 +199,11 @@ class Runner:
 @contextmanager
 def _copied(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Path, dict[str, bytes]]]:
     """A copy of a folder that goes with the run, and its contents; what is ours in it is left out."""
-    contents = {path: read_bytes(place) for path, place in walk(folder).items() if path.partition("/")[0] not in OURS}
+    contents = {
+        path: read_bytes(place)
+        for path, place in walk(folder, hidden=False).items()
+        if path.partition("/")[0] not in OURS
+    }
     contents |= {path: one.encode() if isinstance(one, str) else one for path, one in files.items()}
     scratch = Path(tempfile.mkdtemp(prefix="oragent-workspace-"))
     try:

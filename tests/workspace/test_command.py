@@ -310,6 +310,21 @@ def test_build_and_revise_write_the_records_of_what_they_leave(home):
     assert "The optimal objective is 340 [solver_records/bakery.solution.json, objective_value = 340]" in out.getvalue()
 
 
+def test_version_control_and_hidden_files_are_ignored_and_untouched(home):
+    put(home, {"src/bakery.py": PROGRAM, ".git/HEAD": "ref: refs/heads/main\n", ".env": "KEY=1\n",
+               "data/.~lock.t.csv#": "me\n", "src/__pycache__/bakery.pyc": "x"})  # fmt: skip
+    (home / ".git/link").symlink_to(home.parent)
+    screen, out = console()
+    assert command.check(home, screen) == 0, out.getvalue()
+    assert running(home, screen) == 0
+    assert ".git" not in out.getvalue()
+    command.undo(home, screen)
+    assert (home / ".git/HEAD").read_text() == "ref: refs/heads/main\n"
+    assert (home / ".git/link").is_symlink()
+    with Versions(home) as versions:
+        assert not [path for path in versions.paths() if "/." in f"/{path}"]
+
+
 def test_a_run_becomes_a_workspace(tmp_path):
     run = tmp_path / "run"
     put(run, {"problem.md": STORY, "data.json": "{}", "milp.json": json.dumps({
