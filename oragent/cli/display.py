@@ -1,11 +1,13 @@
 """What a person sees of a search while it runs, and at its end."""
 
+import math
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -61,6 +63,8 @@ class Display:
         self._best: tuple[str, Best, float] | None = None  # id, what is told of it, when
         self._engine: Engine | None = None
         self._final: Spent | None = None  # what was spent when the engine ended
+        self._seed = math.nan
+        self._ahead: tuple[float, float] | None = None  # score of a best that is not committed, and when it was seen
         drawn = _draws(console) if live is None else live
         self._live = Live(console=console, get_renderable=self.scene, transient=True, refresh_per_second=REFRESHES)
         self._lines = None if drawn else _Lines(self, line_s)
@@ -122,7 +126,7 @@ class Display:
         self._committed = progress.spent.evaluations
         self._ends.update(candidate.evaluation.status for candidate in progress.candidates)
         self._cpu_s += sum(candidate.evaluation.cpu_s for candidate in progress.candidates)
-        best = progress.best
+        best, self._seed = progress.best, progress.seed.score
         if self._best and best.id == self._best[0]:
             return
         made = next((one for one in progress.candidates if one.source == best.source), None)
@@ -135,8 +139,16 @@ class Display:
     def _told(self, now: float) -> Best | None:
         if self._best is None:
             return None
-        _, best, since = self._best
-        return Best(best.score, best.gained, best.origin, now - since)
+        name, best, since = self._best
+        leader, audit = (self._engine and self._engine.leader) or (None, "")
+        if leader is None or leader.id == name:
+            return replace(best, age_s=now - since, audit=audit)
+        if not self._direction.better(leader.score, best.score):
+            return replace(best, age_s=now - since)
+        if self._ahead is None or self._ahead[0] != leader.score:
+            self._ahead = leader.score, now
+        gained = gain(self._direction, self._seed, leader.score).sentence
+        return Best(leader.score, gained, f"{leader.id}, which goes on", now - self._ahead[1], audit)
 
     def _say(self, line: str, head: str = "") -> None:
         self._console.print(f"{head}{escape(one_line(line, 2000))}", highlight=False, soft_wrap=True)

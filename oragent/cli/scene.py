@@ -36,12 +36,14 @@ class Best:
         gained: What it gained on the seed, in words.
         origin: Where it came from, in words.
         age_s: Seconds since it was found.
+        audit: How far its audit is; empty where there is nothing to be said.
     """
 
     score: float
     gained: str
     origin: str
     age_s: float
+    audit: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ class Scene:
         """All of it on one line."""
         under_way = [*self.evaluations, *self.calls]
         longest = f", the longest for {clock(max(work.seconds for work in under_way))}" if under_way else ""
-        best = f"best {self.best.score:.6g}, " if self.best else ""
+        audit = f" ({self.best.audit})" if self.best and self.best.audit else ""
+        best = f"best {self.best.score:.6g}{audit}, " if self.best else ""
         return f"{clock(self.spent.seconds)}: {best}{self.tried}; {self._under_way()}{longest}; {self.left}"
 
     @property
@@ -150,7 +153,8 @@ class Scene:
         if self.best is None:
             return Text("not yet: the seed heuristic is being scored" if self.evaluations else "not yet")
         one = self.best
-        head = Text.assemble((f"{one.score:.6g}", "bold green"), f"  {one.gained}\n")
+        audit = f" ({one.audit})" if one.audit else ""
+        head = Text.assemble((f"{one.score:.6g}", "bold green"), f"{audit}  {one.gained}\n")
         return head + Text(f"{one_line(one.origin, 120)}, {clock(one.age_s)} ago", style="dim")
 
     def _head(self, width: int) -> Table:

@@ -1,22 +1,34 @@
-"""Audits: who would lead is evaluated again, with decisions put to guests that know one call's arguments alone.
+"""Audits: evaluate a program again, and put some of its decisions to guests that know one call's arguments alone.
 
-A loop beside the candidate shows it the whole instance, so a program may decide by what it must not know. Who would
-become champion by the archive that its round sees is audited before it counts; the best that a round sees never gets
-worse, so everyone who leads has been audited, at any number of workers.
+A loop beside the candidate shows it the whole instance, so a program may decide by what it must not know. When a round
+is committed, the best of its programs is audited if it would lead; where it fails, the next best is. Which programs are
+audited depends on counts alone (`Scoring.audit_has_room`), so it is the same at any number of workers. The winner of a
+run is audited at its end in any case.
 """
 
 import hashlib
 import math
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from oragent.evaluation import Evaluation
 from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 
-__all__ = ["AUDITS", "Audits", "audited", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
+__all__ = ["AUDITS", "AuditStage", "Audits", "audited", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
 
 AUDITS = "audit "  # how names of audits begin in the store
+
+
+class AuditStage(StrEnum):
+    """Which audit of a program it is; each is kept under a key of its own."""
+
+    FIRST = ""  # when its round is committed
+    FEW = "few"  # again with fewer decisions, as the first took too long
+    FINAL = "final"  # as the winner of the run
+
+
 SAME = 1e-9  # relative difference of two scores up to which they are the same: sums on a GPU may round otherwise
 
 
@@ -29,12 +41,14 @@ class Audits:
         failed: Number of those that were rejected for it.
         cpu_s: CPU seconds of the audits.
         all_cpu_s: CPU seconds of all evaluations, the audits among them.
+        winner: What is known of the best program's own audit; empty where nothing is.
     """
 
     number: int = 0
     failed: int = 0
     cpu_s: float = 0.0
     all_cpu_s: float = 0.0
+    winner: str = ""
 
     @property
     def share(self) -> float:
@@ -44,7 +58,8 @@ class Audits:
     def __str__(self) -> str:
         programs = "1 program" if self.number == 1 else f"{self.number:,} programs"
         failed = f"{self.failed:,} of them rejected" if self.failed else "none rejected"
-        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time"
+        winner = f"; {self.winner}" if self.winner else ""
+        return f"{programs} that would have led, {failed}; {100 * self.share:.1f} % of the CPU time{winner}"
 
 
 def would_lead(source: str, evaluation: Evaluation, archive: Archive) -> bool:
@@ -80,9 +95,9 @@ def found_out(full: Evaluation, audit: Evaluation, hint: str = "") -> Evaluation
     )
 
 
-def name_of_audit(fingerprint: str, *, few: bool = False) -> str:
-    """Key under which the audit of a program is kept; another one for one of few decisions."""
-    return f"{AUDITS}{fingerprint}{' few' if few else ''}"
+def name_of_audit(fingerprint: str, stage: AuditStage = AuditStage.FIRST) -> str:
+    """Key under which an audit of a program is kept."""
+    return f"{AUDITS}{fingerprint} {stage}".rstrip()
 
 
 def audited(name: str) -> str:

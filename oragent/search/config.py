@@ -128,8 +128,11 @@ class Config:
             offers it. None: all are scored to the end.
         twins: Number of instances of each size after which a program is ended that has answered just as an elite which
             is no longer than it, where the evaluator offers it; 0: none is.
-        audit: Number of random decisions by which a program that would lead is audited first, each put to a process
-            that knows that call's arguments alone, where the evaluator offers it. None: nobody is audited.
+        audit: Number of random decisions, at most, by which the best program of a round is audited where it would lead,
+            each put to a process that knows that call's arguments alone, where the evaluator offers it; up to ten times
+            as many for the winner of the run. None: no program is audited.
+        audit_share: Share of the CPU time that audits may take, in (0, 1]. The seed heuristic, the first two programs
+            that lead and the winner are audited whatever it is; 1: every program that would lead is.
         device: What networks compute on: ``auto``, ``cpu``, ``cuda``, ``cuda:1``, ``mps``; a run is pinned to what it
             begins on. Evaluators without PyTorch ignore it.
         protocol: Study whose instances are scored, where the evaluator offers them: ``reevo`` or ``oragent``; None: the
@@ -153,7 +156,8 @@ class Config:
     cascade: Annotated[float, Ge(0), Le(1)] | None = None
     race: Annotated[float, Ge(0), Le(1)] | None = None
     twins: Annotated[int, Ge(0)] = 0
-    audit: Annotated[int, Ge(1)] | None = 300
+    audit: Annotated[int, Ge(1)] | None = 30
+    audit_share: Annotated[float, Gt(0), Le(1)] = 0.2
     device: Annotated[str, StringConstraints(pattern=f"^({PATTERN})$")] = AUTO
     protocol: Literal["reevo", "oragent"] | None = None
     problem_size: Annotated[int, Ge(1)] | None = None

@@ -26,6 +26,7 @@ from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
 from oragent.protocol import Status
 from oragent.search.archive import AddStatus
+from oragent.search.auditing import would_lead
 from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
@@ -37,7 +38,7 @@ from oragent.search.history import credit, replay
 from oragent.search.progress import Observer, Outcome, Progress
 from oragent.search.racing import mark
 from oragent.search.run import Run
-from oragent.search.scoring import Scoring
+from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import Note, Store
 from oragent.search.strategies.tuned import is_worth, period, with_tuning
 from oragent.search.strategy import Round, Strategy
@@ -112,6 +113,7 @@ class Engine:
         self._desk.packages = store.packages()
         self._desk.noticed = self._notice
         self._leader: Elite | None = None  # the best that was scored, committed or not
+        self._leader_fingerprint = ""
         self._learner: Learner | None = model if isinstance(model, Learner) else None
         looking_back = strategy.remembers or bool(self._settings.history)
         share = self._settings.tuning or 0.0
@@ -177,7 +179,9 @@ class Engine:
                 if not flying:
                     break
                 number = min(flying)
-                progress = self._commit(number, await self._unless_aborted(flying.pop(number)))
+                run = await self._unless_aborted(flying.pop(number))
+                progress = self._commit(number, await self._unless_aborted(asyncio.create_task(self._audited(run))))
+            progress = await self._with_audited_winner(progress)
         except Interrupted:
             # Not committed: a resumed run does this round again, with what was paid for at hand.
             await self._settled(flying.values())
@@ -222,11 +226,14 @@ class Engine:
         if 0 not in self._recorded:
             candidate = await self._first(run)
             failed = candidate.evaluation
+            if failed.status is Status.OK:
+                failed = await self._desk.scoring.audit(candidate, self._seen_by_audit(run, candidate)) or failed
             if failed.status is not Status.OK:
                 detail = f"\n{failed.detail}".rstrip()
                 name = self._folder.problem.name
                 raise ProblemError(f"the seed heuristic of {name} fails: {failed.status}: {failed.message}{detail}")
             await self._found(run)
+            run = await self._audited(run)
             run.case.used += self._store.checks()
         else:
             run = self._replayed(run)
@@ -297,6 +304,62 @@ class Engine:
                 f"strategy {self._strategy.name!r} fails in round {run.number}: {what} ({place})"
             ) from problem
         return run
+
+    async def _audited(self, run: Run) -> Run:
+        """Audit the best program of a round that is over, if it would lead; where it fails, the next best."""
+        scoring = self._desk.scoring
+        if run.number in self._recorded:
+            return run
+        with suppress(BudgetExhausted):
+            while (leader := self._would_lead(run)) is not None:
+                if not scoring.is_audited(leader.fingerprint) and not scoring.audit_has_room(self._spent.evaluations):
+                    break
+                rejected = await self._desk.in_time(scoring.audit(leader, self._seen_by_audit(run, leader)))
+                if rejected is None:
+                    break
+                run.withdraw(leader.fingerprint, rejected)
+                self._leader = None
+                if self._archive.best is not None:
+                    self._folder.write_best(self._archive.best)
+        return run
+
+    def _would_lead(self, run: Run) -> Candidate | None:
+        """The best program of a round that is over, if it will be the best of the archive; else None."""
+        best: Candidate | None = None
+        for candidate in run.candidates:
+            if candidate.is_probe or not would_lead(candidate.source, candidate.evaluation, self._archive):
+                continue
+            if best is None or self._archive.beats(Elite.of(candidate, id=""), Elite.of(best, id="")):
+                best = candidate
+        return best
+
+    def _seen_by_audit(self, run: Run, candidate: Candidate) -> Seen:
+        place = next((at for at, other in enumerate(run.candidates) if other is candidate), 0)
+        what = f"program {run.number}.{place}"
+        return Seen(self._archive, (), lambda fingerprint: False, self._desk.admit, what, run.number)
+
+    async def _with_audited_winner(self, progress: Progress) -> Progress:
+        """Audit the best program when the run ends, whatever the share; where it fails, the next best takes its place.
+
+        Raises:
+            Interrupted: if the run is aborted meanwhile.
+        """
+        scoring = self._desk.scoring
+        while scoring.audits and progress.best.id != progress.seed.id:
+            best = progress.best
+            winner = next(record.candidate for record in self._store.records() if record.id == best.id)
+            seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
+            rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
+            if rejected is None:
+                break
+            self._tell(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
+            self._store.withdraw(winner.fingerprint, rejected, self._elapsed())
+            self._archive = replay(self._tending, self._store.records(), self._horizon + 1)
+            self._leader = None
+            progress = self._progress(())
+            self._folder.write_best(progress.best)
+            self._observer(progress)
+        return progress
 
     def _replayed(self, run: Run) -> Run:
         """Take a round from the store: it was committed before the run was ended."""
@@ -393,9 +456,25 @@ class Engine:
         if status:
             self._folder.write_elite(elite)
         if self._archive.best is not champion and not self._outdone(elite):
-            self._leader = elite
-            self._folder.write_best(elite)
+            self._leader, self._leader_fingerprint = elite, candidate.fingerprint
+            self._folder.write_best(elite, self._unaudited(candidate.fingerprint))
         return AddStatus(status).name
+
+    def _unaudited(self, fingerprint: str) -> str:
+        """What is to be said of a best program that has not been audited; empty where it has, or none ever is."""
+        scoring = self._desk.scoring
+        return "not audited yet" if scoring.audits and not scoring.is_audited(fingerprint) else ""
+
+    @property
+    def leader(self) -> tuple[Elite, str] | None:
+        """The best program that was scored, committed or not, and how far its audit is; read in any thread."""
+        leader, scoring = self._leader, self._desk.scoring
+        if leader is None:
+            return None
+        if not scoring.audits or self._leader_fingerprint in scoring.audited_decisions:
+            return leader, ""
+        under_way = any(work.what.startswith("auditing ") for work in self._pool.running)
+        return leader, "audit under way" if under_way else "not audited yet"
 
     def _outdone(self, elite: Elite) -> bool:
         """Whether a better program has been scored, whose round is not committed yet."""
@@ -408,8 +487,8 @@ class Engine:
             return
         if self._leader is not None and self._leader.source == elite.source:
             return
-        self._leader = elite
-        self._folder.write_best(elite)
+        self._leader, self._leader_fingerprint = elite, candidate.fingerprint
+        self._folder.write_best(elite, self._unaudited(candidate.fingerprint))
         asyncio.get_running_loop().call_later(ANNOUNCED_S, self._announce, number, elite)
 
     def _announce(self, number: int, elite: Elite) -> None:
@@ -440,7 +519,17 @@ class Engine:
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
-        return Outcome(reason, complete, progress, audits=self._store.audits())
+        return Outcome(reason, complete, progress, audits=replace(self._store.audits(), winner=self._winner(progress)))
+
+    def _winner(self, progress: Progress) -> str:
+        """What is known of the best program's own audit."""
+        scoring = self._desk.scoring
+        if not scoring.audits or progress.best.id == progress.seed.id:
+            return ""
+        put = scoring.audited_decisions.get(scoring.fingerprint(progress.best.source))
+        if put is None:
+            return "" if scoring.is_audited(scoring.fingerprint(progress.best.source)) else "the best is not audited"
+        return f"{put} decisions of the best"
 
     def _cut_short(self) -> str:
         """What became of what was under way when the time was over; nothing where it had ended."""

@@ -39,7 +39,7 @@ HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"
 ELITE_ID = re.compile(r"\d+\.\d+|round \d+")
 STRATEGY_FILE = "strategy.py"  # a copy of a strategy of one's own
-CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "model", "models", "ensemble")
+CHANGEABLE = ("budget", "workers", "cluster", "zygote", "cache", "audit", "audit_share", "model", "models", "ensemble")
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,16 @@ class RunFolder:
         files = [*sorted((self.path / CANDIDATES).glob(f"*/heuristic{self._ending}")), self.best]
         return [file for file in files if file.is_file()]
 
-    def write_best(self, elite: Elite) -> None:
-        """Replace the file of the best program in one step, so that whoever imports it never sees half a file."""
+    def write_best(self, elite: Elite, remark: str = "") -> None:
+        """Replace the file of the best program in one step, so that whoever imports it never sees half a file.
+
+        Args:
+            elite: Program to write.
+            remark: Remark for its first line.
+        """
         sign = "#" if self._ending == ".py" else "//"
-        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}\n"
+        head = f"{sign} {self.problem.name}: {elite.score:.6g} by candidate {elite.id} of {self.path.name}"
+        head += f"; {remark}\n" if remark else "\n"
         files.replace(self.best, head + elite.source.rstrip() + "\n")
 
     def write_elite(self, elite: Elite) -> None:
@@ -256,7 +262,7 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
     Args:
         path: Folder of the run.
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
-            zygote, cache, audit, model, models, ensemble.
+            zygote, cache, audit, audit_share, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
 
     Raises:

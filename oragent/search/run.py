@@ -264,6 +264,21 @@ class Run:
             one if one.fingerprint in kept else replace(one, island=NOWHERE) for one in self.candidates
         ]
 
+    def withdraw(self, fingerprint: str, rejected: Evaluation) -> None:
+        """Turn a program of this round into a rejected one, as its audit failed.
+
+        Args:
+            fingerprint: Fingerprint of the program.
+            rejected: Its evaluation as a rejected one.
+        """
+        name = self.desk.scoring.keep_rejected(fingerprint, rejected)
+        for at, candidate in enumerate(self.candidates):
+            parents = tuple(name if parent == fingerprint else parent for parent in candidate.parents)
+            changed = replace(candidate, parents=parents)
+            if candidate.fingerprint == fingerprint and not candidate.is_probe:
+                changed = replace(changed, fingerprint=name, evaluation=rejected)
+            self.candidates[at] = changed
+
     def named_candidates(self) -> list[Candidate]:
         """The round's candidates with their parents' fingerprints turned into ids, where the round itself has them."""
         ids: dict[str, str] = {}

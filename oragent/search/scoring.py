@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +18,7 @@ from oragent.programs.randomness import unseeded
 from oragent.protocol import Status
 from oragent.racing import Terms
 from oragent.search.archive import Archive
-from oragent.search.auditing import AUDITS, found_out, name_of_audit, name_of_found_out, would_lead
+from oragent.search.auditing import AUDITS, AuditStage, found_out, name_of_audit, name_of_found_out
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate
 from oragent.search.config import Config
@@ -27,9 +28,13 @@ from oragent.search.store import Store
 
 __all__ = ["Gate", "Scoring", "Seen"]
 
-AUDIT_PATIENCE = 3  # an audit may take that many times longer than what it looks into: it starts hundreds of guests
+AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
+AUDIT_COST = 2  # evaluations: it evaluates again, and puts decisions for as long as that takes
+FIRST_AUDITS = 3  # programs that are audited whatever their share: the seed heuristic and the first two that lead
+FIRST_DECISIONS, LEAST_DECISIONS = 10, 5  # before it is known what a decision takes; in any audit
+FINAL_FACTOR = 10  # times the decisions of other audits, at most, for the winner of a run
+AUDITED, AUDIT_SECONDS = "audited", "audit_seconds"  # metrics of an audit
 PROBED = 3  # instances that a probe runs, of the size that it runs
-FEW, FEW_PATIENCE = 30, 10  # decisions, where hundreds take too long as each guest imports or compiles for seconds
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,7 @@ class Scoring:
             tell(missing(AUDIT))
         if problem.heuristic_s(config.limits) is not None and HEURISTIC_S not in offers:
             tell(missing(HEURISTIC_S))
+        self.audited_decisions: dict[str, int] = {}  # by fingerprint, of this sitting
         self._flying: dict[str, asyncio.Task[Evaluation]] = {}  # by the name under which they will be kept
 
     def fingerprint(self, source: str) -> str:
@@ -188,7 +194,7 @@ class Scoring:
             fingerprint, evaluation = await self._on_val(found, source, seen)
         else:
             fingerprint, evaluation = await self._in_stages(found, source, quantile, seen)
-        return await self._audited(fingerprint, source, evaluation, seen)
+        return fingerprint, evaluation
 
     async def _stopped(
         self, fingerprint: str, source: str, seen: Seen, gate: Callable[[str], Gate | None]
@@ -206,32 +212,98 @@ class Scoring:
         name = cascade.name_screened(fingerprint)
         return name, self._kept(name, cascade.screened(quick, f"at size {wanted.size}"))
 
-    async def _audited(self, fingerprint: str, source: str, full: Evaluation, seen: Seen) -> tuple[str, Evaluation]:
-        """Let nobody lead whose decisions are not those of a function of its arguments."""
-        if not would_lead(source, full, seen.archive):
-            return fingerprint, full
+    @property
+    def audits(self) -> bool:
+        """Whether programs that would lead are audited: the run wants it, and the evaluator offers it."""
+        return self._audits
+
+    def is_audited(self, fingerprint: str) -> bool:
+        """Whether the store has an audit of a program, however it ended."""
+        names = (name_of_audit(fingerprint, stage) for stage in AuditStage)
+        return any(self._store.evaluation(name) is not None for name in names)
+
+    def audit_has_room(self, evaluations: int) -> bool:
+        """Whether one more program may be audited while the run goes on.
+
+        It depends on counts alone, and not on measured times, so that the same programs are audited at any number of
+        workers. Audits that fail are not counted: they show that audits are needed. An audit takes at most about twice
+        the CPU time of an evaluation (see `_decisions`).
+
+        Args:
+            evaluations: Evaluations of all committed rounds.
+        """
+        share = self._config.audit_share
+        if share >= 1:
+            return True
+        most = math.floor(share / (AUDIT_COST * (1 - share)) * evaluations)
+        return self._store.audit_count() < max(FIRST_AUDITS, most)
+
+    async def audit(self, candidate: Candidate, seen: Seen, *, final: bool = False) -> Evaluation | None:
+        """Evaluate a program again, and put some of its decisions to guests of their own.
+
+        Args:
+            candidate: Program with a score.
+            seen: What its round knows; ``what`` names the program.
+            final: Whether it is the winner of the run: more decisions are put then, as far as its share has room.
+
+        Returns:
+            What becomes of it where the audit fails: its evaluation as a rejected one; None where it passes.
+
+        Raises:
+            BudgetExhausted, Interrupted: if ``seen.admit`` does.
+        """
+        source, full = candidate.source, candidate.evaluation
         chance = unseeded(source, self._problem.signature.language)
         if chance:
             self._tell(f"a candidate that would lead is random by itself: {chance}")
         if not self._audits:
-            return fingerprint, full
-        audit = await self._audit(fingerprint, source, seen)
-        rejected = found_out(full, audit, chance)
-        if rejected is None:
-            return fingerprint, full
-        name = name_of_found_out(fingerprint)
-        return name, self._kept(name, rejected)
+            return None
+        fingerprint = candidate.fingerprint
+        wanted = self._final_decisions() if final else self._decisions(full)
+        few = name_of_audit(fingerprint, AuditStage.FEW)
+        if final and (self._store.evaluation(few) or (wanted <= LEAST_DECISIONS and self.is_audited(fingerprint))):
+            return None  # it passed before, and more decisions take too long
+        name = name_of_audit(fingerprint, AuditStage.FINAL if final else AuditStage.FIRST)
+        audit = await self._evaluated(name, source, seen, audit=wanted)
+        if audit.status is Status.TIMEOUT and wanted > LEAST_DECISIONS:
+            self._tell(
+                f"an audit of {wanted} decisions takes too long where each process takes seconds to begin: "
+                f"{LEAST_DECISIONS} then"
+            )
+            audit = await self._evaluated(few, source, seen, audit=LEAST_DECISIONS)
+        self.audited_decisions[fingerprint] = put if type(put := audit.metrics.get(AUDITED)) is int else wanted
+        return found_out(full, audit, chance)
 
-    async def _audit(self, fingerprint: str, source: str, seen: Seen) -> Evaluation:
-        """Audit a program; with fewer decisions, where its guests take so long that as many as wanted do not fit."""
-        decisions = self._config.audit or 0
-        audit = await self._evaluated(name_of_audit(fingerprint), source, seen, audit=decisions)
-        if audit.status is not Status.TIMEOUT or decisions <= FEW:
-            return audit
-        self._tell(
-            f"an audit of {decisions} decisions takes too long where each guest takes seconds to begin: {FEW} then"
-        )
-        return await self._evaluated(name_of_audit(fingerprint, few=True), source, seen, audit=FEW)
+    def keep_rejected(self, fingerprint: str, rejected: Evaluation) -> str:
+        """Write down what became of a program whose audit failed, and return the fingerprint under which it goes."""
+        name = name_of_found_out(fingerprint)
+        self._kept(name, rejected)
+        return name
+
+    def _decisions(self, full: Evaluation) -> int:
+        """The number of decisions whose audit takes about as long as an evaluation, in [`LEAST_DECISIONS`, `audit`].
+
+        Which ones are put is drawn from the operating system's entropy anyway, so their number may depend on times.
+        """
+        most = self._config.audit or 0
+        each = self._decision_s()
+        wanted = FIRST_DECISIONS if each is None else int(full.cpu_s / each) if each > 0 else most
+        return min(most, max(LEAST_DECISIONS, wanted))
+
+    def _final_decisions(self) -> int:
+        """The number of decisions for which the share of audits still has room, in [`LEAST_DECISIONS`, 10 `audit`]."""
+        most, each, so_far = FINAL_FACTOR * (self._config.audit or 0), self._decision_s(), self._store.audits()
+        if not each:
+            return min(most, max(LEAST_DECISIONS, self._config.audit or 0))
+        share = self._config.audit_share
+        room = math.inf if share >= 1 else share / (1 - share) * (so_far.all_cpu_s - so_far.cpu_s) - so_far.cpu_s
+        return int(min(most, max(LEAST_DECISIONS, room / each)))
+
+    def _decision_s(self) -> float | None:
+        """CPU seconds that a decision took in the latest audits, at most; None before the first."""
+        ended = [one.metrics for one in self._store.audit_evaluations() if one.status is Status.OK]
+        known = [metrics for metrics in ended if metrics.get(AUDITED) and AUDIT_SECONDS in metrics]
+        return max((float(one[AUDIT_SECONDS]) / int(one[AUDITED]) for one in known[-3:]), default=None)
 
     async def _in_stages(self, found: Inspected, source: str, quantile: float, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program on ``train``, and on ``val`` if it does well there by what this round knows."""
@@ -292,7 +364,13 @@ class Scoring:
         if known is not None:
             return known
         if name not in self._flying:
-            what = f"audit of {seen.what}" if audit else f"{seen.what}, on {mode}" if mode else seen.what
+            what = (
+                f"auditing {audit} decisions of {seen.what}"
+                if audit
+                else f"{seen.what}, on {mode}"
+                if mode
+                else seen.what
+            )
             job = self._job(source, own, mode, audit, size, observer)
             self._flying[name] = asyncio.create_task(self._fly(name, job, seen, what))
         return await asyncio.shield(self._flying[name])
@@ -302,7 +380,7 @@ class Scoring:
     ) -> Job:
         limits, size, arguments = self._limits, size or self._config.problem_size, (*self._options, *own)
         if audit is not None:
-            patience = FEW_PATIENCE if audit <= FEW else AUDIT_PATIENCE
+            patience = FEW_PATIENCE if audit <= LEAST_DECISIONS else AUDIT_PATIENCE
             limits = self._problem.limits(self._config.limits, patience)
             arguments = (*arguments, f"{AUDIT}={audit}")
         return self._problem.job(source, self._root, limits, mode, size, arguments, observer)

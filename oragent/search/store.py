@@ -21,7 +21,7 @@ from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_repl
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
 from oragent.protocol import Status
-from oragent.search.auditing import AUDITS, Audits, audited, name_of_found_out
+from oragent.search.auditing import AUDITS, Audits, AuditStage, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid
 from oragent.search.racing import RACES
@@ -155,6 +155,32 @@ class Store:
         failed = [program for program in programs if self._found_out(program)]
         cpu_s = sum(row["cpu_s"] for row in rows)
         return Audits(len(programs), len(failed), cpu_s, float(total["cpu_s"]) if total else 0.0)
+
+    def audit_count(self) -> int:
+        """The number of programs that passed an audit before the end of the run; those that failed are not counted."""
+        rows = self._db.rows("SELECT fingerprint FROM evaluations WHERE fingerprint LIKE ?", f"{AUDITS}%")
+        programs = {audited(row["fingerprint"]) for row in rows if not row["fingerprint"].endswith(AuditStage.FINAL)}
+        return sum(not self._found_out(program) for program in programs)
+
+    def audit_evaluations(self) -> list[Evaluation]:
+        """The audits of the run, in the order in which they ended."""
+        select = "SELECT * FROM evaluations WHERE fingerprint LIKE ? ORDER BY elapsed_s, rowid"
+        return [_evaluation(row) for row in self._db.rows(select, f"{AUDITS}%")]
+
+    def withdraw(self, fingerprint: str, rejected: Evaluation, elapsed_s: float) -> None:
+        """Take the score of a committed program back, as its audit failed; the archive has to be replayed then.
+
+        Args:
+            fingerprint: Fingerprint of the program.
+            rejected: Its evaluation as a rejected one.
+            elapsed_s: The run's own time, seconds.
+        """
+        name = name_of_found_out(fingerprint)
+        with self._db.transaction():
+            self.keep_evaluation(name, rejected, elapsed_s)
+            self._db.execute(
+                "UPDATE candidates SET fingerprint = ?, placed = '' WHERE fingerprint = ?", name, fingerprint
+            )
 
     def _found_out(self, fingerprint: str) -> bool:
         name = name_of_found_out(fingerprint)

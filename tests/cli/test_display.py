@@ -158,7 +158,7 @@ def test_what_has_ended_in_rounds_that_go_on_is_told() -> None:
     """The opening of an agent takes an hour and is one round."""
 
     class Opening:
-        under_way, is_ending, spent = ((), ()), False, Spent(evaluations=14)
+        under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), None
 
     display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
     display(FIRST)
@@ -238,3 +238,17 @@ def _read(terminal: int, until) -> str:
             except OSError:  # it was closed
                 break
     return said
+
+
+@pytest.mark.parametrize("audit", ["audit under way", "not audited yet", ""])
+def test_a_best_whose_round_goes_on_is_shown_with_how_far_its_audit_is(audit: str) -> None:
+    better = replace(FIRST.best, id="round 3", score=FIRST.best.score - 1)
+
+    class Searching:
+        under_way, is_ending, spent, leader = ((), ()), False, Spent(evaluations=14), (better, audit)
+
+    display = Display(Terminal(file=io.StringIO(), width=80), "toy by or_agent", Budget(), Direction.MINIMIZE)
+    display(FIRST)
+    with display.watching(cast("Any", Searching())):
+        line = str(display.scene())
+    assert f"best {better.score:.6g}{f' ({audit})' if audit else ''}, " in line

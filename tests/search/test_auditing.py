@@ -70,7 +70,7 @@ def records(folder: RunFolder) -> list[Any]:
 
 
 def test_whoever_led_was_audited_and_no_cheat_ever_led(begun) -> None:
-    folder, auditor = begun("budget.evaluations=60"), Auditor()
+    folder, auditor = begun("budget.evaluations=60", "audit_share=1"), Auditor()
     leaders = []
     outcome = search(folder, climb, auditor, observer=lambda progress: leaders.append(progress.best.source))
     assert len(set(leaders)) > 2
@@ -82,13 +82,13 @@ def test_whoever_led_was_audited_and_no_cheat_ever_led(begun) -> None:
     for candidate in caught:
         assert candidate.evaluation.message == f"audited, as it would have led: {REASON}"
         assert candidate.evaluation.score is None
-    assert outcome.audits.number == len(auditor.audited)
+    assert outcome.audits.number == len({job.source for job in auditor.audited})
     assert outcome.audits.failed == len({one.fingerprint for one in caught})
 
 
-def test_only_who_would_lead_is_audited_and_once(begun) -> None:
-    folder, auditor = begun("budget.evaluations=40", "strategy.window=1"), Auditor()
-    search(folder, climb, auditor, workers=1)
+def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once_more(begun) -> None:
+    folder, auditor = begun("budget.evaluations=40", "strategy.window=1", "audit_share=1"), Auditor()
+    outcome = search(folder, climb, auditor, workers=1)
     ordered, usual = records(folder), folder.problem.limits(folder.config.limits)
     expected = []
     for at, record in enumerate(ordered):
@@ -96,10 +96,62 @@ def test_only_who_would_lead_is_audited_and_once(begun) -> None:
         full = scored(Job(folder.problem.evaluator, record.source, folder.root, usual))
         if would_lead(record.source, full, archive):
             expected.append(record.source)
-    assert [job.source for job in auditor.audited] == expected
-    assert all(job.arguments == ("--audit=300",) for job in auditor.audited)
+    assert [job.source for job in auditor.audited] == [*expected, outcome.progress.best.source]
+    assert auditor.audited[0].arguments == ("--audit=10",)  # before anything is known of its cost
+    assert auditor.audited[-1].arguments == ("--audit=30",)
     assert {job.limits for job in auditor.audited} == {folder.problem.limits(folder.config.limits, AUDIT_PATIENCE)}
     assert {job.limits for job in auditor.jobs if not job.arguments} == {usual}
+
+
+async def siblings(run: Run) -> None:
+    """Four programs, each better than the one before and than all of earlier rounds."""
+    for step in range(4):
+        await run.evaluate(f"def guess(x):\n    return {100 + 4 * run.number + step - 40}\n", [], "sibling")
+
+
+def test_of_siblings_that_beat_the_old_best_the_best_alone_is_audited(begun) -> None:
+    folder, auditor = begun("budget.evaluations=8", "strategy.window=1", "audit_share=1"), Auditor()
+    search(folder, siblings, auditor, workers=1)
+    rounds = {record.round for record in records(folder) if record.round}
+    assert len(rounds) == 2
+    assert len(auditor.audited) == 1 + len(rounds) + 1  # the seed, the best of each round, the winner
+
+
+def test_audits_keep_to_their_share_and_the_winner_is_audited_in_any_case(begun) -> None:
+    async def improve(run: Run) -> None:
+        await run.evaluate(f"def guess(x):\n    return {100 - 40 + run.number}\n", [], "improve")
+
+    folder, auditor = begun("budget.evaluations=40", "strategy.window=1"), Auditor()
+    outcome = search(folder, improve, auditor, workers=1)
+    assert outcome.progress.spent.evaluations > 30
+    assert len(auditor.audited) < 8  # each of forty programs led in its turn
+    assert auditor.audited[-1].source == outcome.progress.best.source
+    assert outcome.audits.winner == "30 decisions of the best"
+
+
+def test_a_winner_that_fails_its_audit_is_taken_back_and_the_next_best_wins(begun) -> None:
+    class Late(Auditor):
+        """Finds the cheat only where the winner is audited."""
+
+        def __call__(self, job: Job) -> Evaluation:
+            if job.arguments == ("--audit=10",):
+                return super().__call__(replace(job, source=job.source.replace("cheat", "honest")))
+            return super().__call__(job)
+
+    async def write(run: Run) -> None:
+        cheat = "    cheat = 1\n" if run.number == 2 else ""
+        await run.evaluate(f"def guess(x):\n{cheat}    return {100 - 3 + run.number}\n", [], "write")
+
+    told: list[str] = []
+    folder = begun("budget.evaluations=3", "strategy.window=1")
+    outcome = search(folder, write, Late(), workers=1, tell=told.append)
+    assert outcome.progress.best.id == "1.0"
+    assert "cheat" not in (folder.path / "best.py").read_text()
+    assert [line for line in told if "by program 2.0 is taken back" in line]
+    last = records(folder)[-1]
+    assert (last.candidate.evaluation.status, last.placed) == (Status.REJECTED, "")
+    again = search(reopen(folder.path), write, Late(), workers=1)
+    assert again.progress.best.id == "1.0"
 
 
 def test_audits_find_the_same_at_any_number_of_workers(begun) -> None:
@@ -251,7 +303,7 @@ def test_a_program_whose_guests_take_long_to_begin_is_audited_by_fewer_decisions
 
     def compiling(job: Job) -> Evaluation:
         jobs.append(job)
-        if job.arguments == ("--audit=300",) and "np" in job.source:
+        if job.arguments != ("--audit=5",) and job.arguments and "np" in job.source:
             return Evaluation(Status.TIMEOUT, message="too long", wall_s=1.0, cpu_s=60.0)
         return scored(job)
 
@@ -261,7 +313,7 @@ def test_a_program_whose_guests_take_long_to_begin_is_audited_by_fewer_decisions
     folder, told = begun("budget.evaluations=2", "strategy.patience=2"), []
     outcome = search(folder, write, compiling, tell=told.append)
     assert outcome.progress.best.score == 0
-    assert [job.arguments for job in jobs if "np" in job.source] == [(), ("--audit=300",), ("--audit=30",)]
+    assert [job.arguments for job in jobs if "np" in job.source] == [(), ("--audit=10",), ("--audit=5",)]
     assert len(told) == 1
-    assert "30 then" in told[0]
+    assert "5 then" in told[0]
     assert outcome.audits.number == 2  # programs: the seed, and this one
