@@ -136,6 +136,7 @@ def begin(folder: Path) -> Home:
     head = io.StringIO()
     csv.writer(head, lineterminator="\n").writerow(parameters.HEADER)
     contents = {"docs/business_requirement.md": WELCOME, f"data/{parameters.FILE}": head.getvalue()}
+    (folder / "src").mkdir()
     with Versions(folder) as versions:
         versions.write(contents, "new", "begun")
     return Home(folder)

@@ -369,6 +369,7 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, home):
     with pytest.raises(WorkspaceError, match="no file in docs"):
         command.check(home, screen)
     assert command.new(tmp_path / "fresh", None, screen) == 0
+    assert (tmp_path / "fresh/src").is_dir()
     assert command.check(tmp_path / "fresh", screen) == 1  # a table without rows
 
 
