@@ -131,7 +131,7 @@ def try_commands(program: Path, place: Path) -> None:
     tried("run mine --config quick --evaluations 2 --workers 1 --outputs elsewhere", "2 evaluations")
     tried("compare mine --strategies gp --seeds 2 --evaluations 2 --workers 1", "comparison")
     tried("solve model.lp --explain", "11")
-    tried("bench formulate --set families --model oracle --workers 2", "  100.0  ")
+    tried("bench formulate --set families --model oracle --workers 2", "SR 100.0 % of 32")
     tried("workspace new bakery", "bakery")
     (place / "bakery" / "data" / "general_parameters.csv").write_text(DATA)
     (place / "bakery" / "src").mkdir()
