@@ -1,0 +1,50 @@
+"""What .ci/passes.py reads from records of tests, and when it complains."""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+SPEC = importlib.util.spec_from_file_location("ci_passes", Path(__file__).parents[1] / ".ci" / "passes.py")
+assert SPEC
+assert SPEC.loader
+passes = importlib.util.module_from_spec(SPEC)
+sys.modules["ci_passes"] = passes  # its dataclasses look themselves up there
+SPEC.loader.exec_module(passes)
+
+RECORD = """<testsuites><testsuite>
+<testcase classname="tests.a.test_b.C" name="test_x[1.5]"/>
+<testcase classname="tests.a.test_b" name="test_y"><skipped message="no torch">file:1: no torch</skipped></testcase>
+<testcase classname="" name="tests.a"><skipped message="collection skipped">no torch</skipped></testcase>
+<testcase classname="tests.a.test_b" name="test_z"><failure message="f">f</failure></testcase>
+</testsuite></testsuites>"""
+
+
+def test_a_record_names_tests_files_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "a").mkdir(parents=True)
+    (tmp_path / "tests" / "a" / "test_b.py").touch()
+    (tmp_path / "record.xml").write_text(RECORD)
+    assert list(passes.read_record(tmp_path / "record.xml", tmp_path)) == [
+        ("tests/a/test_b.py::C::test_x[1.5]", False, ""),
+        ("tests/a/test_b.py::test_y", False, "no torch file:1: no torch"),
+        ("tests/a", False, "collection skipped no torch"),
+        ("tests/a/test_b.py::test_z", True, ""),
+    ]
+
+
+def test_what_is_skipped_in_every_pass_is_a_fault_but_for_the_exceptions() -> None:
+    name = "tests/a/test_b.py::test_y"
+    first = passes.Pass(
+        "test", skipped={name: "no torch", "tests/c": "no torch", "tests/gpu/test_gpu.py::test_a": "none"}
+    )
+    assert passes.unexcused([first]) == [f"{name}: no torch", "tests/c: no torch"]
+    second = passes.Pass("extras", ran={name, "tests/c/test_d.py::test_e"})
+    assert passes.unexcused([first, second]) == []
+
+
+@pytest.mark.parametrize("fault", [True, False])
+def test_the_table_says_whether_a_pass_failed(fault: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = passes.Pass("lint", 3.0, ["make lint: exit code 2"] if fault else [])
+    assert passes.print_table([outcome]) is not fault
+    assert ("FAILED" in capsys.readouterr().out) is fault
