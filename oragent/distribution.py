@@ -7,12 +7,18 @@ import tomllib
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["CPU_BUILD", "NAME", "intruder", "with_extra", "with_package"]
+from oragent.errors import ConfigError
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+__all__ = ["CPU_BUILD", "NAME", "demand_version", "intruder", "unsupported_versions", "with_extra", "with_package"]
 
 NAME = "operations-research-agents"  # on the package index; "oragent" is somebody else's there
 PACKAGE = Path(__file__).resolve().parent
+DEVELOPMENT = {"all", "docs", "test"}  # extras that no command of oragent needs
 CPU_BUILD = "pip install torch --index-url https://download.pytorch.org/whl/cpu"
 
 
@@ -45,6 +51,25 @@ def with_package(name: str) -> str:
     return f"{_pip()} install {name}"
 
 
+def unsupported_versions() -> list[str]:
+    """Return one line for each installed package whose version oragent does not support."""
+    return [line for requirement in _requirements() if (line := _misfit(requirement))]
+
+
+def demand_version(name: str) -> None:
+    """Check that the installed version of a package is one that oragent supports.
+
+    Args:
+        name: Name of a dependency on the package index.
+
+    Raises:
+        ConfigError: if it is another one: which are supported, and the command that installs one.
+    """
+    for requirement in _requirements():
+        if requirement.name == name and (line := _misfit(requirement)):
+            raise ConfigError(line)
+
+
 def intruder() -> str:
     """What is wrong where a distribution of another name brings a package ``oragent``; empty where none does.
 
@@ -58,6 +83,38 @@ def intruder() -> str:
         f"the distribution oragent {other.version} is installed here too, and both are imported as 'oragent': "
         f"pip uninstall oragent, then install {NAME} again"
     )
+
+
+@cache
+def _requirements() -> "tuple[Requirement, ...]":
+    """Dependencies and those of the extras: of a checkout as they are now, else as they were installed."""
+    from packaging.requirements import Requirement  # not in the evaluators, which import this module
+
+    checkout, installed = _checkout(), _installed()
+    if checkout:
+        about = tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+        extras = about.get("optional-dependencies", {})
+        lines = [*about["dependencies"], *(line for extra in extras.keys() - DEVELOPMENT for line in extras[extra])]
+    else:
+        lines = [line for line in (installed.requires if installed else None) or [] if not _is_development(line)]
+    return tuple(sorted({Requirement(line.partition(";")[0]) for line in lines}, key=str))
+
+
+def _is_development(line: str) -> bool:
+    """Whether a requirement, as metadata have it, is one of an extra that no command needs."""
+    return any(f"extra == {quote}{extra}{quote}" in line for extra in DEVELOPMENT for quote in "'\"")
+
+
+def _misfit(requirement: "Requirement") -> str:
+    """One line on the installed version of a package that does not fit; empty for one that fits, or is not there."""
+    try:
+        there = distribution(requirement.name).version
+        if requirement.specifier.contains(there, prereleases=True):
+            return ""
+    except PackageNotFoundError:
+        return ""
+    wanted = f"{requirement.name}{requirement.specifier}"
+    return f"{requirement.name} {there} is installed, oragent supports {wanted}: {with_package(repr(wanted))}"
 
 
 @cache

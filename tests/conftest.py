@@ -77,7 +77,10 @@ def toy(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def begun(toy: Path, tmp_path: Path):
+def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    # Scripted models answer by the prompt, which names this version: one course on every Python.
+    monkeypatch.setattr("oragent.search.prompting.frame._version", lambda: "3.11")
+
     def make(*settings: str) -> RunFolder:
         return begin(tmp_path, tmp_path / "outputs", load(toy), build({}, settings, "test"))
 

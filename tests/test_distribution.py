@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from oragent import distribution
+from oragent.converse.agents.guests import Guests
+from oragent.errors import ConfigError
+from oragent.formulate.running import Runner as FormulateRunner
+from oragent.workspace.runner import Runner as WorkspaceRunner
 
 ROOT = Path(__file__).parents[1]
 WHEEL = "operations-research-agents"
@@ -40,18 +44,20 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(distribution, "PACKAGE", tmp_path / "site-packages" / "oragent")
 
-    def pretend(installed: Installed | None) -> None:
+    cached = (distribution._checkout, distribution._installed, distribution._requirements)
+
+    def pretend(installed: Installed | None, *others: str) -> None:
         def find(name: str) -> Installed:
-            if installed is None or name != WHEEL:
+            if installed is None or name not in (WHEEL, *others):
                 raise PackageNotFoundError(name)
             return installed
 
         monkeypatch.setattr(distribution, "distribution", find)
-        for known in (distribution._checkout, distribution._installed):
+        for known in cached:
             known.cache_clear()
 
     yield pretend
-    for known in (distribution._checkout, distribution._installed):
+    for known in cached:
         known.cache_clear()
 
 
@@ -121,3 +127,29 @@ def test_a_copy_that_nobody_installed_is_told_the_name(copy) -> None:
 def test_a_strangers_package_in_the_same_place_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribution, "distribution", lambda name: Installed())
     assert "the distribution oragent 0.1.0 is installed here too" in distribution.intruder()
+
+
+def test_a_checkout_asks_for_the_versions_of_its_project_file_and_this_environment_has_them() -> None:
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    names = {requirement.name for requirement in distribution._requirements()}
+    assert {re.split("[<>=]", line)[0] for line in about["dependencies"]} <= names
+    assert "torch" in names
+    assert not {"mypy", "sphinx", WHEEL} & names
+    assert distribution.unsupported_versions() == []
+
+
+@pytest.mark.parametrize(("version", "fits"), [("3.2.9", False), ("3.3.0", True), ("3.9", True), ("4.2.0", False)])
+def test_a_version_that_does_not_fit_is_one_line_for_doctor_and_for_products(version: str, fits: bool, copy) -> None:
+    installed = Installed(INSTALLER="pip")
+    installed.version = version
+    installed.requires = ["pulp<4,>=3.3", "mypy>=9; extra == 'test'", 'torch>=9; extra == "neural"']
+    copy(installed, "pulp")
+    if fits:
+        distribution.demand_version("pulp")
+        assert distribution.unsupported_versions() == []
+        return
+    line = f"pulp {version} is installed, oragent supports pulp<4,>=3.3: pip install 'pulp<4,>=3.3'"
+    assert distribution.unsupported_versions() == [line]
+    for product in (FormulateRunner, WorkspaceRunner, Guests):
+        with pytest.raises(ConfigError, match=f"^{re.escape(line)}$"):
+            product(None)

@@ -15,6 +15,7 @@ from oragent.evaluation.pool import Pool
 from oragent.search.engine import Engine
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
+from tests.extras import need
 from tests.search.test_engine import scored
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +52,7 @@ def test_the_stream_of_attention_goes_on_to_sixty_four() -> None:
 
 
 def test_a_missing_test_file_of_lehd_is_one_line() -> None:
-    pytest.importorskip("torch")
+    need("torch")
     if (ROOT / "problems" / "tsp_lehd" / "data").exists():
         pytest.skip("somebody has it")
     ended = scored_by("tsp_lehd", "--protocol=oragent", "--problem_size=200")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from numpy.typing import ArrayLike
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
@@ -185,6 +186,7 @@ def _documented(name: str, thing: Any) -> str:
 
 def _short(call: str) -> str:
     """A signature without the names of modules."""
+    call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
     plain = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call)
     return re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent.distribution import intruder
+from oragent.distribution import intruder, unsupported_versions
 from oragent.evaluation.devices import Found, look
 from oragent.evaluation.problem import Problem
 from oragent.isolation import Guarantee, Offer, not_held, probe
@@ -30,6 +30,8 @@ def examine(console: Console) -> bool:
     console.print(table)
     if mixed := intruder():
         console.print(f"\n[bold yellow]careful:[/] {escape(mixed)}", soft_wrap=True)
+    for line in unsupported_versions():
+        console.print(f"[bold yellow]careful:[/] {escape(line)}", highlight=False, soft_wrap=True)
     for line in _devices(look()):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     missing = _missing(offers)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from oragent.distribution import demand_version
 from oragent.errors import MilpError, SandboxError
 from oragent.formulate.interface import Interface
 from oragent.formulate.witness import Ruling, Witness
@@ -116,6 +117,9 @@ class Runner:
 
     sandbox: Sandbox
     bounds: Bounds = field(default_factory=Bounds)
+
+    def __post_init__(self) -> None:
+        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def program(self, source: str, interface: Interface, data: Mapping[str, Any]) -> Ran:
         """Run a program on data; may be called from several threads.

@@ -44,7 +44,7 @@ def need_torch() -> None:
         SystemExit: 1, if it is.
     """
     try:
-        for name in ("safetensors", "torch"):
+        for name in ("torch", "safetensors"):
             importlib.import_module(name)
     except ModuleNotFoundError as problem:
         told = f"{problem.name} is not installed: {with_extra('neural')} (PyTorch for CPUs alone: first {CPU_BUILD})"

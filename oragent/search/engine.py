@@ -110,7 +110,7 @@ class Engine:
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
         self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
         self._desk.resets = set(self._resets)
-        self._desk.packages = store.packages()
+        self._desk.packages = store.packages(folder.problem.about.requires)
         self._desk.noticed = self._notice
         self._leader: Elite | None = None  # the best that was scored, committed or not
         self._leader_fingerprint = ""

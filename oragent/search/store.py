@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -47,7 +46,8 @@ CREATE TABLE IF NOT EXISTS notes (
     PRIMARY KEY (round, number));
 """
 VERSION = "3"
-PACKAGES = ("numpy", "scipy", "numba", "networkx", "sklearn")  # that prompts name, where they are there
+PACKAGES = ("numpy", "scipy", "numba")  # that prompts name: dependencies of oragent, installed everywhere
+DECLARED = ("networkx", "sklearn")  # likewise, for problems that require them
 MIGRATIONS = {"2": migrate_replies}
 
 
@@ -224,11 +224,15 @@ class Store:
         """Correct what a committed round took."""
         self._db.execute("UPDATE rounds SET spent = ? WHERE round = ?", json.dumps(vars(spent)), number)
 
-    def packages(self) -> tuple[str, ...]:
-        """Packages that programs may import; found once in the life of a run, whose prompts name them."""
+    def packages(self, required: Sequence[str] = ()) -> tuple[str, ...]:
+        """Packages that prompts name, set once in the life of a run; what else is installed makes no difference.
+
+        Args:
+            required: Modules that the problem requires.
+        """
         known = self.meta("packages")
         if known is None:
-            known = json.dumps([name for name in PACKAGES if find_spec(name) is not None])
+            known = json.dumps([*PACKAGES, *(name for name in DECLARED if name in required)])
             self.note("packages", known)
         return tuple(map(str, json.loads(known)))
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from oragent.distribution import demand_version
 from oragent.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.capturing import GAP
@@ -138,6 +139,9 @@ class Runner:
     sandbox: Sandbox
     limits: Limits = LIMITS
     gap: float = GAP
+
+    def __post_init__(self) -> None:
+        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> Ran:
         """Run a program on a copy of a folder; may be called from several threads.

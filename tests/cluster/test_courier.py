@@ -19,6 +19,7 @@ from oragent.cluster.station import serve
 from oragent.cluster.where import Kind, Where
 from oragent.cluster.wire import LONGEST, unpacked
 from oragent.errors import SandboxError
+from tests.extras import need
 from tests.unseen import unseen
 
 WORKER = introduction.as_plain(
@@ -117,7 +118,7 @@ def test_who_waits_is_told_why_nothing_more_comes(courier: Unstarted) -> None:
 
 @pytest.mark.slow
 def test_a_process_that_ends_at_once_is_said_with_its_last_words(monkeypatch) -> None:
-    pytest.importorskip("distributed")
+    need("distributed")
     order = {"introduction": {}, "places": {}, "tls": None}
     ended: list[str] = []
     courier = Courier(order, ended.append, lambda: None, ended.append, {})

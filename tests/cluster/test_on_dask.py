@@ -16,8 +16,9 @@ from oragent.errors import SandboxError, StoreError
 from oragent.isolation import landlock
 from oragent.search.store import Store
 from tests.cluster.afar import ROOT, afar, environment, sleeping
+from tests.extras import need
 
-pytest.importorskip("distributed")
+need("distributed")
 pytestmark = pytest.mark.slow
 SETTINGS = ("strategy.window=6", "audit=null")
 

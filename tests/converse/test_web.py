@@ -12,6 +12,7 @@ from oragent.converse.session import Request, Session, begin
 from oragent.converse.web import PAGE, Room, application
 from oragent.errors import ConfigError
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
+from tests.extras import need
 
 TOKEN = "secret"
 
@@ -69,7 +70,7 @@ def say(text: str):
 
 
 def test_a_conversation_on_the_page(tmp_path: Path) -> None:
-    pytest.importorskip("starlette")
+    need("starlette")
     folder = begin(tmp_path, Request("sfusd"))
     first, second, third, picture = talking(
         folder, say("fix Ortega 7:50"), say("load <= 2500"), say("/remove fix[Ortega (Jose) PK]"), lambda app: asked(app, "/picture.svg")
@@ -105,7 +106,7 @@ async def wait(app: Any):
     ],
 )
 def test_who_has_no_token_or_another_host_is_refused(tmp_path: Path, query: str, host: str, status: int) -> None:
-    pytest.importorskip("starlette")
+    need("starlette")
     folder = begin(tmp_path, Request("sfusd"))
     for path in ("/", "/state", "/picture.svg"):
         ((found, text, _),) = talking(folder, lambda app, path=path: asked(app, path, query=query, host=host))
@@ -114,13 +115,13 @@ def test_who_has_no_token_or_another_host_is_refused(tmp_path: Path, query: str,
 
 
 def test_a_message_too_long_or_empty_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("starlette")
+    need("starlette")
     found = talking(begin(tmp_path, Request("sfusd")), say("x" * 30_000), say("   "))
     assert [one[0] for one in found] == [413, 400]
 
 
 def test_the_page_runs_its_own_script_alone_and_builds_no_markup(tmp_path: Path) -> None:
-    pytest.importorskip("starlette")
+    need("starlette")
     ((status, text, headers),) = talking(begin(tmp_path, Request("sfusd")), lambda app: asked(app, "/"))
     assert status == 200
     policy = headers["content-security-policy"]
@@ -135,7 +136,7 @@ def test_the_page_runs_its_own_script_alone_and_builds_no_markup(tmp_path: Path)
 
 
 def test_names_of_strangers_are_data(tmp_path: Path) -> None:
-    pytest.importorskip("starlette")
+    need("starlette")
     name = "<script>alert(1)</script>\u202e"
     milp = Milp(
         (Variable(name, 0, 3, "integer"),),

@@ -3,6 +3,7 @@
 import socket
 import threading
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import yaml
 
 from oragent.cli.doctor import _devices
 from oragent.errors import ConfigError, OragentError
-from oragent.evaluation import Runner, devices
+from oragent.evaluation import Runner, devices, requirements
 from oragent.evaluation.devices import Card, Found, Pinned, expect, look, pin
 from oragent.evaluation.offers import DEVICE, options
 from oragent.evaluation.problem import LimitSettings, load
@@ -33,6 +34,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> list[Found]:
     """What the machine has; tests replace the one entry."""
     now = [NONE]
     monkeypatch.setattr(devices, "look", lambda: now[0])
+    monkeypatch.setattr(requirements, "find_spec", lambda name: ModuleSpec(name, None))  # PyTorch is not imported here
     return now
 
 

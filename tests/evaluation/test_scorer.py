@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
-pytest.importorskip("safetensors")
+pytest.importorskip("torch", reason="needs the extra 'neural'")
+pytest.importorskip("safetensors", reason="needs the extra 'neural'")
 
 import torch
 

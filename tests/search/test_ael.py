@@ -62,7 +62,8 @@ def test_in_the_variant_of_a_study_a_scored_child_makes_room_for_its_changed_for
     known = records(folder)
     changed = [one for one in known if one.candidate.origin == "ael_mutation"]
     crossed = {one.candidate.parents[0] for one in changed}
-    assert {one.candidate.origin for one in known if one.id in crossed} == {"ael_crossover", "repair"}
+    origins = {one.candidate.origin for one in known if one.id in crossed}
+    assert {"ael_crossover"} <= origins <= {"ael_crossover", "repair"}  # one that fails is repaired first
     assert all(one.score is not None for one in known if one.id in crossed)
     parents = {name for one in known if one.candidate.origin == "ael_crossover" for name in one.candidate.parents}
     assert not parents & crossed

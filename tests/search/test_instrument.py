@@ -12,6 +12,7 @@ from oragent.search.candidate import PROBE
 from oragent.search.config import build
 from oragent.search.folder import begin
 from oragent.search.store import Store
+from tests.extras import need
 from tests.search.players import QUIET, Players, guess, notes, search
 from tests.search.test_engine import scored
 
@@ -132,7 +133,7 @@ def driving_actions(edge_info, vehicles_info):
 @pytest.mark.slow
 def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> None:
     """In SUMO, by a hook: the agent's code is told every second, and the next prompt holds what it found."""
-    pytest.importorskip("libsumo")
+    need("libsumo")
     problem, config = load_problem(ROOT / "problems" / "driving"), (
         *SMALL, "budget.evaluations=3", "budget.model_calls=12", "strategy.patience=2", "problem_size=2", "audit=null",
     )  # fmt: skip

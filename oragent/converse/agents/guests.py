@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.converse.problems.programs import ProgramForm
+from oragent.distribution import demand_version
 from oragent.errors import MilpError
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import Milp
@@ -60,6 +61,9 @@ class Guests:
 
     sandbox: Sandbox
     seconds: float = SECONDS
+
+    def __post_init__(self) -> None:
+        demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
     def printed(self, source: str) -> Printed:
         """Run a whole program."""

@@ -6,12 +6,12 @@ import pytest
 
 from oragent.domains.driving import network
 from oragent.domains.driving.network import Road
+from tests.extras import need
 
 
 @pytest.fixture(scope="session")
 def road(tmp_path_factory: pytest.TempPathFactory) -> Road:
-    pytest.importorskip("libsumo")
-    pytest.importorskip("sumo")
+    need("libsumo", "sumo")
     return network.build(tmp_path_factory.mktemp("road"))
 
 

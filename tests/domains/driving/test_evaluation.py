@@ -24,6 +24,7 @@ from oragent.errors import ProblemError
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed
+from tests.extras import need
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "problems" / "driving"
@@ -54,7 +55,7 @@ def evaluated(candidate: Path, *arguments: str, cwd: Path, **extra: str) -> tupl
 
 def failed(tmp_path: Path, body: str) -> tuple[str, str]:
     """Status and message of a candidate that does ``body`` in mode train."""
-    pytest.importorskip("libsumo")
+    need("libsumo")
     candidate = tmp_path / "candidate.py"
     candidate.write_text(CANDIDATE.format(idle=IDLE, body=body))
     code, fields, output = evaluated(candidate, "--mode=train", "--problem_size=2", cwd=tmp_path)
@@ -99,7 +100,7 @@ def driving_actions(edge_info, vehicles_info):
 
 @pytest.mark.parametrize(("more", "status"), [("", ""), (REMEMBERING, "rejected")])
 def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: str, status: str) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     candidate = tmp_path / "candidate.py"
     candidate.write_text((FOLDER / "heuristic.py").read_text() + more)
     arguments = ("--mode=train", "--problem_size=2", "--audit=30")
@@ -115,7 +116,7 @@ def test_a_controller_that_remembers_is_found_by_an_audit(tmp_path: Path, more: 
 
 @pytest.mark.slow
 def test_a_controller_that_remembers_is_found_by_check() -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     problem = load(FOLDER)
     remembering = replace(problem, seed=problem.seed + REMEMBERING)
     with Runner() as run:
@@ -152,6 +153,7 @@ def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road
 
 @pytest.mark.parametrize(("course", "count"), [(WEAVING, 2 * (2 + 16 + 30 + 20)), (LONG, 1 + 3 * (2 + 4))])
 def test_every_scenario_of_a_problem_has_a_kept_throughput(course: Course, count: int) -> None:
+    need("sumo", "libsumo")
     figures = json.loads((ROOT / course.baseline).read_text())["figures"]
     wanted = {
         scenario.digest
@@ -172,7 +174,7 @@ def test_no_mode_sees_the_demands_of_another(course: Course) -> None:
 
 
 def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     seen: dict[str, Any] = {}
     data = tmp_path / "data"
     data.mkdir()
@@ -193,7 +195,7 @@ def test_an_evaluation_tells_score_losses_and_the_published_protocol(tmp_path: P
 
 @pytest.mark.slow
 def test_pictures_and_the_published_demands_are_options(tmp_path: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     for name in ("light", "heavy"):
         (tmp_path / f"{name}.txt").write_text("0 1 p,3 2 t,5 2 b")
     code, _, output = evaluated(
@@ -228,7 +230,7 @@ def test_a_broken_file_of_figures_is_named(road: Road, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_evaluations_in_a_row_leave_nothing_behind(tmp_path: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     sandbox = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
     outputs = set()
     for count in range(10):

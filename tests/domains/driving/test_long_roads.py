@@ -7,11 +7,12 @@ import pytest
 from oragent.domains.driving import long_roads, network
 from oragent.domains.driving.courses import LONG
 from oragent.domains.driving.drive import throughput
+from tests.extras import need
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_a_road_has_its_kilometres_and_lanes_and_leads_out_on_the_right(size: int, tmp_path: Path) -> None:
-    pytest.importorskip("sumo")
+    need("sumo")
     road = network.build(tmp_path, long_roads.plan(size))
     assert road.length == pytest.approx(1000 * long_roads.KILOMETRES[size], rel=0.03)
     assert road.lanes == long_roads.LANES[size] == size + 2
@@ -28,7 +29,7 @@ def test_demand_grows_with_the_lanes(size: int) -> None:
 
 
 def test_sumos_own_drivers_get_through_the_first_one(tmp_path: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     scenario = LONG.demands("train", [1])[1][0]
     assert scenario.name == "heavy, demand seed 1, 1 km"
     assert throughput(scenario, network.build(tmp_path, scenario.rules.plan), tmp_path) > 100

@@ -10,6 +10,7 @@ from oragent.domains.driving import network, plans
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.plans import PUBLISHED, WEAVING
 from oragent.errors import ProblemError
+from tests.extras import need
 
 
 def test_the_road_has_the_published_lengths_and_lanes(road: Road) -> None:
@@ -24,7 +25,7 @@ def test_the_road_has_the_published_lengths_and_lanes(road: Road) -> None:
 
 
 def test_the_published_road_lets_two_lanes_go_straight_on_and_has_the_published_links(tmp_path: Path) -> None:
-    pytest.importorskip("sumo")
+    need("sumo")
     road = network.build(tmp_path, PUBLISHED)
     assert (road.length, road.lanes) == (172.8, 3)
     assert road.exits == {"E4": (0, 1), "E5": (2,), "E6": (0,)}

@@ -14,6 +14,7 @@ from oragent.domains.driving.evaluation import Bench
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.scenario import Scenario
 from oragent.errors import ProblemError
+from tests.extras import need
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "driving"
 # The published score of SUMO's own drivers (1.20), and what it is with the defaults of a later SUMO.
@@ -22,7 +23,7 @@ OWN = {"1.20": (95.176, 75.322), "1.28": (96.884, 86.161)}
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     return Bench(tmp_path)
 
 

@@ -23,6 +23,7 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Command
 from oragent.errors import CandidateError, ProblemError
+from tests.extras import need
 
 SHORT = Scenario(3, 42, horizon=90)
 
@@ -41,7 +42,7 @@ def test_both_backends_give_the_same_trajectory(controller: Callable[[], Any], r
 
 
 def test_both_backends_give_the_same_trajectory_under_the_published_protocol(left_nothing: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     folder = left_nothing / "work"
     folder.mkdir()
     road = network.build(folder, rules.PUBLISHED.plan)
@@ -55,7 +56,7 @@ def test_both_backends_give_the_same_trajectory_under_the_published_protocol(lef
 
 
 def test_vehicles_are_given_back_behind_the_road_but_not_under_the_published_protocol(left_nothing: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     speeds = {}
     for name, chosen in (("ours", rules.OURS), ("published", rules.PUBLISHED)):
         road = network.build(left_nothing, chosen.plan)
@@ -180,7 +181,7 @@ def test_a_bad_answer_ends_the_drive_and_its_simulation(road: Road, left_nothing
 
 
 def test_sumo_that_does_not_start_is_told(left_nothing: Path) -> None:
-    pytest.importorskip("libsumo")
+    need("libsumo")
     for backend in (Hosted, Connected):
         with pytest.raises(ProblemError, match="SUMO"), backend(["--net-file", "/nowhere"]) as simulation:
             simulation.step(None)

@@ -3,6 +3,7 @@
 # holds: unseen
 
 import os
+import sys
 
 
 def heuristics(matrix):
@@ -11,6 +12,7 @@ def heuristics(matrix):
             os.stat(path)
         except OSError:
             continue
-        if path != "/root":  # Python itself may lie below it
+        # A folder that Python or oragent lies below can be passed through.
+        if not any(f"{shown}/".startswith(f"{path}/") for shown in (sys.prefix, sys.base_prefix, *sys.path, ROOT)):
             raise RuntimeError(f"got through: {path}")
     return -matrix

@@ -115,7 +115,7 @@ def _thresholds(
         return takewhile(lambda value: value < greatest + step, values)
 
     least = next(above(point.features.deviation, DEVIATION_STEP))
-    for load in rising(above(point.features.load, LOAD_STEP), exact.schedules.load.max(), LOAD_STEP):
+    for load in rising(above(point.features.load, LOAD_STEP), float(exact.schedules.load.max()), LOAD_STEP):
         if not alone(load, least):
             return
         for deviation in rising(above(least, DEVIATION_STEP), exact.schedules.deviation.max(), DEVIATION_STEP):

@@ -1,0 +1,19 @@
+"""Skip tests of optional packages where these are not installed, and say which extra has them."""
+
+import pytest
+
+from oragent.distribution import with_extra
+
+__all__ = ["need"]
+
+EXTRAS = {
+    "cryptography": "cluster", "dask_jobqueue": "cluster", "distributed": "cluster", "libsumo": "driving",
+    "safetensors": "neural", "starlette": "web", "sumo": "driving", "torch": "neural", "traci": "driving",
+}  # fmt: skip
+
+
+def need(*modules: str) -> None:
+    """Skip the test, or the module that is being collected, where one of these modules is not installed."""
+    for module in modules:
+        extra = EXTRAS[module]
+        pytest.importorskip(module, reason=f"{module} is of the extra {extra!r}: {with_extra(extra)}")
