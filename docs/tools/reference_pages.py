@@ -188,7 +188,8 @@ def _short(call: str) -> str:
     """A signature without the names of modules."""
     call = call.replace(inspect.formatannotation(ArrayLike), "ArrayLike")  # which numpy spells out, by version
     plain = re.sub(r"<(\w+\.\w+): [^>]*>", r"\1", call)
-    return re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
+    plain = re.sub(r"\b(?:[a-z_]+\.)+([A-Za-z])", r"\1", plain).replace("'", "")
+    return re.sub(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]", r"NDArray[\1]", plain)
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
