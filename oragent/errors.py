@@ -28,6 +28,7 @@ __all__ = [
     "ReplyError",
     "SandboxError",
     "StoreError",
+    "UntrustedError",
     "WorkspaceError",
 ]
 
@@ -38,6 +39,10 @@ class OragentError(Exception):
 
 class ConfigError(OragentError):
     """A setting is unknown, has the wrong type, or contradicts another one."""
+
+
+class UntrustedError(OragentError):
+    """A folder asks for code, a command, an address or a key that its user did not name."""
 
 
 class ProblemError(OragentError):

@@ -76,6 +76,12 @@ def toy(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session", autouse=True)
+def state_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a user trusts is kept apart from what the tests do."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture
 def begun(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     # Scripted models answer by the prompt, which names this version: one course on every Python.

@@ -33,6 +33,9 @@ SettingsFile = Annotated[
 Workers = Annotated[
     int | None, typer.Option(min=0, help="Evaluations at once, a core each; 0 is as many as there are cores (default).")
 ]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Agree to code, commands, addresses and keys that the run's folder names.")
+]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder: outputs/<problem>/<name>.")]
 
 

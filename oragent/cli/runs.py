@@ -114,7 +114,7 @@ def rescore(
 
 def _scorer(run: Path, device: str | None) -> Scorer:
     """Who scores for a report: seed and best program on one device, that of the run where none is named."""
-    folder = reopen(run)
+    folder = reopen(run, only_read=True)
     chosen = pin(device or folder.config.device, folder.problem)
     if chosen.remark:
         console.print(escape(chosen.remark), highlight=False, soft_wrap=True)

@@ -1,6 +1,7 @@
 """Searches: ``run``, ``resume``, ``compare``."""
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,8 +13,18 @@ from oragent import report as reports
 from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
-from oragent.cli.options import DEVICE_HELP, Root, RunPath, Settings, SettingsFile, Workers, console, problem_names
-from oragent.errors import ConfigError, OragentError
+from oragent.cli.options import (
+    DEVICE_HELP,
+    Root,
+    RunPath,
+    Settings,
+    SettingsFile,
+    Trust,
+    Workers,
+    console,
+    problem_names,
+)
+from oragent.errors import ConfigError, OragentError, UntrustedError
 from oragent.evaluation.problem import Problem, find, project, root_of
 from oragent.pages.format import count
 from oragent.search.config import Config, read
@@ -56,6 +67,7 @@ def run(
         ),
     ] = None,
     replay: Annotated[Path | None, typer.Option(help="A run's folder: do it again with its replies, no model.")] = None,
+    trust: Trust = False,
     root: Root = None,
     outputs: Annotated[Path | None, typer.Option(help="Where runs go (default: outputs/ in the root).")] = None,
 ) -> None:
@@ -67,7 +79,7 @@ def run(
     }  # fmt: skip
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None]
     if replay:
-        again = reopen(replay, [*([problem] if problem else []), *(settings or []), *overrides])
+        again = _reopened(replay, [*([problem] if problem else []), *(settings or []), *overrides], trust=trust)
         base, home, found, chosen = project(root), again.root, again.problem, again.config
     elif problem:
         base, chosen = project(root), read(config, [*overrides, *(settings or [])])
@@ -86,14 +98,28 @@ def resume(
     lost: Annotated[
         bool, typer.Option("--rebuild", help="Its database is lost: begin it anew with the elites that are left.")
     ] = False,
+    trust: Trust = False,
 ) -> None:
     """Go on with a run that was stopped or killed, or give a finished one more budget (budget.evaluations=500)."""
     if formulate.go_on(run) or workspace.go_on(run):
         return
-    folder = reopen(run, settings or [])
+    folder = _reopened(run, settings or [], trust=trust)
     if lost:
         console.print(f"a new database, which begins with {count(rebuild(folder), 'program')} that were left")
     _search(folder.config, folder.root, folder.problem, lambda: folder)
+
+
+def _reopened(path: Path, settings: Sequence[str], *, trust: bool) -> RunFolder:
+    """Find a run again; on a terminal the user is asked about what it names and the user did not."""
+    try:
+        return reopen(path, settings, trust=trust)
+    except UntrustedError as problem:
+        if not sys.stdin.isatty():
+            raise
+        console.print(escape(str(problem)), highlight=False, soft_wrap=True)
+        if not typer.confirm("Go on with it"):
+            raise
+    return reopen(path, settings, trust=True)
 
 
 def compare_strategies(

@@ -62,7 +62,7 @@ class SearchRunner:
         path = self._begun(cell, folder)
         if path is None or not (path / "run.db").is_file():
             return False
-        settings = reopen(path).config
+        settings = reopen(path, only_read=True).config
         with Store(path / "run.db", readonly=True) as store:
             spent: Spent = reduce(add, store.rounds().values(), Spent())
             spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())

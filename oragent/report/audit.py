@@ -84,7 +84,7 @@ def read(path: Path) -> BestAudit | None:
 
 
 def _audited(path: Path, program: str) -> BestAudit:
-    scorer = Scorer(reopen(path))
+    scorer = Scorer(reopen(path, only_read=True))
     if AUDIT not in scorer.offers:
         return BestAudit(program, None, missing(AUDIT))
     ended = scorer.evaluate(best_text(path), None, f"{AUDIT}=all", patience=PATIENCE)

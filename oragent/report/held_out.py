@@ -113,7 +113,7 @@ def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
         StoreError: if there is no such run, or no best program.
         ProblemError: if the problem changed since, or has no test mode.
     """
-    scorer = scorer or Scorer(reopen(path))
+    scorer = scorer or Scorer(reopen(path, only_read=True))
     best, known = best_text(path), read(path)
     about = identity(scorer)
     if known is not None and known.get("about") == about:

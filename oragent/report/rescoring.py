@@ -56,7 +56,7 @@ def rescore(path: Path, most: int = 20, run: Callable[[Job], Evaluation] = evalu
     Raises:
         StoreError: it has no scored program.
     """
-    folder = reopen(path, changed=True)
+    folder = reopen(path, changed=True, only_read=True)
     scorer = Scorer(folder, run)
     programs = _programs(folder, most)
     scorer.offers  # noqa: B018 asked once, before several threads ask

@@ -30,6 +30,7 @@ from oragent.search.copied import COPY_S, copying, fetched
 from oragent.search.store import Store, is_blank
 from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
+from oragent.search.trust import expect_trust, remember
 from oragent.settings import dump
 
 __all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_of_then"]
@@ -245,6 +246,7 @@ def begin(root: Path, outputs: Path, problem: Problem, config: Config, strategy:
         path = _fresh(outputs / problem.name, stem)
         run = RunFolder(path, root.resolve(), problem, _with_own_copy(config, path), is_new=True)
         _describe(run)
+        remember(run.config)
     except OSError as error:
         raise StoreError(f"cannot make a run's folder in {outputs}: {error}") from None
     return run
@@ -256,7 +258,9 @@ def _anew(path: Path) -> str:
     return f"'oragent rescore' shows what its programs score now, 'oragent run --start {start}' begins with them"
 
 
-def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) -> RunFolder:
+def reopen(
+    path: Path, overrides: Sequence[str] = (), *, changed: bool = False, trust: bool = False, only_read: bool = False
+) -> RunFolder:
     """Find a run again, as it was begun.
 
     Args:
@@ -264,8 +268,11 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
         overrides: ``section.key=value`` each; only what does not change the search itself: budget, workers, cluster,
             zygote, cache, audit, audit_share, model, models, ensemble.
         changed: Whether the problem may be another one by now, as for whoever only reads the run.
+        trust: Whether the user agrees to what its configuration asks for.
+        only_read: Whether neither its strategy nor its model will be used.
 
     Raises:
+        UntrustedError: if it names code, a command, an address or a key that the user did not name.
         ConfigError: if an override is wrong, or would turn the run into another one.
         StoreError: if this is no run's folder, or its configuration cannot be read.
         ProblemError: if the problem's folder is gone, or its evaluator or seed is not what it was: scores of two
@@ -287,6 +294,8 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
             _expect_device(value.strip(), str(tree["config"].get("device", CPU)), path)
         elif key.partition(".")[0] not in CHANGEABLE:
             raise ConfigError(f"{override!r} would make it another run; a resumed run takes {', '.join(CHANGEABLE)}")
+    if not (trust or only_read):
+        expect_trust(path, _with_own_copy(config, path), overrides)
     if not folder.is_dir() and (ours := shipped.root() / "problems" / folder.name).is_dir():
         folder = ours  # another copy of oragent shipped it when the run began
     problem = load(folder)
@@ -300,6 +309,8 @@ def reopen(path: Path, overrides: Sequence[str] = (), *, changed: bool = False) 
             f"new run: {_anew(path)}"
         )
     run = RunFolder(path, root, problem, _with_own_copy(config, path))
+    if trust:
+        remember(run.config)
     if overrides:
         with run.locked():
             _describe(run)
