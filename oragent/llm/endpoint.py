@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from oragent.errors import ModelError
 
 if TYPE_CHECKING:
+    import httpx
     import openai
 
 __all__ = ["OPENAI_URL", "AttemptFailed", "Endpoint"]
@@ -73,6 +74,7 @@ class Endpoint:
         # A proxy from the environment cannot reach this machine's own loopback; a redirect would take the prompt to a
         # server that nobody named.
         plain = openai.DefaultAsyncHttpxClient(trust_env=not _on_loopback(base_url), follow_redirects=False)
+        plain.event_hooks = {"response": [_read_bounded]}
         self._client = openai.AsyncOpenAI(
             api_key=key.get_secret_value() or NO_KEY, base_url=base_url, timeout=None, max_retries=0, http_client=plain
         )
@@ -103,6 +105,8 @@ class Endpoint:
         except openai.APIStatusError as problem:
             failure = self._refusal(problem)
         except openai.APIConnectionError as problem:
+            if isinstance(problem.__cause__, _BrokenReply):
+                raise AttemptFailed(f"{self.base_url} sent a broken reply: {problem.__cause__}", passing=True) from None
             why = _one_line(self._without_key(str(problem.__cause__ or problem)))
             failure = AttemptFailed(f"cannot reach {self.base_url} ({why}): is the server running?", passing=True)
         except _BrokenReply as problem:
@@ -144,6 +148,21 @@ class Endpoint:
 
 class _BrokenReply(Exception):
     """A body that is no chat completion."""
+
+
+async def _read_bounded(response: "httpx.Response") -> None:
+    """Read a body piece by piece, to a bound on what it decodes to; a text is UTF-8 whatever the server calls it.
+
+    Raises:
+        _BrokenReply: it is longer.
+    """
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > LONGEST_BODY:
+            raise _BrokenReply(f"more than {LONGEST_BODY:,} bytes")
+    response._content = bytes(body)  # as ``aread`` leaves it
+    response.encoding = "utf-8"
 
 
 def _checked(body: str) -> dict[str, Any]:

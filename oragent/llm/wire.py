@@ -5,7 +5,6 @@ comes back is taken to have the shape that it should have.
 """
 
 import json
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
@@ -32,6 +31,9 @@ __all__ = [
 ]
 
 LONGEST = 1_000_000  # characters of a text: what follows is dropped, and so long a reply refused where it is read
+MOST_CALLS = 128  # of tools in one message; what follows is not read
+LONGEST_ID = 200  # characters of a call's id
+MOST_TOKENS, MOST_MONEY = 10**9, 1e6  # of one call; a server that says more is not believed
 NAMELESS = "the call names no tool: expected its name as a text"
 
 
@@ -95,15 +97,20 @@ def read_usage(usage: object) -> tuple[int, int] | None:
     """Tokens of prompt and answer, where the server counted them."""
     if not isinstance(usage, dict):
         return None
-    counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    return (counts[0], counts[1]) if isinstance(counts[0], int) and isinstance(counts[1], int) else None
+    prompt, answer = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return None if prompt is None or answer is None else (prompt, answer)
 
 
 def read_cached(usage: object) -> int:
     """Tokens of the prompt that the server had read before: as OpenAI and most others say it, or as DeepSeek does."""
     given = _object(usage)
     counts = (_object(given.get("prompt_tokens_details")).get("cached_tokens"), given.get("prompt_cache_hit_tokens"))
-    return max((count for count in counts if isinstance(count, int)), default=0)
+    return max((count for count in map(_count, counts) if count is not None), default=0)
+
+
+def _count(value: object) -> int | None:
+    """A number of tokens; None where it is none that a call can have."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
 def read_money(usage: object) -> float | None:
@@ -111,7 +118,7 @@ def read_money(usage: object) -> float | None:
     cost = _object(usage).get("cost")
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
-    return float(cost) if math.isfinite(cost) and cost >= 0 else None
+    return float(cost) if 0 <= cost <= MOST_MONEY else None  # NaN is in no range
 
 
 def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, ...]:
@@ -121,12 +128,14 @@ def read_calls(calls: object, earlier: Collection[str] = ()) -> tuple[ToolCall, 
         calls: Value that the message has under ``tool_calls``.
         earlier: Ids of the conversation's calls before; each call gets an id of its own, whatever the server gave it.
     """
-    taken, read = {*earlier}, []
-    for call in calls if isinstance(calls, list) else []:
+    taken, read, number = {*earlier}, [], len(earlier)
+    for call in calls[:MOST_CALLS] if isinstance(calls, list) else []:
         given = _object(call)
-        function, own = _object(given.get("function")), read_text(given.get("id"))
+        function, own = _object(given.get("function")), read_text(given.get("id"))[:LONGEST_ID]
+        own = f"{own}_" if own in taken else own
         while not own or own in taken:
-            own = f"call_{len(taken) + 1}" if not own else f"{own}_"
+            number += 1
+            own = f"call_{number}"
         taken.add(own)
         name = read_text(function.get("name"))
         arguments, problem = read_arguments(function.get("arguments")) if name else ({}, NAMELESS)
