@@ -1,4 +1,4 @@
-"""The text of ``docs/problems/``: a page for each classical problem, from its folder and from what was measured."""
+"""Write the text of ``docs/problems/``: one page per classical problem, from its folder and from measured figures."""
 
 from pathlib import Path
 from typing import Any
@@ -13,65 +13,67 @@ ROOT = Path(__file__).parents[2]
 GALLERY = ROOT / "docs" / "problems"
 FIGURES = GALLERY / "figures.yaml"
 SOLVERS = {
-    "tsp_constructive": "greedy construction, a random decision of each tour put to a guest that knows nothing else (`solvers/constructive.py`)",
-    "tsp_aco": "Ant System, 30 ants, 80 iterations (`solvers/aco.py`, `aco_tsp.py`)",
-    "tsp_gls": "guided local search: 2-opt and relocation, 1200 perturbations of 30 moves (`solvers/gls.py`)",
-    "cvrp_aco": "Ant System, 30 ants, 50 iterations (`solvers/aco.py`, `aco_cvrp.py`)",
-    "op_aco": "Ant System, 20 ants, 50 iterations (`solvers/aco.py`, `aco_op.py`)",
-    "mkp_aco": "Ant System, 30 ants, 50 iterations (`solvers/aco.py`, `aco_mkp.py`)",
-    "bpp_offline_aco": "Ant System, 20 ants, 15 iterations (`solvers/aco.py`, `aco_bpp.py`)",
-    "bpp_online": "online packing, twenty random decisions of each list put to a guest that knows nothing else (`solvers/constructive.py`)",
-    "dpp_ga": "genetic algorithm, population 20, 10 generations, 5 in mode train (`solvers/genetic.py`)",
+    "tsp_constructive": "greedy construction; a fresh process repeats one random decision of each tour",
+    "tsp_aco": "Ant System with 30 ants and 80 iterations",
+    "tsp_gls": "guided local search: 2-opt and relocation, 1200 perturbations of 30 moves",
+    "cvrp_aco": "Ant System with 30 ants and 50 iterations",
+    "op_aco": "Ant System with 20 ants and 50 iterations",
+    "mkp_aco": "Ant System with 30 ants and 50 iterations",
+    "bpp_offline_aco": "Ant System with 20 ants and 15 iterations",
+    "bpp_online": "online packing; a fresh process repeats twenty random decisions of each list",
+    "dpp_ga": "genetic algorithm with population 20 and 10 generations (5 in mode `train`)",
 }
 NOTES = {
     "cvrp_aco": """\
-## The padding of the original, measured
+## Padding in the original evaluator
 
-ReEvo's evaluator pads the paths of all ants to the longest of the iteration with steps from the depot to the depot, and
-its distance matrix has ones on the diagonal: each such step counts 1. So what it reports is nearly always the path of
-the ant with the most returns, and a heuristic gains most by forbidding returns. A copy of that rule, run beside the true
-cost (`docs/tools/padding.py`), gives:
+ReEvo's evaluator pads the paths of all ants to the length of the longest path with steps from depot to depot. Its distance
+matrix has ones on the diagonal, so each such step costs 1. The reported cost is therefore nearly always that of the ant
+with the most returns, and a heuristic gains most by forbidding returns. Both costs, computed by `docs/tools/padding.py`:
 
 | instances | heuristic | with padding | true length |
 |---|---|---|---|
 {padding}
 
 For the seed, ReEvo's own evaluator reports 18.48 to 18.55 on the train instances, and published searches start from 13.74
-on val. The true lengths are those of ants that are also led by them.
+on val. In the column of true lengths, the ants are guided by true lengths too.
 """,
 }
+LABELS = {"whose best is": "source of the best", "printed": "as published"}  # of keys of ``published``
 KINDS = {
-    "best known": "The mean of the best values known. A gap below zero is possible: it would be a new best.",
-    "lower bound": "A lower bound: no solution is better, so the gap to the optimum is smaller still.",
-    "upper bound": "An upper bound: no solution is better; where all are proven, it is the optimum.",
+    "best known": "Reference: the mean of the best known values. A negative gap is a new best value.",
+    "lower bound": "Reference: a lower bound, so the gap to the optimum is smaller than the gap shown.",
+    "upper bound": "Reference: an upper bound, and the optimum if all instances are proven.",
 }
 
 
 def page(name: str, measured: dict[str, Any]) -> str:
-    """The text of a problem's page."""
+    """Return the text of a problem's page."""
     problem = load(ROOT / "problems" / name)
     about, references = problem.about, yaml.safe_load((problem.folder / "references.yaml").read_text())
-    better = "less" if about.direction == "minimize" else "more"
+    better = "lower" if about.direction == "minimize" else "higher"
     parts = [
         f"<!-- Made by docs/tools/make_gallery.py; not to be edited. -->\n# {name}: {about.title}",
+        "After reading this page you know what evolves in this problem, how it is scored, and which scores are known.",
         f"![{name}](../images/problems/{name}.png)\n\n*{measured['caption']}*",
-        f"## What evolves\n\n{about.description}\n\nThe score: {better} is better. The seed:\n\n"
+        f"## What evolves\n\nThe description, as models read it:\n\n{about.description}\n\nA {better} score is better. The seed:\n\n"
         f"```python\n{problem.seed.strip()}\n```",
-        f"## Around it\n\n{SOLVERS[name][0].upper()}{SOLVERS[name][1:]}, under `oragent/`. An evaluation of the seed in "
-        f"mode `val` takes {measured['val']['cpu_seconds']} CPU seconds, processes and imports included; "
-        f"{about.timeout_s:g} CPU seconds are allowed.",
-        f"## Sizes, the seed, and what is known\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
+        f"## Solver and time\n\nSolver: {SOLVERS[name]}. An evaluation of the seed in mode `val` takes "
+        f"{measured['val']['cpu_seconds']} CPU seconds, with all processes and imports. The limit is {about.timeout_s:g} "
+        "CPU seconds.",
+        f"## Sizes and reference values\n\n{sizes(problem, measured, references)}\n\n{provenance(references)}",
         NOTES[name].format(padding=padding(measured)) if name in NOTES else "",
-        "## Features\n\nThe archive keeps the best of every combination of:\n\n"
+        "## Features\n\nThe archive keeps the best candidate of each combination of:\n\n"
         + "\n".join(f"- `{one.name}`, {one.bins} bins: {one.meaning}" for one in about.features),
-        "## Published\n\n" + "\n".join(f"- {key}: {value}" for key, value in about.published.items()),
+        "## Published scores\n\n"
+        + "\n".join(f"- {LABELS.get(key, key)}: {value}" for key, value in about.published.items()),
         f"## Notes\n\n{about.notes}\n\n[All problems](README.md)",
     ]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def sizes(problem: Problem, measured: dict[str, Any], references: dict[str, Any]) -> str:
-    """The table of modes and sizes."""
+    """Return the table of modes and sizes."""
     rows = ["| mode | size | instances | seed | reference | gap |", "|---|---|---|---|---|---|"]
     sign = 1 if problem.about.direction == "minimize" else -1
     for mode, numbers in problem.about.sizes.items():
@@ -86,21 +88,23 @@ def sizes(problem: Problem, measured: dict[str, Any], references: dict[str, Any]
 
 
 def provenance(references: dict[str, Any]) -> str:
-    """What the references are, and who found them."""
+    """Return the kind and the source of the reference values."""
     known = [one for sizes in references["sets"].values() for one in sizes.values()]
     proven, total = (sum(one[key] for one in known) for key in ("proven", "instances"))
     effort = f", {references['effort']}" if "effort" in references else ""
     told = f"Proven optimal: {proven} of {total} instances. " if proven else ""
-    return f"{KINDS[references['kind']]} {told}By {references['solver']}{effort}; made on {references['date']}."
+    return (
+        f"{KINDS[references['kind']]} {told}Source: {references['solver']}{effort}; computed on {references['date']}."
+    )
 
 
 def padding(measured: dict[str, Any]) -> str:
-    """Rows of the table of padded and true lengths."""
+    """Return the rows of the table of padded and true lengths."""
     return "\n".join("| {work} | {heuristic} | {padded} | {true} |".format(**row) for row in measured["padding"])
 
 
 def index(figures: dict[str, Any]) -> str:
-    """The text of the gallery's first page."""
+    """Return the text of the gallery's first page."""
     rows = []
     for name in SOLVERS:
         about = load(ROOT / "problems" / name).about
@@ -110,7 +114,8 @@ def index(figures: dict[str, Any]) -> str:
         "<!-- Made by docs/tools/make_gallery.py; not to be edited. -->",
         "# The classical problems",
         "",
-        "Nine problems whose instances and protocols are those of ReEvo (Ye et al. 2024, arXiv:2402.01145).",
+        "Choose a problem here and compare its seed with the best published score. The nine problems use the instances and",
+        "protocols of ReEvo (Ye et al. 2024, arXiv:2402.01145).",
         "",
         "| problem | what evolves | seed (val) | best published |",
         "|---|---|---|---|",
@@ -120,6 +125,6 @@ def index(figures: dict[str, Any]) -> str:
 
 
 def pages() -> dict[str, str]:
-    """All files of the gallery, by name."""
+    """Return all files of the gallery, by name."""
     figures = yaml.safe_load(FIGURES.read_text())
     return {"README.md": index(figures)} | {f"{name}.md": page(name, figures[name]) for name in SOLVERS}

@@ -37,14 +37,14 @@ RULES = {
     "dpp_ga": rules.dpp_voted,
 }
 CAPTIONS = {
-    "tsp_constructive": "The tour of a val instance of 100 cities; the dot is where it begins.",
+    "tsp_constructive": "The tour of a val instance of 100 cities; it starts at the dot.",
     "tsp_aco": "The best tour that the ants find on a val instance of 100 cities.",
     "tsp_gls": "The best tour of a train instance of 200 cities, and the hundred edges that were penalised most.",
     "cvrp_aco": "The best routes that the ants find on a val instance of 50 customers; dots grow with the demand.",
     "op_aco": "The best path that the ants find on a val instance of 100 nodes; darker nodes have higher prizes.",
     "mkp_aco": "The items of a val instance of 100: prize, and the largest share of a capacity that the item takes.",
     "bpp_offline_aco": "The best packing of a val instance of 120 items; each column is a bin, its parts are items.",
-    "bpp_online": "How full the bins are that 5,000 items of a val instance went into as they came; what is above is lost.",
+    "bpp_online": "Fill of each bin after 5,000 items of a val instance, packed online; the space above is wasted.",
     "dpp_ga": "The best placement of a val instance: probe, keep-outs, and 20 capacitors on a grid of 10 x 10 ports.",
 }
 
