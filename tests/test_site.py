@@ -58,7 +58,11 @@ def test_the_strategy_of_the_recipe_is_one(tmp_path: Path) -> None:
 
 
 def test_every_link_between_pages_and_files_leads_somewhere() -> None:
-    pages = [ROOT / "README.md", *(path for path in DOCS.rglob("*.md") if "_build" not in path.parts)]
+    pages = [
+        ROOT / "README.md",
+        ROOT / "AGENTS.md",
+        *(path for path in DOCS.rglob("*.md") if "_build" not in path.parts),
+    ]
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in pages
