@@ -36,13 +36,13 @@ class Status(StrEnum):
     """How an evaluation ended."""
 
     OK = "ok"  # scored
-    INVALID = "invalid"  # the candidate returned something that is no solution
+    INVALID = "invalid"  # the candidate returned something that is not a solution
     ERROR = "error"  # the candidate raised
-    TIMEOUT = "timeout"  # out of wall or CPU time
-    MEMORY = "memory"  # out of memory
-    CRASHED = "crashed"  # a process died, or the evaluator said nothing
-    REJECTED = "rejected"  # not a program of the wanted form, or caught at cheating
-    SCREENED = "screened"  # ended before a full score, as it could not come up to the elites, or is one's twin
+    TIMEOUT = "timeout"  # the time limit was reached
+    MEMORY = "memory"  # the memory limit was reached
+    CRASHED = "crashed"  # a process died, or the evaluator printed no result
+    REJECTED = "rejected"  # the program has the wrong form, or failed an audit
+    SCREENED = "screened"  # ended before a full score: it could not reach the elites, or answers as one of them does
 
     @property
     def failed(self) -> bool:

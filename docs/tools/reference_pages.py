@@ -254,10 +254,11 @@ def _database() -> str:
     ]
     parts = [
         "# The database of a run",
-        f"`run.db` is SQLite in WAL mode, and may be read while a run goes on. Its layout has a version, `{VERSION}`, in the table "
-        "`meta`. A run with an older layout that is known is read as it is by reports, and brought to this one, in one "
-        "transaction, when it is resumed; any other version is refused in one line. Columns that end in `_s` are seconds, in "
-        "`_mb` MiB. `sqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'` counts who made what.",
+        "This page describes the tables of `run.db`, so that you can query a run with SQL.",
+        f"`run.db` is SQLite in WAL mode. You may read it while the run goes on. The table `meta` holds the version of its "
+        f"layout, `{VERSION}`. Reports read older supported layouts as they are; `resume` converts them in one transaction. Any "
+        "other version is refused with one line. Columns that end in `_s` are seconds, in `_mb` MiB.",
+        "```\nsqlite3 run.db 'SELECT origin, count(*) FROM candidates GROUP BY origin'    # candidates by operator\n```",
     ]
     for name in names:
         columns = database.execute(f"PRAGMA table_info({name})").fetchall()

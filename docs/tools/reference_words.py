@@ -5,58 +5,68 @@ __all__ = ["COLUMNS", "CONTRACT", "TABLES"]
 CONTRACT = """\
 # The eval.py contract
 
-An evaluator is a program that scores one heuristic. Any program in any language that takes two options and prints one block
-is one; a search knows nothing else of a problem. `python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50
---candidate=mine.py` calls one by hand, `oragent eval tsp_aco --candidate mine.py` calls it as a search would, in the sandbox.
+This page defines what an evaluator reads and prints, so that you can write one in any language.
+
+An evaluator is a program that scores one heuristic. It takes two options and prints one block. A search knows nothing else of
+a problem. To call an evaluator by hand, run `python problems/tsp_aco/eval.py --root_dir=. --mode=val --problem_size=50
+--candidate=mine.py`. `oragent eval tsp_aco --candidate mine.py` calls it in the sandbox, as a search does.
 
 ## What it takes
 
 {options}
 
-A search calls it with `--root_dir` and `--file_output_prefix` alone; a run with `problem_size=200` also with
-`--problem_size=200`; one with `cascade=0.5` first with `--mode=train`, and in full what is better there than half of the
-elites; one with `race=0.9` with `--race` and its terms, where the evaluator offers that; and what only
-measures (a probe of `or_agent`) with `--mode=train`, its smallest size, and `--instances=3`, likewise. The other options are those of the harness, and an evaluator that does not use it needs none of them; what it takes
-it is asked for. It may be copied elsewhere and run from there, beside the candidate as `heuristic.py`: it finds data from
-`--root_dir` and never from its own path.
+A search passes these options:
+
+| for | options |
+|---|---|
+| every evaluation | `--root_dir` and `--file_output_prefix` |
+| `problem_size=200` | also `--problem_size=200` |
+| `cascade=0.5` | first `--mode=train`; then in full, if the candidate beats half of the elites there |
+| `race=0.9` | `--race` with its terms, if the evaluator has this option |
+| a probe of `or_agent` | `--mode=train`, its smallest size, and `--instances=3` if the evaluator has this option |
+
+The other options belong to the harness. An evaluator without the harness needs none of them, and gets only those that it
+lists. It may be copied and run elsewhere, with the candidate beside it as `heuristic.py`. So it must find data from
+`--root_dir`, never from its own path.
 
 ## What it prints
 
-Whatever it likes, and last, on lines of their own:
+It may print anything. Last, on lines of their own, it prints:
 
 ```
 {example}
 ```
 
-- Metrics are a dict for people and models to read: of figure to value, or of test to such a dict.
-- Features are the archive's cell, a tuple of whole numbers as `problem.yaml` declares their bins; or `None` for a plain ranking.
-- The score is a finite number in natural units; `problem.yaml` says whether to `minimize` or `maximize` it.
+- Metrics are a dict for people and models: from a figure to its value, or from a test to such a dict.
+- Features are the cell of the archive: a tuple of whole numbers, with bins as `problem.yaml` declares them. `None` means a
+  plain ranking.
+- The score is a finite number in natural units. `problem.yaml` says whether to `minimize` or `maximize` it.
 
-Values are Python literals; nothing of a block is ever evaluated. On failure it prints this, and exits with code 1:
+Values are Python literals; they are parsed, never executed. On failure the evaluator prints this and exits with code 1:
 
 ```
 {failure}
 ```
 
-An evaluation that was asked to race and ended early prints the same with the status `screened` and one key more, `metrics`:
-`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is nobody's score. The terms are JSON on one line:
-`direction`, `bar` (what an elite has on each instance, by size; or null), `probes` and `twins`. One that goes to its end adds
-`by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the first answers of each size. A
-search may play a race again on these figures, so an evaluator of your own must end as `oragent.racing` does; with the harness,
-`each` does it.
+An evaluation that lost a race prints the same with the status `screened` and one more key, `metrics`:
+`{{"raced": {{"done": 12, "planned": 192, "estimate": 7.31}}}}`. The estimate is not a score. The terms of a race are JSON on
+one line: `direction`, `bar` (the values of an elite on each instance, by size; or null), `probes` and `twins`. An evaluation
+that completes a race adds `by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the
+first answers of each size. A search may repeat a race from these figures. So your own evaluator must end exactly as
+`oragent.racing` does; with the harness, `each` does it.
 
 ## How an evaluation ends
 
 {statuses}
 
-A failed candidate has no score at all, never 0. Time is CPU time: `timeout_s` of `problem.yaml` counts the CPU seconds of all
-processes of an evaluation, so that a busy machine changes no score; the clock on the wall ends only what has used none for 30
-seconds. `memory_mb` is private memory that a process takes beyond what it begins with.
+A failed candidate has no score, not 0. `timeout_s` of `problem.yaml` counts the CPU seconds of all processes of an evaluation,
+so a busy machine changes no score. An evaluation that uses no CPU time for 30 seconds is ended. `memory_mb` limits the
+private memory of a process beyond what it starts with.
 
 ## Hooks: watching an evaluator at work
 
-A score says how good a heuristic is, and nothing of how it fails. So an evaluator may have hooks: places where it says what
-happens, in plain data, to whoever watches.
+A score does not say how a heuristic fails. An evaluator may therefore have hooks: points at which it reports what happens, as
+plain data.
 
 ```python
 from oragent.harness import hook, run, watching
@@ -72,15 +82,15 @@ def evaluate(arguments, heuristics):
 run(evaluate, function="heuristics", sizes=SIZES, hooks=("step", "iteration"))
 ```
 
-and `problem.yaml` tells models what there is to see:
+`problem.yaml` describes them for models:
 
 ```yaml
 hooks:
   step: "after each step: step (from 0), queue (jobs that wait), load (array: work on each machine)"
 ```
 
-`python eval.py --mode=train --observer=mine.py` watches. The file defines `observe(hook, data)`, which is called at each hook
-with a dict, and once more, with `"end"` and an empty dict, when all is over; what it prints stands at the end of the log:
+`python eval.py --mode=train --observer=mine.py` runs an observer. The file defines `observe(hook, data)`, which is called at
+each hook with a dict, and at the end with `"end"` and an empty dict. What it prints is at the end of the log:
 
 ```python
 worst = {{}}
@@ -95,36 +105,36 @@ def observe(hook, data):
         print(sorted(worst.items(), key=lambda pair: pair[1])[:5])
 ```
 
-`or_agent` does that by its action INSTRUMENT. What holds:
+`or_agent` uses observers by its action INSTRUMENT. These rules hold:
 
-- **Off where a score counts.** `--observer` goes with `--mode=train` alone, and a search gives it to probes only: they cost no
-  evaluation and never enter the archive. Everywhere else `hook` returns at once, and `watching` gives None.
-- **One way.** Observers are strangers' code, so they run as candidates do: in a guest of their own, forked before data is read,
-  without network, writable files, environment or keys. They get copies across the wire, and what they answer is thrown away.
-  One that raises, hangs (60 s a call, 30 CPU seconds in all) or dies ends the watching and nothing else; the score stays the
-  same to the last bit, which `oragent check` tries.
-- **Plain data only.** What is no number, text, list, dict or array of numbers is refused. Tell what a candidate could find out
-  on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
-- A loop that runs beside the candidate (`guest.run`) has no hooks, as the candidate could forge what they tell: go through its
-  checked solution afterwards, as `bpp_online` does.
-- An evaluator without hooks says so: it refuses `--observer`, `oragent check` says that nobody can watch it, and `or_agent` is
-  not offered the action. The driving problems have a hook each second, the colonies each iteration, guided local search at six
-  moments, online packing each item.
+- **Never where a score counts.** `--observer` needs `--mode=train`, and a search uses it only for probes. Probes cost no
+  evaluation and never enter the archive. Elsewhere `hook` returns at once, and `watching` returns None.
+- **One direction.** Observers are untrusted. They run as candidates do: in their own process, forked before data is read,
+  without network, writable files, environment or keys. They receive copies, and their answers are discarded. An observer
+  that raises, hangs (60 s per call, 30 CPU seconds in all) or dies ends the observation and nothing else. The score stays
+  the same to the last bit; `oragent check` tests that.
+- **Plain data only.** Other values than numbers, texts, lists, dicts and arrays of numbers are refused. Report only what a
+  candidate could find out on these instances anyway: never a generator, a seed, an answer, or anything of other modes.
+- **No hooks in a loop that runs next to the candidate** (`heuristic.run`), because the candidate could forge the data. Walk
+  through its checked solution afterwards, as `bpp_online` does.
+- **An evaluator without hooks** refuses `--observer`. `oragent check` says so, and `or_agent` does not offer the action. The
+  driving problems have a hook each second, the colonies each iteration, guided local search at six points, online packing
+  each item.
 
 ## problem.yaml
 
-[Adding a problem](../adding-a-problem.md) walks through it; `oragent new NAME` writes one with comments, and `oragent check
-NAME` says in plain words what does not fit.
+[Adding a problem](../adding-a-problem.md) describes it. `oragent new NAME` writes one with comments, and `oragent check NAME`
+says what does not fit.
 """
 
 TABLES = {
     "meta": "A note on the run.",
     "rounds": "A committed round.",
     "candidates": "A candidate of a committed round.",
-    "evaluations": "A program that was evaluated, written when that ends: equal programs have one row.",
-    "replies": "A model's reply, written before anyone reads it.",
-    "times": "What the first evaluation of a program told of its time: a replay takes it over, as prompts quote it.",
-    "notes": "What a round wrote down for later ones and for reports.",
+    "evaluations": "A program that was evaluated; written when the evaluation ends. Equal programs have one row.",
+    "replies": "A model's reply; written before it is used.",
+    "times": "Metrics of time of a program's first evaluation. A replay uses them, because prompts quote them.",
+    "notes": "A note of a round for later rounds and for reports.",
 }
 COLUMNS = {
     "meta": {"key": "`version`, `end` (why the run ended), `offers` (of the evaluator)", "value": "the note"},
@@ -135,47 +145,47 @@ COLUMNS = {
     },
     "candidates": {
         "round": "its round",
-        "number": "its place in that round",
+        "number": "its number in that round",
         "fingerprint": "hash of its canonical form: the row of `evaluations`",
         "source": "its text",
         "parents": "JSON list of ids, `round.number` each",
-        "origin": "what made it: an operator of breeding, or a model's role",
-        "island": "where it belongs; -1: nowhere, as its strategy withholds it from the archive",
-        "call": "the reply that it came from: number of the call",
-        "branch": "and the branch of its round",
-        "placed": "what the archive made of it: NEW, IMPROVED or NOT_ADDED; empty without a score",
+        "origin": "its operator: a kind of variation, or a model's role",
+        "island": "its island; -1: none, because its strategy keeps it out of the archive",
+        "call": "number of the call whose reply contained it",
+        "branch": "branch of its round",
+        "placed": "effect on the archive: NEW, IMPROVED or NOT_ADDED; empty without a score",
     },
     "evaluations": {
         "fingerprint": "hash of the program's canonical form",
         "status": "how it ended: see [the contract](contract.md)",
         "score": "in the problem's natural units; null without one",
         "features": "JSON: the cell of the archive",
-        "metrics": "JSON: what the evaluator told",
+        "metrics": "JSON: metrics that the evaluator printed",
         "message": "why there is no score",
         "traceback": "where the candidate failed",
-        "log": "what the evaluator wrote to its standard error, head and tail",
-        "output": "what it printed before its block, head and tail",
+        "log": "standard error of the evaluator, first and last part",
+        "output": "what it printed before its block, first and last part",
         "end": "how its process ended: exited, signalled, deadline, memory, lost",
-        "queued_s": "waited for a worker",
-        "wall_s": "took by the clock",
-        "cpu_s": "took of the processor, all its processes together",
-        "peak_mb": "held by its largest process",
+        "queued_s": "time waiting for a worker",
+        "wall_s": "duration by the clock",
+        "cpu_s": "CPU time of all its processes",
+        "peak_mb": "memory of its largest process",
         "elapsed_s": "the run's own seconds when it ended",
     },
     "replies": {
         "key": "`round.branch` and the call's number",
-        "prompt_hash": "hash of the prompt, so that an answer is taken for its own question alone",
-        "role": "the part that the model played",
+        "prompt_hash": "hash of the prompt, so that a reply is used only for its own prompt",
+        "role": "role of the call",
         "prompt": "JSON: the messages",
-        "text": "what it said",
-        "tool_calls": "JSON: what it called",
-        "model": "who answered",
-        "tokens_in": "of the prompt",
-        "tokens_out": "of the reply",
-        "tokens_cached": "of the prompt, as far as the server had read them before",
-        "money": "US dollars; null where the price is unknown",
-        "seconds": "took, retries included",
-        "retries": "attempts that failed before it",
+        "text": "text of the reply",
+        "tool_calls": "JSON: tool calls of the reply",
+        "model": "name of the model",
+        "tokens_in": "tokens of the prompt",
+        "tokens_out": "tokens of the reply",
+        "tokens_cached": "tokens of the prompt that the server had cached",
+        "money": "US dollars; null if the price is unknown",
+        "seconds": "duration, with retries",
+        "retries": "failed attempts before it",
     },
     "times": {
         "fingerprint": "hash of the program's canonical form",
@@ -185,8 +195,8 @@ COLUMNS = {
     },
     "notes": {
         "round": "its round",
-        "number": "its place in that round",
-        "kind": "by which it is found again: an idea, a lesson, a report",
+        "number": "its number in that round",
+        "kind": "its kind, such as an idea, a lesson, a report",
         "text": "JSON or prose",
     },
 }

@@ -88,18 +88,18 @@ class Option(NamedTuple):
 
 OPTIONS: Mapping[str, Option] = {
     "root_dir": Option(Path, Path(), "project root (default: current directory)"),
-    "file_output_prefix": Option(str, "", "prefix of every file that is saved"),
+    "file_output_prefix": Option(str, "", "prefix of every file that it writes"),
     "mode": Option(str, "val", "{modes} (default: val)"),
-    "problem_size": Option(int, None, "just this size (default: all sizes of the mode)"),
-    "audit": Option(_audit, 0, "put so many decisions to fresh guests", "N|all"),
-    "heuristic_s": Option(_seconds, None, "CPU seconds of all calls together", "X|none"),
-    "candidate": Option(Path, None, "heuristic to score (default: heuristic.py beside this script)"),
+    "problem_size": Option(int, None, "only this size (default: all sizes of the mode)"),
+    "audit": Option(_audit, 0, "repeat this many decisions, each in a fresh process", "N|all"),
+    "heuristic_s": Option(_seconds, None, "limit on the CPU seconds of all calls of the heuristic", "X|none"),
+    "candidate": Option(Path, None, "heuristic to score (default: heuristic.py next to this script)"),
 }
-OF_FRESH = {"fresh_seed": Option(int, None, "draw the fresh set of this seed again", "N")}
-OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), told what happens; on train", "FILE")}
-OF_FLOOR = {"floor": Option(_score, None, "end early where this score is out of reach", "X")}
-OF_EACH = {"instances": Option(_count, None, "just so many instances of each size; on train", "N")}
-OF_RACE = {"race": Option(_race, None, "end early where these terms of a search are out of reach", "JSON")}
+OF_FRESH = {"fresh_seed": Option(int, None, "seed of a fresh test set, to draw it again", "N")}
+OF_HOOKS = {"observer": Option(Path, None, "Python file with observe(hook, data), called at hooks; on train", "FILE")}
+OF_FLOOR = {"floor": Option(_score, None, "end early if this score is out of reach", "X")}
+OF_EACH = {"instances": Option(_count, None, "only this many instances of each size; on train", "N")}
+OF_RACE = {"race": Option(_race, None, "end early if an elite is out of reach, by these terms of a search", "JSON")}
 
 
 @dataclass(frozen=True)
