@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from oragent._base.errors import OragentError as OragentError
     from oragent.api import SearchRun as SearchRun
     from oragent.api import evaluate as evaluate
     from oragent.api import load as load
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from oragent.api import run as run
     from oragent.api import run_async as run_async
     from oragent.api.comparing import comparison as comparison
-    from oragent.errors import OragentError as OragentError
     from oragent.search.strategy import Strategy as Strategy
 
 __all__ = [
@@ -37,7 +37,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Import what is offered when somebody wants it."""
     if name == "OragentError":
-        return import_module("oragent.errors").OragentError
+        return import_module("oragent._base.errors").OragentError
     if name == "Strategy":
         return import_module("oragent.search.strategy").Strategy
     if name == "comparison":

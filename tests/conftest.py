@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 EVALUATOR = """
 import sys, traceback
 sys.path.insert(0, ".")
-from oragent.protocol import *
+from oragent._base.protocol import *
 import heuristic
 try:
     value = heuristic.guess(3)

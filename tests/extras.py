@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.distribution import with_extra
+from oragent._base.distribution import with_extra
 
 __all__ = ["need"]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from oragent.budget import Budget, Spent
+from oragent._base.budget import Budget, Spent
 
 COUNTS = st.integers(0, 10**6)
 

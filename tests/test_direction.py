@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 

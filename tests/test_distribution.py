@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent import distribution
+from oragent._base import distribution
+from oragent._base.errors import ConfigError
 from oragent.converse.agents.guests import Guests
-from oragent.errors import ConfigError
 from oragent.formulate.running import Runner as FormulateRunner
 from oragent.workspace.runner import Runner as WorkspaceRunner
 

@@ -8,7 +8,7 @@ import pytest
 
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import load
-from oragent.sandbox import Limits
+from oragent.sandbox.messages import Limits
 
 ROOT = Path(__file__).parents[1]
 GALLERY = ROOT / "docs" / "problems"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.literals import MAX_CHARACTERS, MAX_DEPTH, read_literal
+from oragent._base.literals import MAX_CHARACTERS, MAX_DEPTH, read_literal
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.complex_numbers(allow_nan=False)
 ATOMS = st.none() | st.booleans() | NUMBERS | st.text() | st.binary()

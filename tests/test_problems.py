@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.authoring import Finding, Level, check
 from oragent.authoring.bench import Bench
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import load
-from oragent.protocol import Status
 from oragent.search.genetics.breeding import child_of_seed
 
 ROOT = Path(__file__).parent.parent

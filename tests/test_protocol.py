@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.protocol import Failure, Result, Status, format_failure, format_result, parse
+from oragent._base.protocol import Failure, Result, Status, format_failure, format_result, parse
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 PLAIN = st.recursive(

@@ -3,7 +3,8 @@
 import subprocess
 import sys
 
-from oragent import errors, harness, protocol
+from oragent import harness
+from oragent._base import errors, protocol
 
 
 def test_the_harness_offers_what_evaluators_rely_on() -> None:
@@ -28,7 +29,7 @@ def test_importing_oragent_loads_nothing_heavy() -> None:
 
 
 def test_an_evaluator_pays_for_no_part_of_the_search() -> None:
-    code = "import sys, oragent.harness; print(sorted(name for name in sys.modules if name.startswith('oragent.s') and name != 'oragent.shipped'))"
+    code = "import sys, oragent.harness; print(sorted(name for name in sys.modules if name.startswith('oragent.s') and name != 'oragent._base.shipped'))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from oragent import racing
-from oragent.direction import Direction
-from oragent.racing import BY_INSTANCE, Terms, score_of, steps, values_in
+from oragent._base import racing
+from oragent._base.direction import Direction
+from oragent._base.racing import BY_INSTANCE, Terms, score_of, steps, values_in
 
 PLANNED = {"20": 64, "50": 64, "100": 64}
 

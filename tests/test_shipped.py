@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent import settings, shipped
+from oragent._base import settings, shipped
+from oragent._base.errors import ConfigError, ProblemError
 from oragent.authoring import scaffold
-from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation.problem import load
 from oragent.llm.prices import Prices
 from tests.wheel.contents import SHIPPED, tracked

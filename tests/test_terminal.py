@@ -15,9 +15,9 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from oragent._base.plain import plain
+from oragent._base.terminal import Terminal
 from oragent.cli import app as cli
-from oragent.plain import plain
-from oragent.terminal import Terminal
 from tests.sources import PACKAGE as ROOT
 from tests.sources import SOURCES, source
 from tests.unseen import unseen
@@ -88,21 +88,21 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 OTHERS = {
     "formulate/evaluator.py": "prints its answer as JSON, in the sandbox",
     "terminal.py": "it is ours",
-    "traffic/scoring.py": "an evaluator's own, which says where its pictures are",
+    "domains/driving/scoring.py": "an evaluator's own, which says where its pictures are",
     "workspace/inside.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",
     "harness/instances.py": "prints sizes and figures, all numbers",
     "harness/neural.py": "prints the line of a failure, which is JSON in ASCII",
     "harness/process.py": "flushes",
-    "isolation/environment.py": "flushes",
+    "sandbox/isolation/environment.py": "flushes",
     "sandbox/server.py": "a server's own, whose last line the engine shows plain",
     "search/launch.py": "words of ours, above a progress bar",
     "harness/inside.py": "a guest's own, which ends in a log",
     "milp/reader.py": "a child's own, which its parent reads",
     "cli/display.py": "asks whether there is a terminal",
-    "bench/board.py": "a progress bar, and lines made plain",
-    "training/trainer.py": "a progress bar of ours",
-    "training/labels.py": "a progress bar of ours",
+    "evals/bench/board.py": "a progress bar, and lines made plain",
+    "solvers/training/trainer.py": "a progress bar of ours",
+    "solvers/training/labels.py": "a progress bar of ours",
     "sandbox/script.py": "a command's own, which ends in a log",
     "programs/examining.py": "a child's own, which its parent reads",
 }
@@ -119,7 +119,7 @@ def test_only_ours_writes_to_a_terminal() -> None:
 
 
 def test_a_progress_bar_shows_origins_plain() -> None:
-    for file in ("bench/board.py",):
+    for file in ("evals/bench/board.py",):
         for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("_bar.write", "_bar.set_postfix_str")):
                 parts = [ast.unparse(part.value) for part in ast.walk(node) if isinstance(part, ast.FormattedValue)]

@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from oragent import trees
-from oragent.trees import tree_of
+from oragent._base import trees
+from oragent._base.trees import tree_of
 
 MISMATCH = "AST constructor recursion depth mismatch (before=99, after=68)"
 

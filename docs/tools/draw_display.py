@@ -8,10 +8,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from oragent.budget import Budget, Spent
+from oragent._base.budget import Budget, Spent
+from oragent._base.protocol import Status
+from oragent._base.terminal import Terminal
 from oragent.cli.scene import Best, Scene, Work
-from oragent.protocol import Status
-from oragent.terminal import Terminal
 
 __all__ = ["WIDTHS", "drawn"]
 

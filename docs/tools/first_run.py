@@ -121,7 +121,7 @@ def digest(data: dict[str, Any]) -> str:
 
 def draw(data: dict[str, Any]) -> None:
     """Draw the scores of the candidates and the best so far."""
-    from oragent.pages.charts import BEST, FAILED, INK, MUTED, new_figure, styled
+    from oragent.report.pages.charts import BEST, FAILED, INK, MUTED, new_figure, styled
 
     scores = [value for value in data["scores"] if value is not None]
     numbers = [number for number, value in enumerate(data["scores"], 1) if value is not None]

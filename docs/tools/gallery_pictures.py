@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from oragent.domains import bpp, cvrp, mkp, op, pdn, tsp
-from oragent.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, SCALE, new_figure, styled
+from oragent.report.pages.charts import BEST, FAILED, INK, KEPT, MUTED, OTHER, SCALE, new_figure, styled
 from oragent.solvers.aco_bpp import solve_bpp
 from oragent.solvers.aco_cvrp import solve_cvrp
 from oragent.solvers.aco_mkp import solve_mkp

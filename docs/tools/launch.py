@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from oragent.protocol import Result, parse
+from oragent._base.protocol import Result, parse
 
 __all__ = ["Evaluated", "evaluated"]
 

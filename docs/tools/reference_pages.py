@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from reference_words import COLUMNS, CONTRACT, TABLES
 
 import oragent
-from oragent import harness, protocol
+from oragent import harness
+from oragent._base import protocol
 from oragent.cli.app import app
 from oragent.harness.arguments import MODES, OF_EACH, OF_FRESH, OF_HOOKS, OPTIONS
 from oragent.search.config import Config

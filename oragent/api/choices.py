@@ -10,8 +10,9 @@ from typing import Any, cast
 
 from pydantic import SecretStr
 
-from oragent.cluster.dispatch import Executor
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent._base.settings import dump
+from oragent.evaluation.cluster.dispatch import Executor
 from oragent.evaluation.problem import Problem, find
 from oragent.evaluation.problem import load as load_problem
 from oragent.llm.callable import Function, wrapped
@@ -22,7 +23,6 @@ from oragent.search.config import Config
 from oragent.search.launch import Given
 from oragent.search.strategies import FUNCTION
 from oragent.search.strategy import Round, Strategy
-from oragent.settings import dump
 
 __all__ = ["Choices", "ModelChoice", "ProblemChoice", "Settings", "StrategyChoice", "chosen", "found"]
 

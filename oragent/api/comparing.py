@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from oragent._base.errors import ConfigError
 from oragent.api.choices import Choices, ModelChoice, Settings, chosen
 from oragent.api.steering import in_own_thread
-from oragent.bench.execute import execute
-from oragent.compare.comparison import Comparison, load
-from oragent.compare.page import write
-from oragent.compare.plan import MANIFEST, requested
-from oragent.compare.request import CompareRequest
-from oragent.compare.runner import SearchRunner
-from oragent.errors import ConfigError
+from oragent.evals.bench.execute import execute
+from oragent.evals.compare.comparison import Comparison, load
+from oragent.evals.compare.page import write
+from oragent.evals.compare.plan import MANIFEST, requested
+from oragent.evals.compare.request import CompareRequest
+from oragent.evals.compare.runner import SearchRunner
 from oragent.evaluation.problem import Problem, project
 from oragent.search.config import Config
 from oragent.search.engine import Observer, Outcome

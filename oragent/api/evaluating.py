@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from oragent._base.errors import CandidateError
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
-from oragent.errors import CandidateError
 from oragent.evaluation import Evaluation, Runner
 from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of

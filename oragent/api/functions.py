@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 __all__ = ["source_of"]
 

@@ -5,16 +5,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oragent import report as reports
+from oragent._base.budget import Budget, Spent
+from oragent._base.distribution import with_package
+from oragent._base.errors import ConfigError
+from oragent._base.settings import build
 from oragent.api.table import rows
-from oragent.budget import Budget, Spent
-from oragent.distribution import with_package
-from oragent.errors import ConfigError
 from oragent.ledger import RecordedReply
 from oragent.report.held_out import held_out
 from oragent.report.run import RunData
+from oragent.report.run import load as load_run
 from oragent.search.candidate import Committed
 from oragent.search.store import Store
-from oragent.settings import build
 
 if TYPE_CHECKING:
     import pandas
@@ -120,7 +121,7 @@ def load(path: str | Path) -> SearchRun:
         ConfigError: if its ``config.yaml`` is not what a run leaves.
     """
     folder = Path(path)
-    data = reports.load(folder)
+    data = load_run(folder)
     with Store(folder / "run.db", readonly=True) as store:
         spent = sum(store.rounds().values(), Spent())
         spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())

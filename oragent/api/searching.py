@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from oragent._base.errors import ConfigError
 from oragent.api.choices import Choices, ModelChoice, ProblemChoice, Settings, StrategyChoice, chosen, found
 from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
-from oragent.errors import ConfigError
 from oragent.evaluation.problem import Problem, project, root_of
 from oragent.search.config import Config, read
 from oragent.search.engine import Observer, Outcome, Progress

@@ -7,10 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.problem import Problem
-from oragent.protocol import Status
-from oragent.sandbox import Limits
+from oragent.sandbox.messages import Limits
 
 __all__ = ["Bench", "Breed", "Child", "Seed", "described", "explained"]
 

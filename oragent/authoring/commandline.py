@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from oragent._base.protocol import Status
 from oragent.authoring.bench import Bench, Seed, described, explained
 from oragent.authoring.finding import Finding, Level, verdict
-from oragent.protocol import Status
 
 __all__ = ["command_line"]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterator
 from itertools import chain, repeat
 from pathlib import Path
 
+from oragent._base.errors import ProblemError
 from oragent.authoring.bench import Bench, Breed, Seed, described, explained
 from oragent.authoring.commandline import command_line
 from oragent.authoring.finding import Finding, Level, verdict
@@ -13,7 +14,6 @@ from oragent.authoring.hooks import hooks
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
-from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load, root_of
 from oragent.evaluation.requirements import unmet

@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from oragent._base.protocol import Status
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, ask, missing
 from oragent.programs.randomness import unseeded
-from oragent.protocol import Status
 
 __all__ = ["chance", "is_function"]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from oragent.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect, signature
 

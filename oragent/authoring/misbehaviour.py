@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from oragent._base.protocol import Result, Status, format_result
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level
 from oragent.evaluation import Evaluation
 from oragent.programs.parts import with_main
-from oragent.protocol import Result, Status, format_result
 
 __all__ = ["misbehaviour"]
 

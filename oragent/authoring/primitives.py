@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from oragent._base.errors import CandidateError
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Finding, Level, verdict
-from oragent.errors import CandidateError
 from oragent.programs.inspection import expression
 from oragent.programs.parts import with_main
 

@@ -5,7 +5,7 @@ import shutil
 from importlib.resources import files
 from pathlib import Path
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Problem
 
 __all__ = ["copy", "new"]

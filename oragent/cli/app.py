@@ -7,10 +7,10 @@ import typer
 from rich.markup import escape
 
 from oragent import __version__
+from oragent._base.errors import OragentError
+from oragent._base.terminal import Terminal
 from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, study, training, workspace
 from oragent.cli.options import console
-from oragent.errors import OragentError
-from oragent.terminal import Terminal
 
 __all__ = ["app", "main"]
 

@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent.cluster.connect import connected
-from oragent.cluster.courier import Known
-from oragent.cluster.where import where
+from oragent.evaluation.cluster.connect import connected
+from oragent.evaluation.cluster.courier import Known
+from oragent.evaluation.cluster.where import where
 from oragent.evaluation.problem import find, project, root_of
 
 __all__ = ["examine_cluster"]

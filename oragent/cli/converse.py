@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from oragent._base.errors import ConfigError
 from oragent.cli.formulate import bench
 from oragent.cli.options import bench_workers, console
-from oragent.errors import ConfigError
 
 __all__ = ["converse", "page"]
 
@@ -93,9 +93,9 @@ def bench_converse(
     """Measure agents over whole conversations with simulated stakeholders, or on what-if questions."""
     asked = [*_names(model), *_names(models)]
     if whatif is not None:
-        command = import_module("oragent.converse.whatif.command")
+        command = import_module("oragent.evals.converse.whatif.command")
         raise typer.Exit(command.run_whatif(whatif, _names(agents), asked, outputs, workers, console))
-    command = import_module("oragent.converse.bench_command")
+    command = import_module("oragent.evals.converse.command")
     settings = {
         "styles": _names(styles), "feedback": _names(feedback), "decider": decider, "stopping": stopping,
         "knowing": knowing, "decider_model": decider_model or None, "temperature": temperature,

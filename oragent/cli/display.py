@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
 
-from oragent.budget import Budget, Spent
+from oragent._base.budget import Budget, Spent
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
 from oragent.cli.scene import Best, Scene, Work
-from oragent.direction import Direction
 from oragent.evaluation.pool import Running
-from oragent.pages.format import count, duration, gain, money
-from oragent.pages.text import one_line
-from oragent.protocol import Status
+from oragent.report.pages.format import count, duration, gain, money
+from oragent.report.pages.text import one_line
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
 from oragent.search.engine import Engine, Outcome, Progress

@@ -8,10 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from oragent.distribution import intruder, unsupported_versions
+from oragent._base.distribution import intruder, unsupported_versions
 from oragent.evaluation.devices import Found, look
 from oragent.evaluation.problem import Problem
-from oragent.isolation import Guarantee, Offer, not_held, probe
+from oragent.sandbox.isolation import Guarantee, Offer, not_held, probe
 
 __all__ = ["examine", "unguarded", "warning"]
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
 from oragent.cli.options import bench_workers, console
-from oragent.errors import ConfigError
 
 __all__ = ["bench", "formulate", "go_on", "page", "shown"]
 
@@ -18,7 +18,7 @@ bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of probl
 def shown(folder: Path) -> bool:
     """Show a formulation, or a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
+        raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").show(folder, console))
@@ -27,7 +27,7 @@ def shown(folder: Path) -> bool:
 def page(folder: Path) -> bool:
     """Write the page of a formulation, or of a benchmark of it, anew; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(import_module("oragent.formulate.bench_command").show_bench(folder, console))
+        raise typer.Exit(import_module("oragent.evals.formulate.command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     written = import_module("oragent.formulate.command").rewrite(folder)
@@ -38,7 +38,7 @@ def page(folder: Path) -> bool:
 def go_on(folder: Path) -> bool:
     """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
-        command = import_module("oragent.formulate.bench_command")
+        command = import_module("oragent.evals.formulate.command")
         raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
@@ -162,7 +162,7 @@ def bench_formulate(
     ),
 ) -> None:
     """Success rates of methods and models; go on with a benchmark by --outputs alone."""
-    command = import_module("oragent.formulate.bench_command")
+    command = import_module("oragent.evals.formulate.command")
     try:
         degrees = [float(one) for one in temperatures.split(",") if one.strip()]
     except ValueError:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from oragent import shipped
+from oragent._base import shipped
 from oragent.cli.cluster import examine_cluster
 from oragent.cli.doctor import examine
 from oragent.cli.options import console

@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from oragent import files
+from oragent._base import files
+from oragent._base.errors import ConfigError
+from oragent._base.plain import plain
 from oragent.cli.options import Root, console
-from oragent.errors import ConfigError
 from oragent.evaluation.problem import project
-from oragent.plain import plain
-from oragent.report import load
+from oragent.report.run import load
 from oragent.search.starting import family, lessons_of, memory_file
 
 __all__ = ["memory"]

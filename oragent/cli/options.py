@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from oragent import shipped
+from oragent._base import shipped
+from oragent._base.terminal import Terminal
 from oragent.evaluation.problem import project
 from oragent.sandbox.limits import processors
-from oragent.terminal import Terminal
 
 __all__ = [
     "DEVICE_HELP",

@@ -12,19 +12,19 @@ from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 
-from oragent import shipped
+from oragent._base import shipped
+from oragent._base.errors import ConfigError, ProblemError
+from oragent._base.protocol import Status
 from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
-from oragent.errors import ConfigError, ProblemError
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.devices import AUTO, Pinned, computes, pin
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
 from oragent.evaluation.requirements import demand
-from oragent.pages.text import one_line
 from oragent.programs.inspection import read
-from oragent.protocol import Status
+from oragent.report.pages.text import one_line
 from oragent.search.genetics.breeding import child_of_seed
 
 __all__ = ["check", "evaluate_candidate", "import_task", "new", "problems"]

@@ -9,22 +9,23 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent import report as reports
+from oragent._base.plain import plain
 from oragent.cli import converse, formulate, workspace
 from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
-from oragent.pages.format import score
-from oragent.pages.text import one_line
-from oragent.plain import plain
-from oragent.report import load, show, view
+from oragent.report import view
 from oragent.report.audit import audit_best, read
 from oragent.report.final import final_round
 from oragent.report.fresh import fresh
 from oragent.report.held_out import Scorer, held_out
+from oragent.report.pages.format import score
+from oragent.report.pages.text import one_line
 from oragent.report.pictured import pictured
 from oragent.report.rescoring import FILE
 from oragent.report.rescoring import rescore as rescored
-from oragent.report.run import RunData
+from oragent.report.run import RunData, load
+from oragent.report.terminal import show
 from oragent.search.folder import reopen
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."

@@ -9,10 +9,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from oragent.budget import Budget, Spent
-from oragent.pages.format import count, duration, money
-from oragent.pages.text import one_line
-from oragent.protocol import Status
+from oragent._base.budget import Budget, Spent
+from oragent._base.protocol import Status
+from oragent.report.pages.format import count, duration, money
+from oragent.report.pages.text import one_line
 
 __all__ = ["Best", "Scene", "Work", "clock"]
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from oragent import compare
 from oragent import report as reports
+from oragent._base.errors import ConfigError, OragentError, UntrustedError
 from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
@@ -24,9 +24,9 @@ from oragent.cli.options import (
     console,
     problem_names,
 )
-from oragent.errors import ConfigError, OragentError, UntrustedError
+from oragent.evals import compare
 from oragent.evaluation.problem import Problem, find, project, root_of
-from oragent.pages.format import count
+from oragent.report.pages.format import count
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch

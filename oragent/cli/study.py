@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from oragent import study as studies
 from oragent.cli.options import Root, Settings, Workers, console
+from oragent.evals import study as studies
 from oragent.evaluation.problem import project
 
 __all__ = ["study"]

@@ -7,8 +7,8 @@ import typer
 
 from oragent.cli.options import Root, console
 from oragent.evaluation.problem import project
-from oragent.training import command as training
-from oragent.training.request import PROBLEMS, TrainRequest
+from oragent.solvers.training import command as training
+from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
 __all__ = ["train"]
 

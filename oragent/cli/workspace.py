@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
 from oragent.cli.options import bench_workers, console
-from oragent.errors import ConfigError
 
 __all__ = ["bench_workspace", "go_on", "page", "shown", "workspace"]
 
@@ -19,10 +19,14 @@ def _module(name: str) -> Any:
     return import_module(f"oragent.workspace.{name}")  # solver and statistics take long to import
 
 
+def _evals(name: str) -> Any:
+    return import_module(f"oragent.evals.workspace.{name}")
+
+
 def shown(folder: Path) -> bool:
     """Show a workspace, or a benchmark of agents in some; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(_module("bench_command").show_bench(folder, console))
+        raise typer.Exit(_evals("command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     raise typer.Exit(_module("command").show(folder, console))
@@ -31,7 +35,7 @@ def shown(folder: Path) -> bool:
 def page(folder: Path) -> bool:
     """Write the page of a workspace, or of a benchmark, anew; False where the folder is neither."""
     if _is_bench(folder):
-        raise typer.Exit(_module("bench_command").show_bench(folder, console))
+        raise typer.Exit(_evals("command").show_bench(folder, console))
     if not _is_one(folder):
         return False
     raise typer.Exit(_module("command").report(folder, console))
@@ -40,7 +44,7 @@ def page(folder: Path) -> bool:
 def go_on(folder: Path) -> bool:
     """Go on with the verb of a workspace that was cut off, or with a benchmark; False where the folder is neither."""
     if _is_bench(folder):
-        command = _module("bench_command")
+        command = _evals("command")
         raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
@@ -63,7 +67,7 @@ def import_release(
     note: Annotated[str, typer.Option(help="Quote the description of a revision: none or description.")] = "none",
 ) -> None:
     """Read the public release, say what is in it and what is wrong with it, and lay it out for agents."""
-    views, command = _module("views"), _module("outputs_command")
+    views, command = _evals("views"), _evals("outputs_command")
     chosen = _one_of(f"revise-{variant}", [str(one) for one in views.Variant], "--variant", "revise-")
     quoted = _one_of(note, [str(one) for one in views.Note], "--note")
     raise typer.Exit(command.import_command(release, out, views.Variant(chosen), views.Note(quoted), console))
@@ -213,8 +217,8 @@ def generate(
     writing = None
     if model or replay:
         budget = Budget(evaluations=None, model_calls=calls)
-        writing = _module("generating.wording").Writing(model, budget, replay)
-    command = _module("generate_command")
+        writing = _evals("generating.wording").Writing(model, budget, replay)
+    command = _evals("generate_command")
     raise typer.Exit(command.generate_command(_names(families), count, seed, out, console, writing))
 
 
@@ -244,15 +248,15 @@ def bench_workspace(
     ),
 ) -> None:
     """Score agents that build, revise and explain models in workspaces, or what was made elsewhere."""
-    layout, views = _module("layout"), _module("views")
+    layout, views = _module("layout"), _evals("views")
     chosen = [layout.Mode(name) for name in _several(modes, [str(one) for one in layout.Mode], "--modes")]
     if predictions or answers:
         if root is None:
             raise ConfigError("--predictions and --answers belong to a set: name it with --set")
-        command = _module("outputs_command")
+        command = _evals("outputs_command")
         given = command.Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
         raise typer.Exit(command.score_command(given, console))
-    roles, command = _module("roles"), _module("bench_command")
+    roles, command = _module("roles"), _evals("command")
     shown = [name.removeprefix("revise-") for name in map(str, views.Variant)]
     request = command.BenchRequest(
         outputs, root, chosen or list(layout.Mode),

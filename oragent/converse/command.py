@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from oragent._base.errors import ConfigError
 from oragent.converse.conversation import Turn, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.human import LEAVING
@@ -20,12 +21,11 @@ from oragent.converse.problems.markdown import tables, unescaped
 from oragent.converse.problems.registry import problem as problem_of
 from oragent.converse.session import Request, Session, begin
 from oragent.converse.session_page import write_page
-from oragent.converse.stakeholders import diversity, stakeholders_of
-from oragent.converse.utility_files import write
-from oragent.errors import ConfigError
+from oragent.evals.converse.stakeholders import diversity, stakeholders_of
+from oragent.evals.converse.utility_files import write
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
-from oragent.pages.text import one_line, plain
+from oragent.report.pages.text import one_line, plain
 
 __all__ = ["converse", "go_on", "page", "utilities"]
 

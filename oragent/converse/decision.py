@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
 
+from oragent._base.errors import ConfigError
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.remark import Remark
 from oragent.converse.state import State
-from oragent.errors import ConfigError
 from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import Status
 

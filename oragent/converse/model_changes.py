@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem, Goal, Solved, figure, unknown
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Solver, problem_in_force
 from oragent.converse.state import Restriction, State
-from oragent.errors import ConfigError
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words
 from oragent.milp.model import INFINITY
 from oragent.milp.solution import Status
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 
 __all__ = [
     "ChangeRequest", "Verb", "change_in_words", "compared", "decision_changes", "loose_bound", "named",

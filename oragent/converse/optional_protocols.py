@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from oragent.converse.decision import DecisionProblem, Solved
-from oragent.converse.published import Published
 from oragent.converse.state import State
+from oragent.evals.converse.published import Published
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
 

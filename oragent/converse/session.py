@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent import files
-from oragent.budget import Budget
+from oragent._base import files
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent.converse.agents.agent import Agent, Answer
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
@@ -23,7 +24,6 @@ from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import problem as problem_of
 from oragent.converse.solving import Solver, model, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
-from oragent.errors import ConfigError, MilpError, StoreError
 from oragent.ledger import Case, Interrupted, Study
 from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from oragent._base.errors import StoreError
+from oragent._base.files import replace
 from oragent.converse.session import Session
 from oragent.converse.transcript import session_page
-from oragent.errors import StoreError
-from oragent.files import replace
 
 __all__ = ["write_page"]
 

@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from oragent._base.errors import MilpError
 from oragent.converse.decision import DecisionProblem, Goal, Solved, figure
 from oragent.converse.optional_protocols import Editable, Extremes
 from oragent.converse.state import Kind, Restriction, State
-from oragent.errors import MilpError
 from oragent.milp.changes import limits_in_words
 from oragent.milp.conflicts import Side, conflict
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 
 __all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model", "problem_in_force"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import isfinite
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.milp.changes import ModelChange
 
 __all__ = ["STRICT", "Kind", "Restriction", "State"]

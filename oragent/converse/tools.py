@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import Event
 from oragent.converse.decision import DecisionProblem, Solved, figure, unknown
 from oragent.converse.model_changes import ChangeRequest, Verb, compared, loose_bound, with_change
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, Solver, begin, clash, in_force, problem_in_force, told
 from oragent.converse.state import Kind, Restriction, State
-from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.model import Sense
 from oragent.milp.solution import Status

@@ -13,10 +13,10 @@ from oragent.converse.conversation import Outcome, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, figure
 from oragent.converse.frontiers import frontier
 from oragent.converse.problems.markdown import tables, unescaped
-from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
-from oragent.pages.figures import Drawing, render
-from oragent.pages.html import environment
-from oragent.pages.text import clip
+from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
+from oragent.report.pages.figures import Drawing, render
+from oragent.report.pages.html import environment
+from oragent.report.pages.text import clip
 
 __all__ = ["Block", "Curve", "blocks", "curve", "pareto_picture", "session_page", "transcript_page"]
 

@@ -15,6 +15,9 @@ from typing import Any
 
 from rich.console import Console
 
+from oragent._base.distribution import with_extra
+from oragent._base.errors import ConfigError, OragentError
+from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, changes_of, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.decision import figure
@@ -22,10 +25,7 @@ from oragent.converse.optional_protocols import Charted
 from oragent.converse.session import Session
 from oragent.converse.session_page import write_page
 from oragent.converse.transcript import blocks, pareto_picture
-from oragent.distribution import with_extra
-from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import Model
-from oragent.plain import plain
 
 __all__ = ["Room", "application", "serve"]
 

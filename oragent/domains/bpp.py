@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.errors import CandidateError
 from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
-from oragent.errors import CandidateError
 
 __all__ = [
     "UNIFORM_STREAM",

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 __all__ = ["whole_numbers"]
 

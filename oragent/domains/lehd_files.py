@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from oragent._base.errors import ProblemError
 from oragent.domains import cvrp, tsp
-from oragent.errors import ProblemError
 
 __all__ = ["SIZES", "routes", "tours"]
 

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.errors import CandidateError
 from oragent.domains import fresh, tsp
 from oragent.domains.claims import whole_numbers
-from oragent.errors import CandidateError
 
 __all__ = ["ACO_STREAM", "Instance", "check", "distant_prizes", "generate", "objective", "stream", "usual_bound"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from oragent._base.errors import ProblemError
 from oragent.domains.tsp import Instance, Rounding
-from oragent.errors import ProblemError
 
 __all__ = ["read_tsplib"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 
 __all__ = [
     "BELOW_FLOOR",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 
 __all__ = ["Companions", "companions", "walked"]
 

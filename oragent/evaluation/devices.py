@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.evaluation.problem import Problem
-from oragent.isolation.environment import kept
+from oragent.sandbox.isolation.environment import kept
 
 __all__ = ["AUTO", "CPU", "PATTERN", "Card", "Found", "Pinned", "computes", "expect", "look", "pin", "same"]
 

@@ -8,12 +8,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.files import resolved
-from oragent.output import ends
+from oragent._base.files import resolved
+from oragent._base.output import ends
+from oragent._base.protocol import Failure, Result, Status
+from oragent._base.trees import tree_of
 from oragent.programs.parts import files_of
-from oragent.protocol import Failure, Result, Status
-from oragent.sandbox import FOLDER, PYTHON, Beside, Command, Ended, Limits
-from oragent.trees import tree_of
+from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, Ended, Limits
 
 __all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
 

@@ -12,19 +12,19 @@ from annotated_types import Ge, Gt
 from pydantic import PlainValidator, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
-from oragent import shipped
-from oragent.direction import Direction
-from oragent.errors import ProblemError
+from oragent._base import shipped
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError
+from oragent._base.settings import STRICT, explain
 from oragent.evaluation.companions import Companions, companions
 from oragent.evaluation.job import Job, is_guarded
 from oragent.evaluation.primitives import read as read_primitive
-from oragent.isolation.environment import Value, chosen
 from oragent.programs import native, regions
 from oragent.programs.inspection import documentation, outline, signature
 from oragent.programs.parts import NAME, joined
 from oragent.programs.syntax import Signature
-from oragent.sandbox import Limits
-from oragent.settings import STRICT, explain
+from oragent.sandbox.isolation.environment import Value, chosen
+from oragent.sandbox.messages import Limits
 
 __all__ = [
     "CandidateSettings",

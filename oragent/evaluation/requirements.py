@@ -4,10 +4,10 @@ import os
 import shutil
 from importlib.util import find_spec
 
-from oragent import distribution
-from oragent.errors import ProblemError
+from oragent._base import distribution
+from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Problem
-from oragent.isolation.environment import refused
+from oragent.sandbox.isolation.environment import refused
 
 __all__ = ["COMPILERS", "demand", "unmet"]
 

@@ -7,13 +7,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Self
 
+from oragent._base.protocol import Failure, Result, Status
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.scorer import IDLE_S, LIVES, Scorer
 from oragent.evaluation.verdict import verdict
-from oragent.protocol import Failure, Result, Status
-from oragent.sandbox import Command, End, Ended
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Command, Ended
 
 __all__ = ["PATIENCE", "Runner", "evaluate"]
 

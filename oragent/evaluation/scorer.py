@@ -8,12 +8,12 @@ import tempfile
 import threading
 from pathlib import Path
 
-from oragent.errors import SandboxError
+from oragent._base.errors import SandboxError
 from oragent.sandbox.limits import environment
 
 __all__ = ["IDLE_S", "LIVES", "Scorer"]
 
-SERVING = "oragent.attention_bias.serving"
+SERVING = "oragent.solvers.attention_bias.serving"
 MEMORY_MB = 16_384  # of the process, and of the device
 START_S = 300.0  # the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time
 IDLE_S = 600.0  # an evaluation that waits for the device uses no CPU, and sleeps longer than others may

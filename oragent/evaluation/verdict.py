@@ -3,10 +3,11 @@
 import re
 import signal
 
+from oragent._base.protocol import Failure, Result, Status, parse
 from oragent.evaluation.job import USAGE
-from oragent.protocol import Failure, Result, Status, parse
-from oragent.sandbox import End, Ended, Limits
 from oragent.sandbox.border import LIVES
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Ended, Limits
 
 __all__ = ["verdict"]
 

@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from oragent.budget import Budget
-from oragent.errors import ModelError
+from oragent._base.budget import Budget
+from oragent._base.errors import ModelError
 from oragent.formulate.folder import Request, begin
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.interface import DEFAULT, Interface

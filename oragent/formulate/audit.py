@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from oragent.plain import plain
+from oragent._base.plain import plain
 
 __all__ = ["mismatches"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.formulate.interface import Interface
 from oragent.formulate.running import Ran, Runner
 from oragent.formulate.variations import has_figures, is_table, keys, mapped, numbers, renamed, scaled, shaken, turned

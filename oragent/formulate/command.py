@@ -9,8 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent.budget import Budget
-from oragent.errors import ConfigError, StoreError
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError, StoreError
+from oragent.evals.formulate.mock_models import ALL, STAND_INS
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
@@ -20,7 +21,6 @@ from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
-from oragent.formulate.standins import ALL, STAND_INS
 from oragent.formulate.texts import read_text
 from oragent.ledger import Study
 from oragent.llm.model import Model
@@ -29,8 +29,8 @@ from oragent.milp.remark import Topic
 from oragent.milp.solution import Solution, Status
 from oragent.milp.tables import blocks, printed
 from oragent.milp.verdict import TOLERANCES
-from oragent.pages.format import money
-from oragent.pages.text import fitted_lines, one_line, plain
+from oragent.report.pages.format import money
+from oragent.report.pages.text import fitted_lines, one_line, plain
 
 __all__ = ["Wanted", "formulate_file", "resume", "rewrite", "show"]
 

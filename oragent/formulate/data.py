@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
+from oragent._base.plain import plain
 from oragent.formulate.texts import read_text, shown
-from oragent.plain import plain
 
 __all__ = ["described", "kinds", "read_data"]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.matching import sentences_behind
 from oragent.formulate.witness import Entry, counterexample, wire

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oragent import files
-from oragent.errors import MilpError, StoreError
+from oragent._base import files
+from oragent._base.errors import MilpError, StoreError
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.interface import Form, Interface
 from oragent.formulate.options import Options

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.battery import Held, battery
 from oragent.formulate.methods import METHODS

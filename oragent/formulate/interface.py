@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.formulate.texts import read_text
 
 __all__ = ["DEFAULT", "Form", "Interface", "read_interface"]

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.budget import Budget
-from oragent.errors import ConfigError
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
 from oragent.formulate.folder import CASE, Request, leave
 from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.running import Bounds, Runner, solution_of

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.formulate.interface import Form
 
 __all__ = ["EXTRAS", "PARTS", "PRESETS", "Options", "chosen", "known"]

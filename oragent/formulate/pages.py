@@ -10,8 +10,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oragent.errors import StoreError
-from oragent.files import replace
+from oragent._base.errors import StoreError
+from oragent._base.files import replace
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained, sentences, with_sentences
 from oragent.formulate.folder import Request
@@ -23,8 +23,8 @@ from oragent.milp.plain import amount, number, rounded, signed
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Solution
 from oragent.milp.tables import blocks
-from oragent.pages.html import environment
-from oragent.pages.text import DiffLine, clip, plain
+from oragent.report.pages.html import environment
+from oragent.report.pages.text import DiffLine, clip, plain
 
 __all__ = ["changes", "marked", "page", "write_page"]
 

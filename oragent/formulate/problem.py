@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.formulate.data import read_data
 from oragent.formulate.interface import DEFAULT, Interface, read_interface
 from oragent.formulate.texts import read_text, shown

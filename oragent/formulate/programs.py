@@ -2,7 +2,7 @@
 
 import re
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
 __all__ = ["program_in"]

@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oragent.distribution import demand_version
-from oragent.errors import MilpError, SandboxError
+from oragent._base.distribution import demand_version
+from oragent._base.errors import MilpError, SandboxError
+from oragent._base.protocol import Status as Ended
 from oragent.formulate.interface import Interface
 from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, Status
 from oragent.milp.verdict import Verdict
-from oragent.protocol import Status as Ended
-from oragent.sandbox import PYTHON, Command, Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import PYTHON, Command, Limits
 
 __all__ = ["Bounds", "Ran", "Report", "Runner", "limits", "solution_of"]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt, best, nothing
 from oragent.formulate.audit import mismatches
 from oragent.formulate.checks import Checked, State, judge

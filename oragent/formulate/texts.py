@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from oragent.errors import ProblemError
-from oragent.plain import plain
+from oragent._base.errors import ProblemError
+from oragent._base.plain import plain
 
 __all__ = ["read_text", "shown"]
 

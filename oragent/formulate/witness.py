@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
 from oragent.milp.model import INFINITY, Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted

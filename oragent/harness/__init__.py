@@ -5,7 +5,8 @@ hand starts again at this import, without what its environment holds of yours.
 """
 
 from oragent.harness import beginning  # noqa: F401  isort: split
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Result
 from oragent.harness.arguments import Arguments
 from oragent.harness.figures import averages, figures, matrix, seconds
 from oragent.harness.guest import Guest
@@ -13,7 +14,6 @@ from oragent.harness.hooks import hook, watching
 from oragent.harness.instances import each
 from oragent.harness.main import run
 from oragent.harness.references import fresh, gaps
-from oragent.protocol import Result
 
 __all__ = [
     "Arguments",

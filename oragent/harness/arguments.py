@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from oragent import shipped
-from oragent.racing import Terms
+from oragent._base import shipped
+from oragent._base.racing import Terms
 
 __all__ = ["FINAL", "FRESH", "MODES", "PROTOCOL", "Arguments", "parse_arguments"]
 

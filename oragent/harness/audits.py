@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from oragent.harness import frames
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
 from oragent.harness.guest import Guest
 from oragent.harness.modules import Callee
-from oragent.protocol import Status
 
 __all__ = ["audit", "same", "sample", "spot_check"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from oragent.isolation.environment import RESTARTED, chosen, restart_without_secrets
+from oragent.sandbox.isolation.environment import RESTARTED, chosen, restart_without_secrets
 
 __all__ = ["OWN"]
 

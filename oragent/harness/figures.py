@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from oragent.errors import CandidateError
-from oragent.racing import BY_INSTANCE
+from oragent._base.errors import CandidateError
+from oragent._base.racing import BY_INSTANCE
 
 __all__ = ["BY_INSTANCE", "averages", "figures", "matrix", "seconds"]
 

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Self
 
 from oragent.harness import frames, inside, modules, native
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
 from oragent.harness.claims import Calls, Claim, Replay
 from oragent.harness.parents import Scorer, Spare
 from oragent.harness.process import Process
 from oragent.harness.racing import Race
-from oragent.isolation import memory
-from oragent.isolation.guest import Cage
-from oragent.protocol import Status
+from oragent.sandbox.isolation import memory
+from oragent.sandbox.isolation.guest import Cage
 
 __all__ = ["Guest"]
 

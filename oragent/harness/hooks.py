@@ -13,9 +13,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.output import ends
 from oragent.harness.guest import Guest
-from oragent.output import ends
 
 __all__ = ["END", "OBSERVE", "hook", "observing", "watching"]
 

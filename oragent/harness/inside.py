@@ -18,14 +18,14 @@ import numpy as np
 import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
 
 from oragent.harness import frames
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
 from oragent.harness.modules import Callee, load
 from oragent.harness.native import Library
 from oragent.harness.tracebacks import rendered
-from oragent.isolation.guest import Cage, confine
-from oragent.isolation.means import FORBID
-from oragent.isolation.seccomp import WIRE
-from oragent.protocol import Status
+from oragent.sandbox.isolation.guest import Cage, confine
+from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.isolation.seccomp import WIRE
 
 __all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle"]
 

@@ -11,7 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oragent.errors import CandidateError, OragentError
+from oragent._base.errors import CandidateError, OragentError
+from oragent._base.plain import plain
+from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
 from oragent.harness.beginning import OWN
@@ -20,11 +22,9 @@ from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import observing
 from oragent.harness.racing import Outraced, Race
-from oragent.isolation import kernel
-from oragent.isolation.environment import restart_without_secrets
-from oragent.isolation.guest import prepare
-from oragent.plain import plain
-from oragent.protocol import Failure, Result, Status, format_failure, format_result
+from oragent.sandbox.isolation import kernel
+from oragent.sandbox.isolation.environment import restart_without_secrets
+from oragent.sandbox.isolation.guest import prepare
 
 __all__ = ["run"]
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
 from oragent.programs.parts import files_of, named
-from oragent.protocol import Status
 
 __all__ = ["Callee", "load", "read"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from oragent.errors import CandidateError, SandboxError
-from oragent.isolation.compiler import Built, compile_apart
-from oragent.protocol import Status
+from oragent._base.errors import CandidateError, SandboxError
+from oragent._base.protocol import Status
+from oragent.sandbox.isolation.compiler import Built, compile_apart
 
 __all__ = ["ENDINGS", "Library", "build"]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from oragent.distribution import CPU_BUILD, with_extra
-from oragent.errors import ConfigError
+from oragent._base.distribution import CPU_BUILD, with_extra
+from oragent._base.errors import ConfigError
+from oragent._base.protocol import Failure, Status, format_failure
 from oragent.harness.arguments import PROTOCOL, Arguments
 from oragent.harness.figures import matrix
-from oragent.protocol import Failure, Status, format_failure
 
 if TYPE_CHECKING:
     import torch

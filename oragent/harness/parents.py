@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import NoReturn, Protocol
 
 from oragent.harness.inside import settle
-from oragent.isolation import kernel, ps
-from oragent.isolation.guest import Cage, apart
+from oragent.sandbox.isolation import kernel, ps
+from oragent.sandbox.isolation.guest import Cage, apart
 
 __all__ = ["Live", "Parent", "Scorer", "Spare"]
 

@@ -12,12 +12,12 @@ from contextlib import suppress
 from typing import Any
 
 from oragent.harness import frames
-from oragent.errors import CandidateError, OragentError, SandboxError
+from oragent._base.errors import CandidateError, OragentError, SandboxError
+from oragent._base.output import Capped
+from oragent._base.protocol import Status
 from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
 from oragent.harness.parents import Parent
-from oragent.isolation import memory
-from oragent.output import Capped
-from oragent.protocol import Status
+from oragent.sandbox.isolation import memory
 
 __all__ = ["Process"]
 

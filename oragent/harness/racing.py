@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, Ended, Terms, score_of, steps
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, Ended, Terms, score_of, steps
 
 __all__ = ["Outraced", "Race"]
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import yaml
 
-from oragent.direction import Direction
-from oragent.errors import ProblemError
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError
 from oragent.harness.arguments import Arguments
 
 __all__ = ["FILE", "fresh", "gaps"]

@@ -7,8 +7,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from oragent.budget import Spent
-from oragent.errors import BudgetExhausted, OragentError
+from oragent._base.budget import Spent
+from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.ledger.replies import RecordedReply, Replies
 from oragent.llm.context import fit_messages
 from oragent.llm.model import Message, Model, Request, Tool

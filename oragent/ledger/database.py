@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.errors import StoreError
-from oragent.mounts import network
+from oragent._base.errors import StoreError
+from oragent._base.mounts import network
 
 __all__ = ["Database", "Migration"]
 

@@ -1,6 +1,6 @@
 """A model that has said all it will say: it gives again what was recorded."""
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.ledger.replies import Replies
 from oragent.llm.model import Reply, Request
 

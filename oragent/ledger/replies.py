@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
 

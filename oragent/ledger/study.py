@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from oragent.budget import Budget, Spent
-from oragent.errors import BudgetExhausted, ModelError, OragentError
+from oragent._base.budget import Budget, Spent
+from oragent._base.errors import BudgetExhausted, ModelError, OragentError
 from oragent.ledger.case import Case, Interrupted
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies

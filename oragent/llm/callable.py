@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import fenced
 from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
 from oragent.llm.wire import bounded

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pydantic import SecretStr
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import fenced, wire
 from oragent.llm.endpoint import OPENAI_URL, AttemptFailed, Endpoint
 from oragent.llm.keys import ADDRESS, KEY

@@ -10,7 +10,7 @@ import time
 
 from pydantic import SecretStr
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import fenced
 from oragent.llm.endpoint import AttemptFailed
 from oragent.llm.model import Message, Reply, Request, estimate_tokens

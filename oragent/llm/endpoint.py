@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 
 if TYPE_CHECKING:
     import httpx

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.llm.model import Message, Request, Tool, ToolCall
 from oragent.llm.wire import NAMELESS, clean, read_arguments
 from oragent.programs.blocks import drop_thoughts, fenced_blocks

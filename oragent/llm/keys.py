@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.model_settings import ModelSettings
 

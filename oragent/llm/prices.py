@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 
 __all__ = ["Price", "Prices", "package"]
 

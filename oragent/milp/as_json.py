@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Solution

@@ -7,7 +7,7 @@ from typing import Any
 
 import pulp
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.naming import Naming
 from oragent.milp.plain import quoted

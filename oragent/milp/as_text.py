@@ -15,7 +15,7 @@ from typing import Any
 import highspy
 import numpy as np
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.highs import as_highs, quiet
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable

@@ -6,7 +6,7 @@ from enum import StrEnum
 from math import isfinite, isnan
 from typing import Any
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import INFINITY, Milp, Relation, Row
 from oragent.milp.naming import free_name
 from oragent.milp.plain import number, quoted

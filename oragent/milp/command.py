@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.explanation import explain as explained
 from oragent.milp.files import read, read_point
 from oragent.milp.inverses import Inverse, inverse

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.highs import Claim, run
 from oragent.milp.model import Milp

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_json, point_from_json, to_json
 from oragent.milp.as_text import FORMS, to_text
 from oragent.milp.model import Milp

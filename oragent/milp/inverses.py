@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import Claim, run
 from oragent.milp.model import Milp, Sense

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeVar
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 from oragent.milp.wellformed import INFINITY, bound, checked_terms, choice, finite, require_name, require_text, unique
 

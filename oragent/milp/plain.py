@@ -6,7 +6,7 @@ a terminal, bidirectional marks would reorder what is read.
 
 import math
 
-from oragent.plain import plain as shown
+from oragent._base.plain import plain as shown
 
 __all__ = ["amount", "number", "plain", "quoted", "rounded", "signed"]
 

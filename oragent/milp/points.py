@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.model import Milp
 from oragent.milp.plain import number, quoted

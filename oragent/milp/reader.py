@@ -7,7 +7,7 @@ import os
 import resource
 import sys
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.as_json import to_json
 from oragent.milp.as_text import from_text
 

@@ -5,8 +5,8 @@ import io
 import json
 from pathlib import Path
 
-from oragent import files
-from oragent.errors import MilpError
+from oragent._base import files
+from oragent._base.errors import MilpError
 from oragent.milp.as_json import solution_dict
 from oragent.milp.model import Milp
 from oragent.milp.naming import Naming

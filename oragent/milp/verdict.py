@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from enum import StrEnum
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 
 __all__ = ["TOLERANCES", "Tolerance", "Verdict"]
 

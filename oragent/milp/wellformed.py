@@ -6,7 +6,7 @@ from enum import StrEnum
 from numbers import Real
 from typing import TypeVar
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 
 __all__ = ["INFINITY", "bound", "checked_terms", "choice", "finite", "require_name", "require_text", "unique"]

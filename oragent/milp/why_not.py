@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.conflicts import Conflict, Part, Side, conflict
 from oragent.milp.elastic import nearest
 from oragent.milp.model import Milp

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs import caps
 from oragent.programs.walking import nodes
 

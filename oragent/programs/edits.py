@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs.blocks import NEAREST, REPLACE, SEARCH
 
 __all__ = ["apply_edits", "has_edits"]

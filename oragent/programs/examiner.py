@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from oragent.errors import OragentError
-from oragent.isolation.means import FORBID
+from oragent._base.errors import OragentError
 from oragent.programs.examining import CPU_S, HEAD, MEMORY_MB
+from oragent.sandbox.isolation.means import FORBID
 
 __all__ = ["Examiner", "Hopeless", "ask", "promptly"]
 

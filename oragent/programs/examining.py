@@ -16,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import CandidateError, ReplyError
-from oragent.isolation import credentials, kernel, landlock, seccomp
-from oragent.isolation.guest import DEVICES, surrender
-from oragent.isolation.means import Means, allowed
+from oragent._base.errors import CandidateError, ReplyError
 from oragent.programs import assembly, edits, likeness, looking, nearness, pulling, regions, syntax
+from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
+from oragent.sandbox.isolation.guest import DEVICES, surrender
+from oragent.sandbox.isolation.means import Means, allowed
 
 __all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
 

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from oragent.errors import CandidateError, OragentError, ProblemError
+from oragent._base.errors import CandidateError, OragentError, ProblemError
+from oragent._base.trees import tree_of
 from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
 from oragent.programs.looking import Inspected
 from oragent.programs.syntax import Signature
-from oragent.trees import tree_of
 
 __all__ = [
     "Inspected",

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from oragent._base.trees import tree_of
 from oragent.programs.nearness import distance
-from oragent.trees import tree_of
 
 __all__ = ["MOST_WORK", "Tree", "grown", "likeness", "tree_distance", "work"]
 

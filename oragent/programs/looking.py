@@ -4,7 +4,7 @@ import ast
 import hashlib
 from dataclasses import dataclass
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.programs import native, syntax
 from oragent.programs.normalise import drop_docstrings
 from oragent.programs.parts import files_of, joined

@@ -6,7 +6,7 @@ length. Whether it is a program the compiler says, in the sandbox.
 
 import re
 
-from oragent.errors import CandidateError, ProblemError, ReplyError
+from oragent._base.errors import CandidateError, ProblemError, ReplyError
 from oragent.programs import caps
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.edits import apply_edits, has_edits

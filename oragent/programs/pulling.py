@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs import native
 from oragent.programs.assembly import completed, defined, parsed
 from oragent.programs.blocks import Block, drop_thoughts, fenced_blocks, loose_code, outermost_block, without_edits

@@ -2,7 +2,7 @@
 
 import ast
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.programs import inspection, native
 
 __all__ = ["unseeded"]

@@ -9,7 +9,7 @@ import ast
 import re
 from collections.abc import Sequence
 
-from oragent.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import syntax
 
 __all__ = ["blocks_in", "filled", "frame", "has_markers", "spread"]

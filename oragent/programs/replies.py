@@ -7,7 +7,7 @@ model as it is.
 import json
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs import caps, examiner, inspection
 from oragent.programs.examiner import Hopeless
 from oragent.programs.syntax import Signature, plain

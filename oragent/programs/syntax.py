@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from oragent.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.trees import tree_of
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
-from oragent.trees import tree_of
 
 __all__ = [
     "Signature",

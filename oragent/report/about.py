@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from oragent.budget import Budget
-from oragent.direction import Direction
-from oragent.errors import ConfigError, StoreError
+from oragent._base.budget import Budget
+from oragent._base.direction import Direction
+from oragent._base.errors import ConfigError, StoreError
 
 __all__ = ["About", "Axis", "read"]
 

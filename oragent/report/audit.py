@@ -5,11 +5,11 @@ from pathlib import Path
 
 import yaml
 
-from oragent import files
-from oragent.errors import OragentError
+from oragent._base import files
+from oragent._base.errors import OragentError
+from oragent._base.plain import plain
+from oragent._base.protocol import Status
 from oragent.evaluation.offers import AUDIT, missing
-from oragent.plain import plain
-from oragent.protocol import Status
 from oragent.report.held_out import Scorer, best_text, digest
 from oragent.search.folder import reopen
 

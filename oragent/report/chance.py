@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
 
 __all__ = ["LEVEL", "Measured", "beyond_gain", "beyond_score"]
 

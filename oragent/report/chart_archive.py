@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from oragent.direction import Direction
-from oragent.pages.charts import BEST, EMPTY, FAILED, INK, MANY, MUTED, SCALE, bare, label, new_figure
+from oragent._base.direction import Direction
 from oragent.report.about import Axis
 from oragent.report.cells import MAX_PANELS, Map, mapped
+from oragent.report.pages.charts import BEST, EMPTY, FAILED, INK, MANY, MUTED, SCALE, bare, label, new_figure
 from oragent.report.run import RunData
 
 __all__ = ["caption", "draw"]

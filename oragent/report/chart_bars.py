@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from oragent.pages import format as in_words
-from oragent.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
+from oragent.report.pages import format as in_words
+from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, bare, label, new_figure
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed
 

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from oragent.direction import Direction
-from oragent.pages import format as in_words
-from oragent.pages.charts import BEST, FAILED, INK, MANY, MUTED, label, new_figure
+from oragent._base.direction import Direction
+from oragent.report.pages import format as in_words
+from oragent.report.pages.charts import BEST, FAILED, INK, MANY, MUTED, label, new_figure
 from oragent.report.progress import Point
 from oragent.report.run import RunData
 

@@ -1,7 +1,7 @@
 """The figures of a run."""
 
-from oragent.pages.figures import Drawing, render
 from oragent.report import chart_archive, chart_bars, chart_progress
+from oragent.report.pages.figures import Drawing, render
 from oragent.report.run import RunData
 
 __all__ = ["draw"]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oragent.pages.files import save
 from oragent.report.figures import draw
 from oragent.report.page import page
+from oragent.report.pages.files import save
 from oragent.report.run import load
 
 __all__ = ["write"]

@@ -10,14 +10,14 @@ from typing import Any
 
 import yaml
 
-from oragent import files
-from oragent.direction import Direction
-from oragent.errors import ProblemError, StoreError
+from oragent._base import files
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError, StoreError
+from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
-from oragent.pages.format import count, score
-from oragent.protocol import Status
 from oragent.report.chance import Measured, beyond_score
 from oragent.report.held_out import Scorer, digest, identity
+from oragent.report.pages.format import count, score
 from oragent.search.candidate import Elite
 
 __all__ = ["ELITES", "FILE", "Final", "Place", "final_round", "read"]

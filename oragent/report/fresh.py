@@ -7,14 +7,14 @@ from typing import Any
 
 import yaml
 
-from oragent import files
-from oragent.bench.statistics import ALPHA
-from oragent.direction import Direction
-from oragent.errors import StoreError
+from oragent._base import files
+from oragent._base.direction import Direction
+from oragent._base.errors import StoreError
+from oragent._base.statistics import ALPHA
 from oragent.evaluation.offers import FRESH_SEED
-from oragent.pages.format import gain
 from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
 from oragent.report.held_out import Scorer, best_text, digest, paired_figures
+from oragent.report.pages.format import gain
 from oragent.report.paired import BY_INSTANCE, Paired, kept
 
 __all__ = ["FILE", "Sets", "fresh", "sets"]

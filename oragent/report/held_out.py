@@ -10,12 +10,12 @@ from typing import Any
 
 import yaml
 
-from oragent import files
-from oragent.errors import ProblemError, StoreError
+from oragent._base import files
+from oragent._base.errors import ProblemError, StoreError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.offers import ask, options
-from oragent.protocol import Status
 from oragent.report.paired import kept
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from oragent.pages.figures import Drawing
-from oragent.pages.html import environment
-from oragent.pages.text import clip
 from oragent.report import view
+from oragent.report.pages.figures import Drawing
+from oragent.report.pages.html import environment
+from oragent.report.pages.text import clip
 from oragent.report.run import RunData
 
 __all__ = ["page"]

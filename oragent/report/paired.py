@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.bench.statistics import ALPHA, best_case
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.statistics import ALPHA, best_case
 
 __all__ = ["BY_INSTANCE", "Paired", "gains", "kept"]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from oragent.bench.statistics import RESAMPLES, sign_flip
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.statistics import RESAMPLES, sign_flip
 from oragent.report.paired import Paired, gains
 
 __all__ = ["pair"]

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import yaml
 
-from oragent import files
-from oragent.errors import ProblemError, StoreError
+from oragent._base import files
+from oragent._base.errors import ProblemError, StoreError
+from oragent._base.protocol import Failure
 from oragent.evaluation import Job
 from oragent.evaluation.offers import BESIDE, options
 from oragent.evaluation.verdict import verdict
-from oragent.protocol import Failure
 from oragent.report.held_out import Scorer, best_text, digest, identity
-from oragent.sandbox import Command, Ended
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import Command, Ended
 
 __all__ = ["FOLDER", "Picture", "pictured", "read"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
 from oragent.search.candidate import Committed
 
 __all__ = ["Point", "over_evaluations", "over_seconds"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
 from oragent.report.about import About
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed

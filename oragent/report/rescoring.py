@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from oragent import files
-from oragent.errors import StoreError
+from oragent._base import files
+from oragent._base.errors import StoreError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
-from oragent.protocol import Status
 from oragent.report.held_out import Scorer
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, reopen

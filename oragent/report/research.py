@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from oragent.errors import StoreError
-from oragent.pages import format as in_words
+from oragent._base.errors import StoreError
+from oragent.report.pages import format as in_words
 from oragent.search.store import Note
 from oragent.search.strategies.or_agent.notes import (
     MEASURING,

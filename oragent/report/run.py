@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from oragent.budget import Spent
-from oragent.direction import Direction
-from oragent.errors import StoreError
+from oragent._base.budget import Spent
+from oragent._base.direction import Direction
+from oragent._base.errors import StoreError
+from oragent._base.protocol import Status
 from oragent.ledger import RecordedReply
-from oragent.pages.format import Gain, gain
-from oragent.protocol import Status
 from oragent.report import about, audit, final, fresh, held_out, pictured
 from oragent.report.about import About
 from oragent.report.audit import BestAudit
 from oragent.report.final import Final
 from oragent.report.fresh import Sets
+from oragent.report.pages.format import Gain, gain
 from oragent.report.pictured import Picture
 from oragent.report.progress import Point, over_evaluations, over_seconds
 from oragent.report.replay import replayed

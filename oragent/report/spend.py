@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from oragent._base.protocol import Status
 from oragent.ledger import RecordedReply
-from oragent.protocol import Status
 from oragent.search.candidate import Committed
 
 __all__ = ["Calls", "Spend", "spend"]

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.pages import format as in_words
-from oragent.pages.text import DiffLine, diff
-from oragent.protocol import Status
+from oragent._base.protocol import Status
+from oragent.report.pages import format as in_words
+from oragent.report.pages.text import DiffLine, diff
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 

@@ -1,9 +1,4 @@
-"""The border: whatever runs, start it, bound it, end it, and say how it ended; ``border.Sandbox`` does.
+"""Run an untrusted command with limits and report how it ended; ``border.Sandbox`` is the entry point.
 
-What is imported here a server imports too, and every process that it forks has to carry: values, and no machinery.
+This face imports nothing: a guest imports ``sandbox.isolation`` and must not carry the rest.
 """
-
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, Ended, Limits
-
-__all__ = ["FOLDER", "PYTHON", "Beside", "Command", "End", "Ended", "Limits"]

@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Condition, Lock
 from typing import Self
 
-from oragent.errors import SandboxError
-from oragent.files import resolved
+from oragent._base.errors import SandboxError
+from oragent._base.files import resolved
 from oragent.sandbox.client import Client
 from oragent.sandbox.folders import hand_over, opened
 from oragent.sandbox.lifecycle import End, Life, Stage

@@ -4,11 +4,11 @@ import os
 from contextlib import suppress
 from typing import NoReturn
 
-from oragent.isolation import environment, kernel, landlock, namespaces, root, seccomp
-from oragent.isolation.evaluator import evaluator_filter
-from oragent.isolation.guest import surrender
-from oragent.isolation.means import Means
 from oragent.sandbox import script
+from oragent.sandbox.isolation import environment, kernel, landlock, namespaces, root, seccomp
+from oragent.sandbox.isolation.evaluator import evaluator_filter
+from oragent.sandbox.isolation.guest import surrender
+from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.limits import restrict
 from oragent.sandbox.staging import Launch, Setting
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import SandboxError
-from oragent.isolation import cgroups
+from oragent._base.errors import SandboxError
+from oragent.sandbox.isolation import cgroups
 from oragent.sandbox.limits import environment
 from oragent.sandbox.messages import PYTHON, Beside, Command, Ended, Limits
 from oragent.sandbox.tape import text as shown

@@ -5,9 +5,9 @@ import resource
 import sys
 from pathlib import Path
 
-from oragent.isolation import ps
-from oragent.isolation.environment import kept
-from oragent.isolation.kernel import LINUX, lower_limits
+from oragent.sandbox.isolation import ps
+from oragent.sandbox.isolation.environment import kept
+from oragent.sandbox.isolation.kernel import LINUX, lower_limits
 from oragent.sandbox.messages import Limits
 
 __all__ = ["environment", "kernel_cache", "processors", "restrict", "tasks"]

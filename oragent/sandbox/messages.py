@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
-from oragent.errors import SandboxError
+from oragent._base.errors import SandboxError
 from oragent.sandbox.lifecycle import End
 
 __all__ = ["FOLDER", "PYTHON", "SHARE", "Beside", "Command", "Ended", "Limits", "sound_name"]

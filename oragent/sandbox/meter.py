@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
-from oragent.isolation import ps
-from oragent.isolation.cgroups import Group
-from oragent.isolation.means import LINUX
+from oragent.sandbox.isolation import ps
+from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.means import LINUX
 
 __all__ = ["Meter"]
 

@@ -21,12 +21,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
-from oragent.isolation import kernel, namespaces, probe
-from oragent.isolation.cgroups import Group
-from oragent.isolation.evaluator import evaluator_filter
-from oragent.isolation.guest import prepare
-from oragent.isolation.means import Means
 from oragent.sandbox import warming
+from oragent.sandbox.isolation import kernel, namespaces, probe
+from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.evaluator import evaluator_filter
+from oragent.sandbox.isolation.guest import prepare
+from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.limits import kernel_cache, tasks
 from oragent.sandbox.messages import PYTHON, SHARE, Beside, Command
 from oragent.sandbox.script import keep

@@ -16,14 +16,14 @@ from functools import cache
 from pathlib import Path
 from types import CodeType
 
-from oragent import shipped
-from oragent.isolation import kernel, landlock, namespaces, root
-from oragent.isolation.cgroups import Group
-from oragent.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
-from oragent.isolation.guest import GUEST_ROOT, becomes_nobody
-from oragent.isolation.means import Means
+from oragent._base import shipped
 from oragent.sandbox import folders
 from oragent.sandbox.alongside import RUNS, alongside, displaced
+from oragent.sandbox.isolation import kernel, landlock, namespaces, root
+from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
+from oragent.sandbox.isolation.guest import GUEST_ROOT, becomes_nobody
+from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.messages import FOLDER, Beside, Command, Limits
 from oragent.sandbox.script import kept
 from oragent.sandbox.wire import receive_through

@@ -11,10 +11,10 @@ import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from oragent.isolation import ps
-from oragent.isolation.means import LINUX, Means
 from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
+from oragent.sandbox.isolation import ps
+from oragent.sandbox.isolation.means import LINUX, Means
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.limits import processors
 from oragent.sandbox.messages import SHARE, Ended

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
-from oragent.settings import STRICT
+from oragent._base.settings import STRICT
 
 __all__ = ["AgentSettings", "Temperatures"]
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
 from oragent.search.candidate import Elite
 from oragent.search.grid import Grid
 

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 

@@ -3,9 +3,9 @@
 import shlex
 from pathlib import Path
 
-from oragent import shipped
-from oragent.budget import Budget, Spent
-from oragent.errors import ConfigError
+from oragent._base import shipped
+from oragent._base.budget import Budget, Spent
+from oragent._base.errors import ConfigError
 from oragent.llm.keys import address
 from oragent.llm.prices import Prices
 from oragent.search.config import Config

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import oragent
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
+from oragent._base.mounts import network
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
-from oragent.mounts import network
-from oragent.protocol import Status
 
 __all__ = ["Cache", "conditions"]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import length
 

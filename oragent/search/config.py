@@ -10,16 +10,16 @@ from annotated_types import Ge, Gt, Le, Lt, MinLen
 from pydantic import StringConstraints
 from pydantic.dataclasses import dataclass
 
-from oragent import settings
-from oragent.budget import Budget
-from oragent.direction import Direction
+from oragent._base import settings
+from oragent._base.budget import Budget
+from oragent._base.direction import Direction
+from oragent._base.settings import STRICT
 from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model import ModelSettings
 from oragent.sandbox.limits import processors
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
-from oragent.settings import STRICT
 
 __all__ = ["ArchiveSettings", "Blocks", "Config", "Show", "StrategySettings", "build", "read", "tending"]
 

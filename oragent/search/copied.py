@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from oragent import files
-from oragent.errors import StoreError
-from oragent.mounts import network
+from oragent._base import files
+from oragent._base.errors import StoreError
+from oragent._base.mounts import network
 
 __all__ = ["COPY_S", "copying", "fetched"]
 

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from oragent.budget import Spent
-from oragent.errors import BudgetExhausted, OragentError
+from oragent._base.budget import Spent
+from oragent._base.errors import BudgetExhausted, OragentError
 from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
 from oragent.ledger import Interrupted, Replies

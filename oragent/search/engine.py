@@ -17,14 +17,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oragent.budget import Spent
-from oragent.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent._base.budget import Spent
+from oragent._base.errors import BudgetExhausted, ModelError, OragentError, ProblemError
+from oragent._base.protocol import Status
 from oragent.evaluation.devices import AUTO, CPU
 from oragent.evaluation.pool import Evaluating, Running
 from oragent.evaluation.problem import Feature
 from oragent.ledger import Interrupted
 from oragent.llm.model import Learner, Model
-from oragent.protocol import Status
 from oragent.search.archive import AddStatus
 from oragent.search.auditing import would_lead
 from oragent.search.bounds import IDLE

@@ -16,14 +16,16 @@ from typing import Any
 
 import yaml
 
-from oragent import __version__, files, shipped
-from oragent.errors import ConfigError, ProblemError, StoreError
+from oragent import __version__
+from oragent._base import files, shipped
+from oragent._base.errors import ConfigError, ProblemError, StoreError
+from oragent._base.mounts import network
+from oragent._base.plain import plain
+from oragent._base.racing import shown
+from oragent._base.settings import dump
 from oragent.evaluation.devices import CPU, pin, same
 from oragent.evaluation.problem import Problem, load
 from oragent.evaluation.requirements import demand
-from oragent.mounts import network
-from oragent.plain import plain
-from oragent.racing import shown
 from oragent.search.candidate import Elite
 from oragent.search.config import Config, build
 from oragent.search.copied import COPY_S, copying, fetched
@@ -31,7 +33,6 @@ from oragent.search.store import Store, is_blank
 from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.search.trust import expect_trust, remember
-from oragent.settings import dump
 
 __all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_of_then"]
 

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 from oragent.search.grid import Grid

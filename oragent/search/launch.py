@@ -14,9 +14,9 @@ from pathlib import Path
 from pydantic import SecretStr
 from tqdm import tqdm
 
-from oragent import shipped
-from oragent.cluster.dispatch import Executor
-from oragent.errors import ConfigError
+from oragent._base import shipped
+from oragent._base.errors import ConfigError
+from oragent.evaluation.cluster.dispatch import Executor
 from oragent.evaluation.devices import expect, pin
 from oragent.evaluation.offers import offered, question
 from oragent.evaluation.pool import Evaluating

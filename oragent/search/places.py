@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oragent.cluster.connect import Cluster, connected, on_executor
-from oragent.cluster.dispatch import Executor
-from oragent.cluster.where import where
 from oragent.evaluation import Runner
+from oragent.evaluation.cluster.connect import Cluster, connected, on_executor
+from oragent.evaluation.cluster.dispatch import Executor
+from oragent.evaluation.cluster.where import where
 from oragent.evaluation.pool import Evaluating, Pool
 from oragent.evaluation.problem import Problem
 from oragent.search.config import Config

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
 from oragent.search.auditing import Audits
 from oragent.search.candidate import Candidate, Elite
 

@@ -8,9 +8,9 @@ end is not evaluated again, and still ends as it would have ended.
 import hashlib
 from dataclasses import replace
 
+from oragent._base.protocol import Status
+from oragent._base.racing import BEHAVIOUR, Ended, Terms, values_in
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
-from oragent.racing import BEHAVIOUR, Ended, Terms, values_in
 from oragent.search.archive import Archive
 
 __all__ = ["RACES", "course", "mark", "name_of_race", "terms_of"]

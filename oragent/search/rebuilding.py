@@ -1,7 +1,7 @@
 """A new database for a run that has lost its own: what is left of it are its elites' files."""
 
-from oragent.errors import StoreError
-from oragent.mounts import network
+from oragent._base.errors import StoreError
+from oragent._base.mounts import network
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store, is_blank
 

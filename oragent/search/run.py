@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oragent.budget import Spent
-from oragent.errors import CandidateError
+from oragent._base.budget import Spent
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
@@ -16,7 +17,6 @@ from oragent.ledger import Case, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
-from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config

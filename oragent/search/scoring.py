@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from oragent._base.protocol import Status
+from oragent._base.racing import Terms
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
@@ -15,8 +17,6 @@ from oragent.evaluation.problem import Problem
 from oragent.programs.examiner import promptly
 from oragent.programs.inspection import Inspected, inspect
 from oragent.programs.randomness import unseeded
-from oragent.protocol import Status
-from oragent.racing import Terms
 from oragent.search.archive import Archive
 from oragent.search.auditing import AUDITS, AuditStage, found_out, name_of_audit, name_of_found_out
 from oragent.search.caching import Cache

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 
-from oragent.errors import ConfigError, StoreError
+from oragent._base.errors import ConfigError, StoreError
 from oragent.evaluation.problem import Problem
 from oragent.search.folder import best_file
 from oragent.search.store import Store

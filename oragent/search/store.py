@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies, migrate_replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Reply
-from oragent.protocol import Status
 from oragent.search.auditing import AUDITS, Audits, AuditStage, audited, name_of_found_out
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oragent import settings
-from oragent.errors import ConfigError
+from oragent._base import settings
+from oragent._base.errors import ConfigError
 from oragent.search.config import Blocks, Config, StrategySettings
 from oragent.search.run import Run
 

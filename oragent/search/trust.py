@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.errors import UntrustedError
-from oragent.plain import plain
+from oragent._base.errors import UntrustedError
+from oragent._base.plain import plain
 from oragent.search.config import Config
 
 __all__ = ["expect_trust", "remember"]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oragent._base.protocol import Status
 from oragent.llm.model import ModelSettings
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate
 
 __all__ = ["Marks", "marks", "styled"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 __all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online", "retrace"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
 from oragent.workspace.matching import Answer, normalise
 from oragent.workspace.reading import parse_json, read_text, shown

@@ -11,14 +11,14 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from oragent.budget import Budget
-from oragent.errors import ConfigError, WorkspaceError
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError, WorkspaceError
 from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings
 from oragent.milp.plain import number
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import undoing
 from oragent.workspace.effort import GivenEffort, effort_of

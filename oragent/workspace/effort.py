@@ -8,10 +8,10 @@ import yaml
 from pydantic import Field
 from pydantic.dataclasses import dataclass as checked
 
-from oragent import settings
-from oragent.errors import ConfigError
+from oragent._base import settings
+from oragent._base.errors import ConfigError
 from oragent.milp.capturing import GAP
-from oragent.sandbox import Limits
+from oragent.sandbox.messages import Limits
 from oragent.workspace.reading import named, read_text
 from oragent.workspace.runner import LIMITS
 

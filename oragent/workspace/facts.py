@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
 from oragent.workspace.layout import Role, role

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.budget import Budget
-from oragent.errors import WorkspaceError
+from oragent._base.budget import Budget
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.generating.programs import program
+from oragent.evals.workspace.generating.uses import safe_names
 from oragent.ledger import Study
 from oragent.ledger.study import Finished
 from oragent.milp.files import read as read_milp
 from oragent.workspace import parameters
 from oragent.workspace.facts import main_program
-from oragent.workspace.generating.programs import program
-from oragent.workspace.generating.uses import safe_names
 from oragent.workspace.layout import REQUIRED, Finding, Mode, Workspace, check
 from oragent.workspace.reading import decode, named, read_bytes, walk
 from oragent.workspace.recording import records_of

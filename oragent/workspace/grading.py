@@ -7,9 +7,9 @@ The kinds of failure are ours: they are tried in a fixed order, and the first th
 from dataclasses import dataclass
 from enum import StrEnum
 
+from oragent.evals.workspace.references import Reference
 from oragent.workspace import objective
 from oragent.workspace.objective import Backing, Printed, relative_error
-from oragent.workspace.references import Reference
 
 __all__ = ["STRICT", "Attempt", "Direction", "Grade", "Outcome", "Stop", "compare", "grade", "passes", "release_label"]
 

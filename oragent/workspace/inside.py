@@ -16,7 +16,7 @@ from typing import Any
 
 import pulp
 
-from oragent.isolation import filters, kernel
+from oragent.sandbox.isolation import filters, kernel
 from oragent.workspace.objective import MARKER
 from oragent.workspace.shim import Keeper, SolveLimits, install
 

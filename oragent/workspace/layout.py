@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
 from oragent.workspace.reading import decode, named, parse_json, read_bytes, read_json, walk
 

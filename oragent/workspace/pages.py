@@ -7,12 +7,12 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from oragent.errors import StoreError, WorkspaceError
-from oragent.files import replace
+from oragent._base.errors import StoreError, WorkspaceError
+from oragent._base.files import replace
 from oragent.ledger.study import Finished
 from oragent.milp.plain import rounded
-from oragent.pages.html import environment
-from oragent.pages.text import plain
+from oragent.report.pages.html import environment
+from oragent.report.pages.text import plain
 from oragent.workspace import tables
 from oragent.workspace.citations import check, find
 from oragent.workspace.folder import Home, finished

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table

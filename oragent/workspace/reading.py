@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 
 __all__ = [
     "MAX_BYTES",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace.layout import Role, Workspace
 from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import decode, finite, read_bytes, read_json

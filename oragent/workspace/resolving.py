@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.as_text import from_text

@@ -8,20 +8,20 @@ from enum import StrEnum
 from pathlib import Path
 from string import Template
 
-from oragent.errors import ReplyError, WorkspaceError
+from oragent._base.errors import ReplyError, WorkspaceError
+from oragent.evals.workspace.agents import Work
+from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
+from oragent.evals.workspace.rubric import Rubric, exact_decisions
+from oragent.evals.workspace.tasks import PROGRAM, Task
+from oragent.evals.workspace.views import Variant
 from oragent.ledger.case import Case
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
-from oragent.workspace.agents import Work
 from oragent.workspace.citations import check
-from oragent.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, named, read_bytes
-from oragent.workspace.rubric import Rubric, exact_decisions
 from oragent.workspace.runner import LIMITS
-from oragent.workspace.tasks import PROGRAM, Task
 from oragent.workspace.tools import TOOLS, Desk
-from oragent.workspace.views import Variant
 
 __all__ = [
     "BEGIN",

@@ -14,14 +14,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from oragent.distribution import demand_version
-from oragent.errors import MilpError, WorkspaceError
+from oragent._base.distribution import demand_version
+from oragent._base.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp
 from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
-from oragent.sandbox import PYTHON, Command, End, Ended, Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import PYTHON, Command, Ended, Limits
 from oragent.workspace.grading import Attempt, Direction, Stop
 from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import named, read_bytes, walk

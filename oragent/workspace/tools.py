@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from oragent.errors import OragentError, ReplyError, WorkspaceError
+from oragent._base.errors import OragentError, ReplyError, WorkspaceError
+from oragent._base.plain import plain as seen
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number, plain, rounded
-from oragent.plain import plain as seen
 from oragent.programs.replies import edited
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing

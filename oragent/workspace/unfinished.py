@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from oragent import files
-from oragent.errors import WorkspaceError
+from oragent._base import files
+from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import finite, named, read_json
 
 __all__ = ["Begun", "begun", "forget", "keep"]

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.errors import ReplyError, WorkspaceError
+from oragent._base.errors import ReplyError, WorkspaceError
+from oragent.evals.workspace.agents import Work
+from oragent.evals.workspace.tasks import Task
 from oragent.ledger.case import Case
 from oragent.ledger.study import Study
 from oragent.llm.model import Message
@@ -14,7 +16,6 @@ from oragent.milp.plain import number
 from oragent.milp.solution import Status
 from oragent.programs.replies import extract_json
 from oragent.workspace import explaining, facts, parameters
-from oragent.workspace.agents import Work
 from oragent.workspace.citations import check
 from oragent.workspace.comparing import compared
 from oragent.workspace.folder import RECORDS, Home, add_parameters, plain_json, records_for, rows_of, with_values
@@ -24,7 +25,6 @@ from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
 from oragent.workspace.records import are_stale
 from oragent.workspace.roles import BEGIN, TEMPERATURE, Manner, fill, system, worked
 from oragent.workspace.runner import Ran, Runner
-from oragent.workspace.tasks import Task
 from oragent.workspace.tools import Desk, described
 from oragent.workspace.versions import Versions
 

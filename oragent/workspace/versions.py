@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oragent import files
-from oragent.errors import WorkspaceError
+from oragent._base import files
+from oragent._base.errors import WorkspaceError
 from oragent.ledger.database import Database
 from oragent.workspace.layout import digest
 from oragent.workspace.reading import named, read_bytes

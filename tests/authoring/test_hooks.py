@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.hooks import hooks
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
-from oragent.protocol import Status
 
 OFFERED = "usage: eval.py [--observer FILE]"
 

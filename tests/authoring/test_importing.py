@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oragent._base.errors import ProblemError
+from oragent._base.protocol import Status
 from oragent.authoring import Level, check
 from oragent.authoring.importing import import_task
-from oragent.errors import ProblemError
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import LimitSettings, load
-from oragent.protocol import Status
 from oragent.search.config import build
 from oragent.search.folder import begin
 from oragent.search.genetics.breeding import child_of_seed

@@ -12,9 +12,9 @@ import pytest
 import yaml
 
 import oragent.authoring
+from oragent._base.errors import ProblemError
 from oragent.authoring import Level, check, new
 from oragent.authoring.bench import Bench
-from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed

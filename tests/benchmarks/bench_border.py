@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from oragent.evaluation import Job, Runner  # noqa: E402
-from oragent.sandbox import Limits  # noqa: E402
+from oragent.sandbox.messages import Limits  # noqa: E402
 from tests.llm.chat_server import ChatServer, ok  # noqa: E402
 
 GROUP = Path("/sys/fs/cgroup/cpuacct")

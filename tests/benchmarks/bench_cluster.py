@@ -29,17 +29,17 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.cluster import station  # noqa: E402
-from oragent.cluster.certificates import made  # noqa: E402
-from oragent.cluster.connect import Cluster, connected  # noqa: E402
-from oragent.cluster.content import gather  # noqa: E402
-from oragent.cluster.dispatch import Patience  # noqa: E402
-from oragent.cluster.introduction import as_plain, introduce  # noqa: E402
-from oragent.cluster.parcel import told  # noqa: E402
-from oragent.cluster.where import Certificates, Kind, Where  # noqa: E402
+from oragent._base.protocol import Status  # noqa: E402
 from oragent.evaluation import Evaluation  # noqa: E402
+from oragent.evaluation.cluster import station  # noqa: E402
+from oragent.evaluation.cluster.certificates import made  # noqa: E402
+from oragent.evaluation.cluster.connect import Cluster, connected  # noqa: E402
+from oragent.evaluation.cluster.content import gather  # noqa: E402
+from oragent.evaluation.cluster.dispatch import Patience  # noqa: E402
+from oragent.evaluation.cluster.introduction import as_plain, introduce  # noqa: E402
+from oragent.evaluation.cluster.parcel import told  # noqa: E402
+from oragent.evaluation.cluster.where import Certificates, Kind, Where  # noqa: E402
 from oragent.evaluation.problem import Problem, load  # noqa: E402
-from oragent.protocol import Status  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
@@ -156,7 +156,7 @@ async def ceiling(seconds: float = 0.001, evaluations: int = 1000) -> None:
 async def two(evaluations: int = 60) -> None:
     """Two workers of this machine, real evaluations in the real border that take a second."""
     sys.path.insert(0, str(ROOT))
-    from tests.cluster.drill import problem as toy
+    from tests.evaluation.cluster.drill import problem as toy
 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
@@ -168,7 +168,7 @@ async def two(evaluations: int = 60) -> None:
 async def many(workers: int, seconds: float, evaluations: int, strategy: str = "gp", window: str = "0") -> None:
     """So many workers that sleep."""
     sys.path.insert(0, str(ROOT))
-    from tests.cluster.afar import Afar, environment
+    from tests.evaluation.cluster.afar import Afar, environment
 
     problem = load(PROBLEM)
     with tempfile.TemporaryDirectory() as folder:

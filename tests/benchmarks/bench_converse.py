@@ -18,13 +18,13 @@ sys.path.insert(0, str(ROOT))
 
 from rich.console import Console  # noqa: E402
 
-from oragent.converse.bench_command import BenchRequest, run_bench  # noqa: E402
 from oragent.converse.problems.enumeration import enumerated  # noqa: E402
 from oragent.converse.problems.schools import sfusd  # noqa: E402
 from oragent.converse.problems.sfusd import SFUSD  # noqa: E402
 from oragent.converse.solving import Solver, begin, by_milp  # noqa: E402
 from oragent.converse.state import Kind, Restriction  # noqa: E402
 from oragent.converse.tools import Toolbox  # noqa: E402
+from oragent.evals.converse.command import BenchRequest, run_bench  # noqa: E402
 from oragent.llm.model import ToolCall  # noqa: E402
 
 ENUMERATION_S, CALL_MS, CONVERSATIONS_S, PAGE_MB = 0.2, 60.0, 180.0, 5.0

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
-from oragent.distribution import with_extra
+from oragent._base.distribution import with_extra
 from oragent.domains.driving import network
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from oragent.bench.execute import execute
-from oragent.bench.plan import Plan
-from oragent.formulate.benchmark import TERMS, Benchmark, rates
-from oragent.formulate.contestants import contestants
+from oragent.evals.bench.execute import execute
+from oragent.evals.bench.plan import Plan
+from oragent.evals.formulate.benchmark import TERMS, Benchmark, rates
+from oragent.evals.formulate.contestants import contestants
 from oragent.formulate.explain import explained
 from oragent.milp.families.configuration import best_ratio, configuration, paid, products
 from oragent.milp.solving import solve

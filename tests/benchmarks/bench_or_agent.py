@@ -10,11 +10,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
-from oragent.protocol import Status
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, begin, reopen

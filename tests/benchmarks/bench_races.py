@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import spearmanr
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Status
+from oragent._base.racing import RACED, Terms
 from oragent.evaluation import Evaluation, Runner
 from oragent.evaluation.offers import RACE
 from oragent.evaluation.problem import LimitSettings, Problem, load
 from oragent.programs.inspection import inspect, length
-from oragent.protocol import Status
-from oragent.racing import RACED, Terms
 from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import Elite
 from oragent.search.genetics.units import vary_unit

@@ -17,14 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.bench.studies import UNBOUNDED  # noqa: E402
+from oragent._base.terminal import Terminal  # noqa: E402
+from oragent.evals.bench.studies import UNBOUNDED  # noqa: E402
+from oragent.evals.workspace.command import BenchRequest, run_bench  # noqa: E402
+from oragent.evals.workspace.outputs_command import import_command  # noqa: E402
+from oragent.evals.workspace.views import Note, Variant  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.border import Sandbox  # noqa: E402
-from oragent.terminal import Terminal  # noqa: E402
-from oragent.workspace.bench_command import BenchRequest, run_bench  # noqa: E402
-from oragent.workspace.outputs_command import import_command  # noqa: E402
 from oragent.workspace.runner import Runner  # noqa: E402
-from oragent.workspace.views import Note, Variant  # noqa: E402
 
 MADE = ROOT / "tests" / "workspace" / "made12"
 RELEASE = ROOT.parent / "shared" / "data" / "orspace"

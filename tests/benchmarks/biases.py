@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from oragent._base.protocol import Result, parse
 from oragent.evaluation.problem import load
-from oragent.protocol import Result, parse
 
 ROOT = Path(__file__).parents[2]
 NONE = (

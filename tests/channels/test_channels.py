@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from oragent.harness import Guest
+from oragent._base.protocol import Status, parse
 from oragent.harness.audits import same
 from oragent.harness.frames import encode
-from oragent.isolation import Guarantee, not_held, probe
-from oragent.protocol import Status, parse
+from oragent.sandbox.isolation import Guarantee, not_held, probe
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parents[1]

@@ -17,15 +17,15 @@ from typing import Any, cast
 import pytest
 from rich.cells import cell_len
 
-from oragent.budget import Budget, Spent
+from oragent._base.budget import Budget, Spent
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
+from oragent._base.terminal import Terminal
 from oragent.cli.display import Display
 from oragent.cli.scene import Best, Scene, Work, clock
-from oragent.direction import Direction
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.engine import Progress
-from oragent.terminal import Terminal
 from tests.cli.test_cli import environment, only_run
 from tests.unseen import unseen
 

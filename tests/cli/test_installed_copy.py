@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oragent import shipped
+from oragent._base import shipped
 from oragent.search.config import build
 from tests.cli.test_cli import environment, oragent
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.errors import ConfigError
 from oragent.cli.memory import memory
-from oragent.errors import ConfigError
 from tests.search.players import QUIET, Players, guess, search
 
 

@@ -7,12 +7,12 @@ import pytest
 
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.people.generating import Target, solution_centric
-from oragent.converse.problems.people.person import Person
-from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import SFUSD
-from oragent.converse.utility_files import write
+from oragent.evals.converse.people.generating import Target, solution_centric
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.utility_files import write
 from tests.converse.worked import UTILITY
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data"

@@ -7,16 +7,16 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from oragent.bench.plan import Cell
+from oragent._base.errors import ConfigError, ModelError
 from oragent.cli.app import app
-from oragent.converse.bench_command import MANIFEST, BenchRequest, run_bench
-from oragent.converse.bench_tables import contestant_table, contrast_table, paradigm_table
-from oragent.converse.benchmark import Benchmark
-from oragent.converse.contestants import contestants
-from oragent.converse.measured import measured
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.scripted import standing_in
-from oragent.errors import ConfigError, ModelError
+from oragent.evals.bench.plan import Cell
+from oragent.evals.converse.benchmark import Benchmark
+from oragent.evals.converse.command import MANIFEST, BenchRequest, run_bench
+from oragent.evals.converse.contestants import contestants
+from oragent.evals.converse.measured import measured
+from oragent.evals.converse.scripted import standing_in
+from oragent.evals.converse.tables import contestant_table, contrast_table, paradigm_table
 from oragent.llm.model import Reply, Request
 
 PROBLEM = sfusd()

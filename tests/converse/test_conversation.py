@@ -8,21 +8,21 @@ import pytest
 from oragent.converse.agents.agent import Answer
 from oragent.converse.agents.rules import Rules
 from oragent.converse.conversation import Conversation, End, Outcome, Stopping
-from oragent.converse.deciders import myopic, rational
-from oragent.converse.deciders.asking import Asking
 from oragent.converse.deciders.decider import Said, View
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.oracle import Solving, is_unique
-from oragent.converse.problems.people.generating import Target
-from oragent.converse.problems.people.person import Person
-from oragent.converse.problems.people.utilities import Direction, Utility, maximum
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver
-from oragent.converse.stakeholders import Request, Stakeholder
 from oragent.converse.tools import Toolbox
-from oragent.converse.utility_files import read
+from oragent.evals.converse.deciders import myopic, rational
+from oragent.evals.converse.deciders.asking import Asking
+from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Direction, Utility, maximum
+from oragent.evals.converse.stakeholders import Request, Stakeholder
+from oragent.evals.converse.utility_files import read
 
 PROBLEM = sfusd()
 SOLVER = Solver(PROBLEM)

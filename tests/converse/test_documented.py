@@ -7,7 +7,7 @@ import pytest
 
 from oragent.converse.agents.help import HELP
 from oragent.converse.agents.registry import AGENTS
-from oragent.converse.paradigms import Paradigm
+from oragent.evals.converse.paradigms import Paradigm
 
 PAGE = (Path(__file__).parents[2] / "docs" / "converse.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

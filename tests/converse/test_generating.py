@@ -14,11 +14,11 @@ from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import conditional
-from oragent.converse.problems.people.generating import Target, function_centric, solution_centric
-from oragent.converse.problems.people.person import Person
-from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.sfusd import SFUSD
-from oragent.converse.stakeholders import Diversity, diversity
+from oragent.evals.converse.people.generating import Target, function_centric, solution_centric
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.stakeholders import Diversity, diversity
 
 EARLY, LATE = Direction
 

@@ -10,13 +10,13 @@ import pytest
 
 from oragent.converse.agents import prompts
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.audit import audit
 from oragent.converse.conversation import Conversation, End, Outcome, Turn
-from oragent.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, prompt
-from oragent.converse.problems.people.person import Person, Role
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.solving import Solver
 from oragent.converse.tools import Toolbox
+from oragent.evals.converse.audit import audit
+from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, prompt
+from oragent.evals.converse.people.person import Person, Role
 from tests.converse.worked import UTILITY, script
 
 GOLDEN = Path(__file__).parent / "golden"

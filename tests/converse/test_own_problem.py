@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from oragent.converse.bench_command import MANIFEST, BenchRequest, run_bench
-from oragent.converse.benchmark import Benchmark
-from oragent.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent._base.errors import ConfigError
 from oragent.converse.optional_protocols import published_of
 from oragent.converse.problems.formulated import Formulated
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.published import Published
-from oragent.converse.scripted import standing_in
-from oragent.converse.stakeholders import stakeholders_of
-from oragent.converse.utility_files import read
-from oragent.errors import ConfigError
+from oragent.evals.converse.benchmark import Benchmark
+from oragent.evals.converse.command import MANIFEST, BenchRequest, run_bench
+from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent.evals.converse.published import Published
+from oragent.evals.converse.scripted import standing_in
+from oragent.evals.converse.stakeholders import stakeholders_of
+from oragent.evals.converse.utility_files import read
 from oragent.llm.model import Message, Request, ToolCall
 from tests.converse.test_documented import STUDY
 from tests.converse.worked import asker
@@ -121,7 +121,7 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
     known.telling = replace(known.telling, script=obeys)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(problem, "stakeholders", lambda: known, raising=False)
-        patch.setattr("oragent.converse.bench_command.write_page", lambda folder, *rest: folder)  # drawn before
+        patch.setattr("oragent.evals.converse.command.write_page", lambda folder, *rest: folder)  # drawn before
         request = BenchRequest(
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip

@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.converse.paradigms import RULES, Baseline, Paradigm, baseline, negotiate
+from oragent._base.errors import ProblemError
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.people.generating import Target
-from oragent.converse.problems.people.person import Person
-from oragent.converse.problems.people.utilities import Direction
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver, begin
 from oragent.converse.state import Kind, Restriction
-from oragent.converse.utility_files import read
-from oragent.errors import ProblemError
+from oragent.evals.converse.paradigms import RULES, Baseline, Paradigm, baseline, negotiate
+from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.utilities import Direction
+from oragent.evals.converse.utility_files import read
 
 PROBLEM = sfusd()
 SOLVER = Solver(PROBLEM)

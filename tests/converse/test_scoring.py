@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.converse.paradigms import Paradigm, baseline
+from oragent._base.errors import ConfigError
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.people.generating import Target
-from oragent.converse.problems.people.person import Person
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.scoring import Scored, contrasts, summarise
 from oragent.converse.solving import Solver
-from oragent.errors import ConfigError
+from oragent.evals.converse.paradigms import Paradigm, baseline
+from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.scoring import Scored, contrasts, summarise
 
 ONE = Scored("T-P-P", "conversation", "m", 0, {"direction": "early"}, "parent", "vague", "rich", 0.5, False, 8, 6)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.converse.session import Request, Session, begin, read_request
-from oragent.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 
 
@@ -123,7 +123,7 @@ def test_a_model_with_one_objective_offers_its_rows(tmp_path: Path) -> None:
 
 
 def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path: Path) -> None:
-    from oragent.converse.scripted import standing_in
+    from oragent.evals.converse.scripted import standing_in
 
     asked = []
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oragent._base.errors import ConfigError
 from oragent.converse.problems.oracle import constraints
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver, begin, by_milp, clash, in_force, model
 from oragent.converse.state import Kind, Restriction, State
-from oragent.errors import ConfigError
 from oragent.milp.solution import Status
 
 PROBLEM = sfusd()

@@ -5,12 +5,12 @@ import asyncio
 import pytest
 
 from oragent.converse.deciders.decider import View
-from oragent.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
-from oragent.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, prompt
 from oragent.converse.problems.district import District, School
-from oragent.converse.problems.people.person import Person, Role
-from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.schools import Schools, sfusd
+from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
+from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, prompt
+from oragent.evals.converse.people.person import Person, Role
+from oragent.evals.converse.people.utilities import Direction, Utility
 from oragent.llm.model import Message, ToolCall
 from tests.converse.worked import UTILITY, asker
 

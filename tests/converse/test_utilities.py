@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.errors import ConfigError
+from oragent.evals.converse.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
 
 ALL = enumerated(SFUSD)
 EXACT = Exact(ALL)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from oragent.converse.problems.people.generating import Target
-from oragent.converse.problems.people.person import Person
+from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.utility_files import read, write
-from oragent.errors import ConfigError, StoreError
+from oragent.evals.converse.people.generating import Target
+from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.utility_files import read, write
 
 PROBLEM = sfusd()
 RECORD = {

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from oragent._base.errors import ConfigError
 from oragent.converse.session import Request, Session, begin
 from oragent.converse.web import PAGE, Room, application
-from oragent.errors import ConfigError
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 from tests.extras import need
 

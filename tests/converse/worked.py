@@ -1,8 +1,8 @@
 """The worked conversation of Drossman et al. 2026 (arXiv:2604.02666) with scripted replies of parent and agent."""
 
 from oragent.converse.agents.agent import Asker
-from oragent.converse.problems.people.utilities import Direction, Utility
 from oragent.converse.problems.schools import Schools
+from oragent.evals.converse.people.utilities import Direction, Utility
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Given, Scripted

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import CandidateError
 from oragent.domains import bpp
-from oragent.errors import CandidateError
 
 THREE = bpp.Instance(np.array([6, 5, 4]), 10)
 

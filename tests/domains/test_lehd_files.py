@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oragent._base.errors import ProblemError
 from oragent.domains import lehd_files, tsp
 from oragent.domains.lehd_files import PARTS, routes, tours
-from oragent.errors import ProblemError
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "lehd"
 published = pytest.mark.skipif(not SHARED.is_dir(), reason="LEHD's test files are not here")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import CandidateError
 from oragent.domains import op
-from oragent.errors import CandidateError
 
 # First 12 hexadecimal digits of sha1 over the bytes of ReEvo's coordinate arrays.
 CHECKSUMS = {

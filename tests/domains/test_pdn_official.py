@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oragent._base.errors import ProblemError
 from oragent.domains import pdn
-from oragent.errors import ProblemError
 
 PUBLIC = Path(__file__).parents[3] / "shared" / "data" / "pdn"
 public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public files of DevFormer are not here")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.harness import frames, matrix
+from oragent._base.errors import CandidateError
 from oragent.domains import bpp, tsp
-from oragent.errors import CandidateError
 
 PLAIN = st.one_of(
     st.none(),

@@ -3,9 +3,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from oragent._base.errors import ProblemError
 from oragent.domains import tsp
 from oragent.domains.tsplib import read_tsplib
-from oragent.errors import ProblemError
 
 LIBRARY = Path(__file__).parents[3] / "shared" / "data" / "tsplib"
 SMALL = """NAME: small

@@ -14,7 +14,7 @@ HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
 GUESTS = """
 import os, sys, tempfile
 from pathlib import Path
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.harness import Guest
 os.environ["ORAGENT_MEMORY_MB"] = "256"
 for number, body in enumerate(sys.stdin.read().split(";;")):

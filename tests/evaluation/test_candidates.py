@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Runner
 from oragent.evaluation.problem import LimitSettings, load, root_of
-from oragent.isolation import Means, probe
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.parts import files_of, joined
-from oragent.protocol import Status
+from oragent.sandbox.isolation import Means, probe
 
 WORKING = {offer.means for offer in probe() if offer.works}
 hidden = pytest.mark.skipif(

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cascade import TRAIN
-from oragent.protocol import Status
 from oragent.search.candidate import Committed
 from oragent.search.config import read
 from oragent.search.folder import reopen

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
+from oragent._base.protocol import Status
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import LimitSettings, Problem, load, root_of
 from oragent.evaluation.requirements import demand, unmet
-from oragent.protocol import Status
 from oragent.sandbox.alongside import alongside
 from oragent.sandbox.messages import Beside
 
@@ -128,7 +128,7 @@ def test_a_helper_that_imports_the_candidate_gets_each_candidates_own(shop: Path
 
 @pytest.mark.parametrize("warm", [True, False])
 def test_nothing_in_the_folder_can_be_changed(shop: Path, warm: bool) -> None:
-    from oragent.isolation import Means, probe
+    from oragent.sandbox.isolation import Means, probe
 
     if not {Means.NAMESPACES, Means.LANDLOCK} & {offer.means for offer in probe() if offer.works}:
         pytest.skip("nothing here keeps a process from a file of its user")
@@ -261,7 +261,7 @@ def test_a_helper_that_is_started_as_a_program_finds_the_candidate_and_not_the_s
 
 
 def test_one_among_too_many_files_finds_no_seed_either(shop: Path) -> None:
-    from oragent.isolation import Means, probe
+    from oragent.sandbox.isolation import Means, probe
 
     if Means.NAMESPACES not in {offer.means for offer in probe() if offer.works}:
         pytest.skip("nothing here hides a file")

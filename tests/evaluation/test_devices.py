@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
+from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.doctor import _devices
-from oragent.errors import ConfigError, OragentError
 from oragent.evaluation import Runner, devices, requirements
 from oragent.evaluation.devices import Card, Found, Pinned, expect, look, pin
 from oragent.evaluation.offers import DEVICE, options
 from oragent.evaluation.problem import LimitSettings, load
 from oragent.evaluation.scorer import IDLE_S
-from oragent.sandbox import End, Ended
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Ended
 from oragent.search.config import build
 from oragent.search.folder import begin, reopen
 

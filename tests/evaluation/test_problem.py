@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent import shipped
-from oragent.errors import ProblemError
+from oragent._base import shipped
+from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import available, find, load
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job, evaluate
-from oragent.isolation.means import FORBID
-from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import Limits
+from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.limits import environment
+from oragent.sandbox.messages import Limits
 from tests.processes import bearing
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))

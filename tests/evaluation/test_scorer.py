@@ -14,14 +14,14 @@ pytest.importorskip("safetensors", reason="needs the extra 'neural'")
 
 import torch
 
-from oragent.attention_bias import serving
-from oragent.attention_bias.requests import MOST_BYTES, Refused, frame_bytes, read
-from oragent.errors import SandboxError
+from oragent._base.errors import SandboxError
+from oragent._base.protocol import Status
 from oragent.evaluation import Job, Runner
 from oragent.evaluation.problem import LimitSettings, load
 from oragent.evaluation.scorer import Scorer
 from oragent.harness.frames import HEAD, decode, encode
-from oragent.protocol import Status
+from oragent.solvers.attention_bias import serving
+from oragent.solvers.attention_bias.requests import MOST_BYTES, Refused, frame_bytes, read
 
 ROOT = Path(__file__).parents[2]
 NEURAL = load(ROOT / "problems" / "tsp_pomo")

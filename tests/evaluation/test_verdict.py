@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.verdict import verdict
-from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import FOLDER, PYTHON, End, Ended, Limits
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import FOLDER, PYTHON, Ended, Limits
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 LIMITS = Limits(cpu_s=7)
@@ -82,7 +83,7 @@ def test_an_abort_says_what_was_thrown() -> None:
         ("import oragent.harness.main", True),
         ("if 1:\n    from oragent import harness", True),
         ("# from oragent.harness import run\nimport heuristic", False),
-        ("from oragent.protocol import Result\nname = 'oragent.harness'", False),
+        ("from oragent._base.protocol import Result\nname = 'oragent.harness'", False),
         ("import oragent.harnesses", False),
         ("this is no Python", False),
     ],

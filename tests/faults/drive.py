@@ -16,10 +16,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent._base.protocol import Result, format_result
 from oragent.evaluation import Evaluation, Job, Runner
-from oragent.isolation import not_held, probe
-from oragent.protocol import Result, format_result
-from oragent.sandbox import Limits
+from oragent.sandbox.isolation import not_held, probe
+from oragent.sandbox.messages import Limits
 from tests.processes import bearing
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ import sys
 import traceback
 
 sys.path.insert(0, ".")
-from oragent.protocol import Failure, Status, format_failure
+from oragent._base.protocol import Failure, Status, format_failure
 
 try:
     import heuristic

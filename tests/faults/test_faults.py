@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from oragent.isolation import Guarantee
-from oragent.isolation.means import FORBID
+from oragent.sandbox.isolation import Guarantee
+from oragent.sandbox.isolation.means import FORBID
 from tests.faults.drive import FAULTS, HERE, Fault
 from tests.sharing import once
 

@@ -4,7 +4,7 @@ import asyncio
 import tempfile
 from pathlib import Path
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
 from oragent.formulate.formulation import formulated
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import EXTRAS, chosen

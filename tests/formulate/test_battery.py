@@ -5,11 +5,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from oragent.evals.formulate.scripted import Error, Fault, planted
+from oragent.evals.formulate.sets import read_set
 from oragent.formulate.battery import Property, battery
 from oragent.formulate.interface import DEFAULT
 from oragent.formulate.running import Runner
-from oragent.formulate.scripted import Error, Fault, planted
-from oragent.formulate.sets import read_set
 from oragent.formulate.variations import renamed, shaken, turned
 from oragent.formulate.written import checker_of, parameters_of, program_of
 from oragent.milp.families import FAMILIES

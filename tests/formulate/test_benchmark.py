@@ -14,17 +14,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from oragent.bench.execute import execute
-from oragent.bench.plan import Cell, Plan
+from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
-from oragent.errors import ConfigError, ModelError, OragentError
-from oragent.formulate import bench_command
-from oragent.formulate.bench_command import BenchRequest, run_bench
-from oragent.formulate.bench_tables import published_table
-from oragent.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
-from oragent.formulate.contestants import ABLATIONS, contestants
-from oragent.formulate.published import PUBLISHED
-from oragent.formulate.scripted import Oracle
+from oragent.evals.bench.execute import execute
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.formulate import command as bench_command
+from oragent.evals.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
+from oragent.evals.formulate.command import BenchRequest, run_bench
+from oragent.evals.formulate.contestants import ABLATIONS, contestants
+from oragent.evals.formulate.published import PUBLISHED
+from oragent.evals.formulate.scripted import Oracle
+from oragent.evals.formulate.tables import published_table
 from tests.formulate.data import DATA, with_data
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.cli.app import app
-from oragent.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.formulate.api import formulate
 from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request

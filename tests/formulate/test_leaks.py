@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from oragent.bench.execute import execute
-from oragent.bench.plan import Plan
-from oragent.bench.studies import UNBOUNDED
-from oragent.formulate import benchmark
-from oragent.formulate.benchmark import TERMS, Benchmark
-from oragent.formulate.contestants import contestants
+from oragent.evals.bench.execute import execute
+from oragent.evals.bench.plan import Plan
+from oragent.evals.bench.studies import UNBOUNDED
+from oragent.evals.formulate import benchmark
+from oragent.evals.formulate.benchmark import TERMS, Benchmark
+from oragent.evals.formulate.contestants import contestants
 from oragent.ledger import Study
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
+from oragent.evals.formulate.scripted import Error, Fault, Oracle
 from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.methods import METHODS
 from oragent.formulate.methods.glossary import PATTERNS, lookup
 from oragent.formulate.options import chosen
 from oragent.formulate.problem import Problem
 from oragent.formulate.running import Runner
-from oragent.formulate.scripted import Error, Fault, Oracle
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError, OragentError, ProblemError, ReplyError
+from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyError
 from oragent.formulate.audit import mismatches
 from oragent.formulate.data import described, kinds
 from oragent.formulate.options import PRESETS, chosen

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError, OragentError, ProblemError
+from oragent._base.errors import ConfigError, OragentError, ProblemError
+from oragent.evals.formulate.grading import grade
+from oragent.evals.formulate.published import PUBLISHED
+from oragent.evals.formulate.sets import read_set
+from oragent.evals.formulate.sets.labelled import Label, figure
+from oragent.evals.formulate.sets.nl4opt import number
+from oragent.evals.formulate.sets.scaffold import MARK, scaffold
 from oragent.formulate.formulation import Formulated
-from oragent.formulate.grading import grade
 from oragent.formulate.interface import Form
-from oragent.formulate.published import PUBLISHED
 from oragent.formulate.running import Runner
-from oragent.formulate.sets import read_set
-from oragent.formulate.sets.labelled import Label, figure
-from oragent.formulate.sets.nl4opt import number
-from oragent.formulate.sets.scaffold import MARK, scaffold
 from oragent.milp.solving import solve
 from oragent.milp.verdict import TOLERANCES, Verdict
 from tests.formulate.data import DATA, with_data

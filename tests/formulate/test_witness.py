@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.formulate.scripted import errors_of, planted
+from oragent.evals.formulate.scripted import errors_of, planted
 from oragent.formulate.witness import Entry, Ruling, counterexample
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable

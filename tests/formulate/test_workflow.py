@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
+from oragent.evals.formulate.scripted import Oracle, errors_of
 from oragent.formulate.checks import Reason, judge
 from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.interface import Form
 from oragent.formulate.options import PRESETS, Options, chosen
 from oragent.formulate.problem import Problem
 from oragent.formulate.running import Ran, Report, Runner
-from oragent.formulate.scripted import Oracle, errors_of
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted

@@ -57,8 +57,8 @@ def test_a_search_scores_on_it_the_same_twice_and_near_the_processors(problem: s
 
 def test_evaluations_answered_together_get_what_each_gets_alone() -> None:
     torch = pytest.importorskip("torch")
-    serving = pytest.importorskip("oragent.attention_bias.serving")
-    requests = pytest.importorskip("oragent.attention_bias.requests")
+    serving = pytest.importorskip("oragent.solvers.attention_bias.serving")
+    requests = pytest.importorskip("oragent.solvers.attention_bias.requests")
     rng = np.random.default_rng(0)
     points = rng.random((4, 100, 2), dtype=np.float32)
     asked = [
@@ -76,8 +76,8 @@ def test_evaluations_answered_together_get_what_each_gets_alone() -> None:
 @pytest.mark.parametrize("problem", ["tsp_pomo", "cvrp_pomo"])
 def test_a_training_on_it_goes_on_and_counts_its_hours(problem: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    training = pytest.importorskip("oragent.training.trainer")
-    request = pytest.importorskip("oragent.training.request").TrainRequest
+    training = pytest.importorskip("oragent.solvers.training.trainer")
+    request = pytest.importorskip("oragent.solvers.training.request").TrainRequest
     for steps in (3, 6):
         now = training.train(request(problem, tmp_path, tmp_path, steps=steps, device="cuda", batch=2), measure=False)
     assert (now.step, now.batch) == (6, 2)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.harness import Guest
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.harness.audits import audit, same, sample, spot_check
 from oragent.harness.claims import Calls
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent import harness
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 
 def test_a_matrix_of_the_right_shape_passes_as_float64() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from oragent.harness import Guest
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 
 def strict(function, number):
@@ -137,7 +137,7 @@ def test_a_guest_that_dies_before_it_reads_is_dead_and_no_fault_of_ours(guest_of
 def test_a_guest_that_the_kernel_ends_at_the_bound_of_a_process_ran_out_of_time(tmp_path: Path) -> None:
     (tmp_path / "heuristic.py").write_text("def f(x):\n    while True: pass")
     lines = (
-        "import resource; from pathlib import Path; from oragent.errors import CandidateError; from oragent.harness import Guest",
+        "import resource; from pathlib import Path; from oragent._base.errors import CandidateError; from oragent.harness import Guest",
         "resource.setrlimit(resource.RLIMIT_CPU, (3, 3))",
         "try: Guest(Path('heuristic.py'), 'f')(0)",
         "except CandidateError as problem: print(problem.status, problem)",

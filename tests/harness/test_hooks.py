@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.protocol import Result, parse
+from oragent._base.protocol import Result, parse
 
 ROOT = Path(__file__).parents[2]
 EVALUATOR = """

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from oragent.harness import each
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.protocol import Failure, Result, Status, parse
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, Terms
 from oragent.harness.racing import Outraced, Race
-from oragent.protocol import Failure, Result, Status, parse
-from oragent.racing import BEHAVIOUR, BY_INSTANCE, Terms
 
 SETS = {20: list(range(8)), 50: list(range(8))}
 EVALUATOR = """
@@ -158,7 +158,7 @@ def test_a_race_by_hand(tmp_path: Path) -> None:
     # A candidate cannot say of itself that it was screened: what it raises is an error.
     lied = evaluated(
         tmp_path,
-        "from oragent.errors import CandidateError; raise CandidateError('x', 'screened')",
+        "from oragent._base.errors import CandidateError; raise CandidateError('x', 'screened')",
         Terms(Direction.MINIMIZE, json.loads(json.dumps(bar))),
     )
     assert isinstance(lied, Failure)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from oragent import harness
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import load
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from oragent.harness import Guest
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 
 def told(folder: Path, body: str, *values: object) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
 from oragent.ledger import RecordedReply, Replies
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from oragent.budget import Budget
-from oragent.errors import ModelError, OragentError, StoreError
+from oragent._base.budget import Budget
+from oragent._base.errors import ModelError, OragentError, StoreError
 from oragent.ledger import Case, Study
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message, Reply, Request

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Message, Reply, Request, Tool
 from oragent.llm.callable import wrapped
 

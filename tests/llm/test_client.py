@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Client, Message, ModelSettings, Price, Prices, Reply, Request
 from oragent.llm.keys import taken_key
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool, models
 from oragent.llm.command import Command, written
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, models
 from oragent.llm.keys import KEY
 

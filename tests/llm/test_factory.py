@@ -7,7 +7,7 @@ import threading
 import pytest
 from pydantic import SecretStr
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Message, Model, ModelSettings, Price, Prices, Request, Scripted
 from oragent.llm.factory import Models, models
 from oragent.llm.keys import KEY, taken_key

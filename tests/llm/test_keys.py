@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Request, models
 from oragent.llm.keys import origin
 

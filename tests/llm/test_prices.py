@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.llm import Price, Prices
 from oragent.llm.prices import package
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm import Client, Message, ModelSettings, Reply, Request, Tool, ToolCall
 from oragent.llm.wire import read_arguments, read_calls
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from oragent.formulate.sets import read_set
+from oragent.evals.formulate.sets import read_set
 from oragent.milp.model import Milp
 
 FOLDER = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "formulation" / "nl4opt"

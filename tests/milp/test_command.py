@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.command import MOST, solve_file
 from oragent.milp.engines import VERSION
 from oragent.milp.files import read_point, write

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, settings
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.conflicts import Part, Side, conflict, without
 from oragent.milp.elastic import nearest
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable

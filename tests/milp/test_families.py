@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, milp
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.as_json import from_json, to_json
 from oragent.milp.explanation import explain

@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra, maximum_flow
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.families import FAMILIES, configuration
 from oragent.milp.solving import solve
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp import files
 from oragent.milp.files import read, write
 from oragent.milp.solving import solve

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_dict, from_json, solution_dict, to_dict, to_json
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.as_text import from_text, to_text

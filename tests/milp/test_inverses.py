@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.inverses import inverse
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import Status

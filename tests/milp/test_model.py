@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from tests.milp.models import steel
 

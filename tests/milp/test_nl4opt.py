@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.formulate.sets.nl4opt import number
+from oragent.evals.formulate.sets.nl4opt import number
 from oragent.milp.model import Kind, Milp, Relation
 from oragent.milp.points import breaches
 from oragent.milp.solution import Status

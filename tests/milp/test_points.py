@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import Kind, Milp, Objective, Sense, Variable
 from oragent.milp.points import breaches
 from tests.milp.models import pharmacy

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.verdict import TOLERANCES, Tolerance, Verdict
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.llm import extract_code
 
 PARENT = """import numpy as np

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import CandidateError, OragentError, ReplyError
+from oragent._base.errors import CandidateError, OragentError, ReplyError
 from oragent.programs import caps, examiner, examining, inspection, looking, syntax
 from oragent.programs.examiner import Examiner, Hopeless, promptly
 from oragent.programs.inspection import inspect

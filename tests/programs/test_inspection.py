@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.programs import syntax
 from oragent.programs.inspection import Inspected, inspect, read
 from oragent.programs.syntax import Signature

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.llm import extract_json
 
 # A tag of thoughts or a fence inside a string is beyond us.

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.llm import extract_code
 from oragent.programs.blocks import fence, fenced_blocks
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import CandidateError, ProblemError
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs.syntax import Signature, canonical, check, fingerprint, length, signature
 
 WANTED = Signature("heuristics", ("distances", "k"), "def heuristics(distances, k):")

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.ledger import RecordedReply
-from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.store import Store

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from oragent.direction import Direction
-from oragent.pages.charts import label
+from oragent._base.direction import Direction
 from oragent.report import chart_bars, chart_progress
 from oragent.report.cells import mapped
 from oragent.report.figures import Drawing, draw
+from oragent.report.pages.charts import label
 from oragent.report.progress import Point
 from oragent.report.run import RunData, load
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from oragent._base.direction import Direction
+from oragent._base.errors import ProblemError
+from oragent._base.protocol import Result, Status, format_result
 from oragent.cli.app import app
-from oragent.direction import Direction
-from oragent.errors import ProblemError
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
-from oragent.protocol import Result, Status, format_result
 from oragent.report.chance import Measured
 from oragent.report.files import write
 from oragent.report.final import ELITES, FILE, WINNER, Final, Place, final_round, read
@@ -22,7 +22,8 @@ from oragent.report.held_out import Scorer
 from oragent.report.pictured import FOLDER, pictured
 from oragent.report.pictured import read as read_pictures
 from oragent.report.run import load
-from oragent.sandbox import Command, End, Ended
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Command, Ended
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin
 from tests.search.test_engine import search

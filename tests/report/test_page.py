@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
 from oragent.report import view
 from oragent.report.files import write
 from oragent.report.run import load

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, permutation_test
 
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
+from oragent._base.terminal import Terminal
 from oragent.cli.runs import _table
-from oragent.direction import Direction
 from oragent.evaluation import Evaluation, Job
-from oragent.protocol import Status
 from oragent.report.files import write
 from oragent.report.fresh import sets
 from oragent.report.held_out import FILE, Scorer, held_out, read
@@ -22,7 +23,6 @@ from oragent.report.paired import Paired, gains
 from oragent.report.pairing import pair
 from oragent.report.run import load
 from oragent.search.folder import RunFolder
-from oragent.terminal import Terminal
 from tests.search.test_engine import search
 
 MINIMIZE, MAXIMIZE = Direction.MINIMIZE, Direction.MAXIMIZE

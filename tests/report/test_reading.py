@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from oragent.report import show, view
+from oragent._base.terminal import Terminal
+from oragent.report import view
 from oragent.report.run import load
-from oragent.terminal import Terminal
+from oragent.report.terminal import show
 
 from . import runs
 from .runs import Made

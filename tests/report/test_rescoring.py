@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.report.rescoring import FILE, rescore
 from oragent.search.folder import reopen
 from tests.search.players import Players, guess, search

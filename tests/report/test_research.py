@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.budget import Spent
-from oragent.errors import StoreError
+from oragent._base.budget import Spent
+from oragent._base.errors import StoreError
 from oragent.report.files import write
 from oragent.report.run import load
 from oragent.search.store import Note, Store

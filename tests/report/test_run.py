@@ -4,10 +4,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oragent.direction import Direction
-from oragent.errors import ConfigError, OragentError, StoreError
-from oragent.pages.format import gain
-from oragent.protocol import Status
+from oragent._base.direction import Direction
+from oragent._base.errors import ConfigError, OragentError, StoreError
+from oragent._base.protocol import Status
+from oragent.report.pages.format import gain
 from oragent.report.run import load
 
 from . import runs

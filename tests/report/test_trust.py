@@ -10,19 +10,20 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from oragent._base.direction import Direction
+from oragent._base.errors import StoreError
+from oragent._base.protocol import Status
 from oragent.cli.app import app
 from oragent.cli.runs import report as command
-from oragent.direction import Direction
-from oragent.errors import StoreError
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
-from oragent.protocol import Status
-from oragent.report import load, view
+from oragent.report import view
 from oragent.report.audit import BestAudit, audit_best
 from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
 from oragent.report.files import write
 from oragent.report.fresh import fresh, read, sets
 from oragent.report.held_out import Scorer, best_text, digest, held_out
+from oragent.report.run import load
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search

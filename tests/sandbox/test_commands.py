@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import SandboxError
-from oragent.isolation import Means, probe
-from oragent.isolation.means import FORBID
-from oragent.sandbox import FOLDER, PYTHON, Command, End, Limits
+from oragent._base.errors import SandboxError
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.isolation import Means, probe
+from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.lifecycle import End
 from oragent.sandbox.limits import processors
+from oragent.sandbox.messages import FOLDER, PYTHON, Command, Limits
 from tests.processes import bearing
 
 WORKING = {offer.means for offer in probe() if offer.works}
@@ -216,7 +217,7 @@ def test_namespaces_alone_hide_the_folders_of_others(
         pytest.skip("forbidden")
     site = folder.parent / "site"
     site.mkdir()
-    (site / "sitecustomize.py").write_text("import oragent.isolation.landlock as one\none.abi = lambda: 0\n")
+    (site / "sitecustomize.py").write_text("import oragent.sandbox.isolation.landlock as one\none.abi = lambda: 0\n")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site), str(Path(__file__).parents[2])]))
     monkeypatch.setenv("TMPDIR", str(folder.parent))
     monkeypatch.setattr("tempfile.tempdir", None)

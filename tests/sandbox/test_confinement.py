@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Job, Runner
-from oragent.isolation import Means, probe
-from oragent.isolation.cgroups import Group, _parents
-from oragent.isolation.means import FORBID
-from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import PYTHON, Command, End, Ended, Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.isolation import Means, probe
+from oragent.sandbox.isolation.cgroups import Group, _parents
+from oragent.sandbox.isolation.means import FORBID
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import PYTHON, Command, Ended, Limits
 
 WORKING = {offer.means for offer in probe() if offer.works}
 BLOCK = format_result(Result({}, None, 3.5))
@@ -86,9 +87,9 @@ os.mkfifo("pipe"); print(os.listdir("."))
 def test_one_that_is_trusted_can_make_namespaces_and_mount_in_them(sandbox: Sandbox) -> None:
     text = """
 from pathlib import Path
-from oragent.isolation import kernel, namespaces, root
-from oragent.isolation.credentials import interpreter_places
-from oragent.isolation.probe import tried
+from oragent.sandbox.isolation import kernel, namespaces, root
+from oragent.sandbox.isolation.credentials import interpreter_places
+from oragent.sandbox.isolation.probe import tried
 def act():
     namespaces.enter()
     root.pivot(interpreter_places())

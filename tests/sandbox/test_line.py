@@ -2,8 +2,8 @@
 
 import socket
 
-from oragent.sandbox import PYTHON, Command
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import PYTHON, Command
 
 SCRIPT = """
 import os, socket

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import SandboxError
-from oragent.sandbox import PYTHON, Command, End, Ended, Limits
-from oragent.sandbox.messages import sound_name
+from oragent._base.errors import SandboxError
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import PYTHON, Command, Ended, Limits, sound_name
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 names = st.from_regex(r"[a-z]{1,8}(\.py)?", fullmatch=True)

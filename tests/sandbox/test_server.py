@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import SandboxError
+from oragent._base.errors import SandboxError
+from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job, Runner
-from oragent.protocol import Result, Status, format_result
-from oragent.sandbox import Limits, client
+from oragent.sandbox import client
 from oragent.sandbox.lifecycle import End, Life, Stage
+from oragent.sandbox.messages import Limits
 from tests.processes import bearing, lineage
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
@@ -129,7 +130,8 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
     engine = textwrap.dedent(f"""
         from pathlib import Path
         from oragent.evaluation import Job, Runner
-        from oragent.sandbox import Limits, client
+        from oragent.sandbox.messages import Limits
+        from oragent.sandbox import client
         folder = Path({str(tmp_path)!r})
         Runner()(Job(folder / "eval.py", "", folder, Limits(cpu_s=60)))
     """)
@@ -235,7 +237,7 @@ def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_pa
     (tmp_path / "eval.py").write_text(f"import colorsys\n{words}")
     engine = f"""
         from pathlib import Path
-        from oragent.sandbox import PYTHON, Command
+        from oragent.sandbox.messages import PYTHON, Command
         from oragent.sandbox.border import Sandbox
         with Sandbox() as sandbox:
             command = Command((PYTHON, "eval.py"), {{"eval.py": {words!r}}})

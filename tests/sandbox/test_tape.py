@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.output import Capped
+from oragent._base.output import Capped
 from oragent.sandbox.tape import Tape, text
 
 

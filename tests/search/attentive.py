@@ -13,10 +13,10 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
-from oragent.protocol import Status
 from oragent.search.config import build
 from oragent.search.engine import Outcome
 from oragent.search.folder import RunFolder, begin

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import Pool
-from oragent.protocol import Status
 from oragent.search.auditing import Audits, found_out, would_lead
 from oragent.search.config import tending
 from oragent.search.engine import Engine, Outcome

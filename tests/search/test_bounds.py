@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.budget import Budget, Spent
-from oragent.errors import ConfigError
+from oragent._base.budget import Budget, Spent
+from oragent._base.errors import ConfigError
 from oragent.search.bounds import IDLE, expect_an_end, way_on
 from oragent.search.config import read
 from oragent.search.folder import another, reopen

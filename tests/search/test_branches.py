@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from oragent.errors import ModelError
+from oragent._base.errors import ModelError
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen

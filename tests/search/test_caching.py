@@ -3,10 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
-from oragent.protocol import Status
-from oragent.sandbox import Limits
+from oragent.sandbox.messages import Limits
 from oragent.search.caching import Cache, conditions
 from oragent.search.store import Store
 from tests.search.players import search

@@ -2,8 +2,8 @@
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Committed, Elite
 
 SOURCE = "def guess(x):\n    return x + 1\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from oragent.budget import Budget
-from oragent.errors import ConfigError
+from oragent._base.budget import Budget
+from oragent._base.errors import ConfigError
+from oragent._base.settings import dump
 from oragent.search.config import Config, build, read
-from oragent.settings import dump
 
 ROOT = Path(__file__).parents[2]
 

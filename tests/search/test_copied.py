@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from oragent import mounts
-from oragent.errors import StoreError
+from oragent._base import mounts
+from oragent._base.errors import StoreError
+from oragent._base.mounts import network
 from oragent.ledger.database import Database
-from oragent.mounts import network
 from oragent.search import copied
 from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen

@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-from oragent.errors import BudgetExhausted, ModelError, ProblemError
+from oragent._base.errors import BudgetExhausted, ModelError, ProblemError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Message, Reply, Request
-from oragent.protocol import Status
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.run import Run

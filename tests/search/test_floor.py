@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.pool import Pool
-from oragent.protocol import Status
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store

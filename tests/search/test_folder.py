@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import StoreError
+from oragent._base.errors import StoreError
 from oragent.search.engine import REBUILT
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.launch import launch

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Feature, load
 from oragent.report.run import load as read_run
 from oragent.search.config import build

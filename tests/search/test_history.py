@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from oragent.evaluation.pool import Pool
-from oragent.report import load
+from oragent.report.run import load
 from oragent.search.candidate import Committed
 from oragent.search.config import tending
 from oragent.search.engine import Engine

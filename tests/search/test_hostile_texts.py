@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from oragent.errors import ModelError, ProblemError, ReplyError
+from oragent._base.errors import ModelError, ProblemError, ReplyError
+from oragent._base.protocol import Status
 from oragent.evaluation.pool import Pool
 from oragent.evaluation.problem import load
 from oragent.llm import fenced
 from oragent.llm.model import Message, Reply, Request, Tool
-from oragent.protocol import Status
 from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen

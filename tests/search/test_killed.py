@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.protocol import Status
+from oragent._base.protocol import Status
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store
 from tests.search.killing import Log, play

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import kendalltau
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.protocol import Status
 from oragent.search.store import Store
 from oragent.search.strategies.levi import ADVICE, SEED
 from oragent.search.strategies.rank_faithful import agreement, rank_faithful

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 from oragent.search.engine import Engine
 from oragent.search.store import Store
 from oragent.search.strategies.reevo import STRATEGY, initial

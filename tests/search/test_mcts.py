@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.desk import Desk

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.protocol import Status
 from oragent.programs.nearness import distance, may_be_near, nearest
 from oragent.programs.syntax import Signature
-from oragent.protocol import Status
 from oragent.search.novelty import too_near
 from oragent.search.store import Store
 from tests.search.test_engine import history, jittery

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.report import load
 from oragent.report.files import write
+from oragent.report.run import load
 from oragent.search.folder import reopen
 from oragent.search.launch import launch
 from oragent.search.store import Store

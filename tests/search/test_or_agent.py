@@ -5,8 +5,8 @@ import re
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.protocol import Status
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.notes import NodeNote, Step
 from oragent.search.strategies.or_agent.reflection import spoken

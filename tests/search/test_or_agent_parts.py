@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.protocol import Status
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values

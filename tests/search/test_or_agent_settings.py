@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.protocol import Status
-from oragent.report import about, load
+from oragent.report import about
 from oragent.report.replay import replayed
+from oragent.report.run import load
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, Elite

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.budget import Spent, apportioned
+from oragent._base.budget import Spent, apportioned
 from oragent.search.run import Run
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import FLOOR, dealt, turns

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError
-from oragent.report import load
+from oragent._base.errors import ConfigError
+from oragent.report.run import load
 from oragent.search.config import build
 from oragent.search.strategies import GROUP, STRATEGIES, chosen, settled
 from oragent.search.strategy import Strategy

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.llm.ensemble import Ensemble
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.offers import INSTANCES
-from oragent.protocol import Status
-from oragent.report import load
+from oragent.report.run import load
 from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.engine import Progress
 from oragent.search.folder import RunFolder, reopen

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from oragent.direction import Direction
+from oragent._base.direction import Direction
+from oragent._base.protocol import Status
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, Terms, score_of
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import Pool
-from oragent.protocol import Status
-from oragent.racing import BEHAVIOUR, BY_INSTANCE, Terms, score_of
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.racing import course, mark, name_of_race, terms_of

@@ -5,10 +5,10 @@ import asyncio
 import numpy as np
 import pytest
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import Pool
-from oragent.protocol import Status
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.desk import Desk

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.llm.model import Message, Model, Reply, Request
 from oragent.programs.replies import extract_code, extract_json
 from oragent.search.strategies.scripted import player

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.evaluation.problem import load
 from oragent.search.config import build
 from oragent.search.folder import begin

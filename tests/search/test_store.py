@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from oragent.budget import Spent
-from oragent.errors import StoreError
+from oragent._base.budget import Spent
+from oragent._base.errors import StoreError
+from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.ledger import RecordedReply
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Committed
 from oragent.search.store import Note, Store
 

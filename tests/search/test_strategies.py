@@ -5,9 +5,9 @@ import asyncio
 
 import pytest
 
+from oragent._base.protocol import Status
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply, Request
-from oragent.protocol import Status
 from oragent.search.candidate import Committed
 from oragent.search.engine import Engine, Outcome
 from oragent.search.folder import RunFolder

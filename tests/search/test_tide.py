@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
 from oragent.search.desk import Desk

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from oragent._base.errors import UntrustedError
 from oragent.cli.app import app
-from oragent.errors import UntrustedError
 from oragent.search.folder import RunFolder, reopen
 
 CODE = "from pathlib import Path\nPath({mark!r}).write_text('it ran')\nSTRATEGY = None\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
 from oragent.search.config import build
 from oragent.search.genetics.breeding import breed
 from oragent.search.store import Store

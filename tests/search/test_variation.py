@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.evaluation.primitives import Primitive
 from oragent.programs.syntax import canonical, check, length, signature
 from oragent.search.genetics import draft as drafts

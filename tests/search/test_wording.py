@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.budget import Spent
+from oragent._base.budget import Spent
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import ModelSettings
 from oragent.search.archive import Archive

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import CandidateError
 from oragent.domains import bpp, tsp
-from oragent.errors import CandidateError
 from oragent.solvers.constructive import audit_packing, audit_tour, construct_tour, pack_online
 
 PROBLEMS = Path(__file__).parents[2] / "problems"

@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from oragent.distribution import NAME
+from oragent._base.distribution import NAME
 from tests.formulate import pharmacy
 from tests.llm.chat_server import Answer, ChatServer, ok
 from tests.wheel.contents import ROOT, in_sdist, in_wheel, tracked

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from oragent.bench.plan import Cell
-from oragent.budget import Spent
+from oragent._base.budget import Spent
+from oragent.evals.bench.plan import Cell
+from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
+from oragent.evals.workspace.published import SOLVERS
+from oragent.evals.workspace.tables import Measured
 from oragent.ledger.study import Finished
-from oragent.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
-from oragent.workspace.bench_tables import Measured
 from oragent.workspace.grading import Outcome
-from oragent.workspace.published import SOLVERS
 
 
 def measured(subject: str, name: str, outcomes: list[Outcome], tokens: int = 0, **settings: str) -> Measured:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.business_text import lost, modelling_words
+from oragent.evals.workspace.business_text import lost, modelling_words
 
 
 @pytest.mark.parametrize(

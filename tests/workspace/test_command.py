@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from oragent._base.errors import ConfigError, OragentError, WorkspaceError
+from oragent._base.terminal import Terminal
 from oragent.cli.app import app
-from oragent.errors import ConfigError, OragentError, WorkspaceError
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox
-from oragent.terminal import Terminal
 from oragent.workspace import command
 from oragent.workspace.folder import Home, begin, begin_from, finished
 from oragent.workspace.versions import Versions

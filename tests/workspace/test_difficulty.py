@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.difficulty import Difficulty, tertiles
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.difficulty import Difficulty, tertiles
 from tests.workspace.release import PUBLIC, needs_release
 
 ORDER = list(Difficulty)

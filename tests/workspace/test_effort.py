@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent._base.terminal import Terminal
 from oragent.llm.scripted import Scripted
 from oragent.milp import Status
 from oragent.sandbox.border import Sandbox
-from oragent.terminal import Terminal
 from oragent.workspace import command
 from oragent.workspace.effort import Effort, GivenEffort, effort_of
 from oragent.workspace.objective import Backing

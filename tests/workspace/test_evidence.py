@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.evidence import LIMIT, gather
-from oragent.workspace.importing import Release, read_release
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.evidence import LIMIT, gather
+from oragent.evals.workspace.importing import Release, read_release
 from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release, synthetic
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from oragent.evals.workspace.business_text import modelling_words
+from oragent.evals.workspace.generating.sheets import read, written
+from oragent.evals.workspace.generating.stories import STORIES
+from oragent.evals.workspace.noise.planting import OPERATORS, plant, resolve
 from oragent.milp.families import FAMILIES
-from oragent.workspace.business_text import modelling_words
-from oragent.workspace.generating.sheets import read, written
-from oragent.workspace.generating.stories import STORIES
-from oragent.workspace.noise.planting import OPERATORS, plant, resolve
 
 
 def flat(value, depth):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from oragent.evals.workspace.references import Reference
 from oragent.workspace.grading import Attempt, Direction, Outcome, Stop, compare, grade, passes, release_label
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
-from oragent.workspace.references import Reference
 
 REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.audit import audit
-from oragent.workspace.importing import import_release, read_release
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.audit import audit
+from oragent.evals.workspace.importing import import_release, read_release
+from oragent.evals.workspace.leaks import Trace, search
+from oragent.evals.workspace.references import workspace_id
+from oragent.evals.workspace.views import Note, Variant
 from oragent.workspace.layout import Mode
-from oragent.workspace.leaks import Trace, search
 from oragent.workspace.objective import Backing
 from oragent.workspace.records import read_version
-from oragent.workspace.references import workspace_id
-from oragent.workspace.views import Note, Variant
 from tests.workspace.release import PUBLIC, needs_release, optimum, put, rubric, synthetic
 
 

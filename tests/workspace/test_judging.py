@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.judging import (
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.judging import (
     PENALTY_PAPER,
     PENALTY_RELEASE,
     Judgement,
@@ -20,8 +20,8 @@ from oragent.workspace.judging import (
     score,
     score_all,
 )
-from oragent.workspace.predicates import Predicate
-from oragent.workspace.rubric import Criterion, Kind, Rubric
+from oragent.evals.workspace.predicates import Predicate
+from oragent.evals.workspace.rubric import Criterion, Kind, Rubric
 
 RUBRIC = Rubric(
     "OR_explain_001", 1, "Comparative Dynamics", "Why?",

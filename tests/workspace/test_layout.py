@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace import layout
 from oragent.workspace.layout import Mode, Role
 

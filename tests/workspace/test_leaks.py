@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.importing import read_release
+from oragent.evals.workspace.importing import read_release
+from oragent.evals.workspace.leaks import Labels, Trace, search
 from oragent.workspace.layout import digest
-from oragent.workspace.leaks import Labels, Trace, search
 from tests.workspace.release import PUBLIC, needs_release
 
 SECRET = "The second oven is worth 17 EUR an hour."

@@ -7,28 +7,28 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
+from oragent._base.terminal import Terminal
+from oragent.evals.workspace.agents import plants
+from oragent.evals.workspace.business_text import modelling_words
+from oragent.evals.workspace.command import BenchRequest, run_bench
+from oragent.evals.workspace.difficulty import tertiles
+from oragent.evals.workspace.generating.making import MOVED, make, moved
+from oragent.evals.workspace.generating.operators import OPERATORS
+from oragent.evals.workspace.generating.patches import apply
+from oragent.evals.workspace.generating.sets import Request, generate, read_known
+from oragent.evals.workspace.judging import by_predicates, score
+from oragent.evals.workspace.label_sets import read_labels
+from oragent.evals.workspace.leaks import labels_of, search
+from oragent.evals.workspace.noise.artifacts import Artifacts, Step
+from oragent.evals.workspace.noise.planting import resolve
+from oragent.evals.workspace.views import Variant
 from oragent.milp import Status, solve
 from oragent.milp.families import FAMILIES
 from oragent.milp.naming import renamed
-from oragent.terminal import Terminal
-from oragent.workspace.agents import plants
-from oragent.workspace.bench_command import BenchRequest, run_bench
-from oragent.workspace.business_text import modelling_words
 from oragent.workspace.comparing import Flaw, compared
-from oragent.workspace.difficulty import tertiles
-from oragent.workspace.generating.making import MOVED, make, moved
-from oragent.workspace.generating.operators import OPERATORS
-from oragent.workspace.generating.patches import apply
-from oragent.workspace.generating.sets import Request, generate, read_known
-from oragent.workspace.judging import by_predicates, score
-from oragent.workspace.label_sets import read_labels
 from oragent.workspace.layout import Mode, check, open_workspace
-from oragent.workspace.leaks import labels_of, search
-from oragent.workspace.noise.artifacts import Artifacts, Step
-from oragent.workspace.noise.planting import resolve
 from oragent.workspace.tables import read as read_table
-from oragent.workspace.views import Variant
 
 MADE = Path(__file__).parent / "made12"
 KNOWN = read_known(MADE)

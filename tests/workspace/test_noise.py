@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.noise.artifacts import Artifacts, Step, add_line, decimal, fraction, take_line
+from oragent.evals.workspace.noise.planting import OPERATORS, plant, resolve
 from oragent.workspace import parameters
-from oragent.workspace.noise.artifacts import Artifacts, Step, add_line, decimal, fraction, take_line
-from oragent.workspace.noise.planting import OPERATORS, plant, resolve
 from oragent.workspace.tables import Table
 
 NAMES = ["item", "Unit cost (EUR)", "mass (kg)", "share", "demand", "time (h)", "note", "valid_from", "odd\nname", ""]

@@ -5,11 +5,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from oragent._base.errors import WorkspaceError
 from oragent.cli.app import app
-from oragent.errors import WorkspaceError
-from oragent.workspace.label_sets import read_labels
+from oragent.evals.workspace.label_sets import read_labels
+from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.workspace.layout import Mode
-from oragent.workspace.outputs import explain_scores, prediction_scores
 from tests.workspace.release import PUBLIC, needs_release, synthetic
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.predicates import Predicate, sentences
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.predicates import Predicate, sentences
 
 BINDS = Predicate(("demand_A", "12.5"))
 SLACK = Predicate(("row_3", "binding"), denied=True)

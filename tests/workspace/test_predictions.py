@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.importing import read_release
+from oragent.evals.workspace.label_audit import recorded
+from oragent.evals.workspace.predictions import Prediction, grade_predictions, read_predictions, unrevised
+from oragent.evals.workspace.references import Reference, read_references, workspace_id
 from oragent.workspace.grading import Outcome
-from oragent.workspace.importing import read_release
-from oragent.workspace.label_audit import recorded
 from oragent.workspace.layout import Mode
-from oragent.workspace.predictions import Prediction, grade_predictions, read_predictions, unrevised
-from oragent.workspace.references import Reference, read_references, workspace_id
 from tests.workspace.release import PUBLIC, needs_release
 
 REFERENCES = [Reference(workspace_id(Mode.REVISE, n), Mode.REVISE, n, "toy", 100.0 * n) for n in range(1, 9)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace import reading
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace.revisions import Change, Depth, Diff, read_summary
 from tests.workspace.release import PUBLIC, needs_release
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
+from oragent._base.terminal import Terminal
+from oragent.evals.workspace.business_text import lost
+from oragent.evals.workspace.generate_command import generate_command
+from oragent.evals.workspace.generating import sets
+from oragent.evals.workspace.generating.making import Made
+from oragent.evals.workspace.generating.programs import program
+from oragent.evals.workspace.generating.wording import Writing, beside
+from oragent.evals.workspace.label_sets import VAULT
 from oragent.llm.model import Reply, Request
-from oragent.terminal import Terminal
-from oragent.workspace.business_text import lost
-from oragent.workspace.generate_command import generate_command
-from oragent.workspace.generating import sets
-from oragent.workspace.generating.making import Made
-from oragent.workspace.generating.programs import program
-from oragent.workspace.generating.wording import Writing, beside
-from oragent.workspace.label_sets import VAULT
 
 WANTED = sets.Request(("knapsack",), 1, 3)
 

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from oragent.budget import Budget
-from oragent.errors import ReplyError, WorkspaceError
+from oragent._base.budget import Budget
+from oragent._base.errors import ReplyError, WorkspaceError
+from oragent.evals.workspace.rubric import read_rubrics
+from oragent.evals.workspace.tasks import Task
 from oragent.ledger import Study
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Interface, Manner, code_in, files_told, judge, work
-from oragent.workspace.rubric import read_rubrics
 from oragent.workspace.runner import Runner
-from oragent.workspace.tasks import Task
 from oragent.workspace.tools import Desk
 from tests.workspace.golden_prompts import FOLDER, prompts
 from tests.workspace.release import put, rubric

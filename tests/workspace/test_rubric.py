@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.predicates import Predicate
-from oragent.workspace.rubric import Criterion, Kind, Rubric, coverage, exact_decisions, read_answers, read_rubrics
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.predicates import Predicate
+from oragent.evals.workspace.rubric import (
+    Criterion,
+    Kind,
+    Rubric,
+    coverage,
+    exact_decisions,
+    read_answers,
+    read_rubrics,
+)
 from tests.workspace.release import PUBLIC, needs_release
 
 ROW = {

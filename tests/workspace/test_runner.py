@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.references import Reference
 from oragent.milp import Status, solve
-from oragent.sandbox import Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import Limits
 from oragent.workspace.grading import Outcome, Stop, grade
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.recording import records_of
-from oragent.workspace.references import Reference
 from oragent.workspace.runner import Runner
 from tests.workspace.release import put
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace.undoing import redo, restore, undo
 from oragent.workspace.versions import PERSON, Versions
 from tests.workspace.release import put
@@ -15,7 +15,7 @@ from tests.workspace.release import put
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from oragent import files
+from oragent._base import files
 from oragent.workspace.versions import Versions
 plain, count = files.replace, 0
 def replace(place, content):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oragent.errors import WorkspaceError
+from oragent._base.errors import WorkspaceError
 from oragent.workspace.undoing import undo
 from oragent.workspace.versions import PERSON, Versions
 
@@ -89,7 +89,7 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
 
     with Versions(tmp_path) as store:
         store.write({"a.py": "old"}, "builder", "one")
-        monkeypatch.setattr("oragent.files.replace", full)
+        monkeypatch.setattr("oragent._base.files.replace", full)
         with pytest.raises(WorkspaceError, match="No space left"):
             store.write({"a.py": "new"}, "builder", "two")
         monkeypatch.undo()

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from oragent.errors import WorkspaceError
-from oragent.workspace.importing import Release, read_release
-from oragent.workspace.layout import Mode
-from oragent.workspace.leaks import Labels, Trace
-from oragent.workspace.views import (
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.importing import Release, read_release
+from oragent.evals.workspace.leaks import Labels, Trace
+from oragent.evals.workspace.views import (
     Note,
     Variant,
     View,
@@ -21,6 +20,7 @@ from oragent.workspace.views import (
     visible,
     write_manifest,
 )
+from oragent.workspace.layout import Mode
 from tests.workspace.release import synthetic
 
 GIVEN = ["data/general_parameters.csv", "data/table_1.csv", "docs/business_requirement.md"]

@@ -2,10 +2,10 @@
 
 import re
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.model_changes import ChangeRequest, Verb, named
 from oragent.converse.optional_protocols import Editable
-from oragent.errors import ConfigError
 
 __all__ = ["CHANGE_HELP", "VERBS", "read_change_command"]
 

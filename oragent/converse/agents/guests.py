@@ -5,14 +5,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent._base.distribution import demand_version
+from oragent._base.errors import MilpError
+from oragent._base.plain import plain
 from oragent.converse.problems.programs import ProgramForm
-from oragent.distribution import demand_version
-from oragent.errors import MilpError
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.model import Milp
-from oragent.plain import plain
-from oragent.sandbox import PYTHON, Command, Limits
 from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import PYTHON, Command, Limits
 
 __all__ = ["Built", "Guests", "Printed"]
 

@@ -5,7 +5,7 @@ from math import ceil, floor, log10
 from oragent.converse.agents.change_commands import CHANGE_HELP
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 
 __all__ = ["HELP", "help_about"]
 

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
-from oragent.errors import ConfigError
 
 __all__ = ["read_question"]
 

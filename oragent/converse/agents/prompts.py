@@ -2,10 +2,10 @@
 
 import json
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.prompting import fill, quiet
-from oragent.errors import ConfigError
 
 __all__ = ["PARTS", "blank", "programs", "tools"]
 

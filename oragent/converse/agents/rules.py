@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import Answer
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
@@ -14,11 +15,10 @@ from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
 from oragent.converse.tools import Toolbox
-from oragent.errors import ConfigError, OragentError
 from oragent.llm.model import ToolCall
 from oragent.milp.model import Sense
 from oragent.milp.solution import Status
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 
 __all__ = ["Rules"]
 

@@ -5,8 +5,8 @@ from enum import StrEnum
 from math import inf, isfinite, isnan
 from typing import Protocol
 
+from oragent._base.errors import ProblemError
 from oragent.converse.problems.district import District, Features
-from oragent.errors import ProblemError
 
 __all__ = ["EVEN", "FREE", "Choice", "Constraints", "Objective", "Oracle", "Solution", "Weights"]
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from string import ascii_uppercase
 
-from oragent.errors import ProblemError
+from oragent._base.errors import ProblemError
 
 __all__ = ["District", "Features", "School", "clock"]
 

@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.errors import ProblemError
 from oragent.converse.problems.district import District, Features
-from oragent.errors import ProblemError
 
 __all__ = ["MOST", "Schedules", "enumerated"]
 

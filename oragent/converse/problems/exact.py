@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.errors import ProblemError
 from oragent.converse.problems.constraints import EVEN, FREE, STUDENTS_A_UNIT, Constraints, Objective, Solution, Weights
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
-from oragent.errors import ProblemError
 
 __all__ = ["Exact"]
 

@@ -9,6 +9,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
+from oragent._base.errors import ConfigError, MilpError
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
@@ -18,14 +19,13 @@ from oragent.converse.prompting import fill, quiet
 from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp, model
 from oragent.converse.state import State
-from oragent.errors import ConfigError, MilpError
 from oragent.milp.as_latex import to_latex
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
 from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense
 from oragent.milp.points import breaches
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
-from oragent.pages.text import one_line
+from oragent.report.pages.text import one_line
 
 __all__ = ["Formulated"]
 

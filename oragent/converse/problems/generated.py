@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import LIMIT_S, Schools
-from oragent.errors import ConfigError
 
 __all__ = ["generated"]
 

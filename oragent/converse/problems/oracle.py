@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from typing import Protocol
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
 from oragent.converse.problems.district import District, clock
-from oragent.converse.problems.people.utilities import Utility, classes, maximum
 from oragent.converse.solving import model
 from oragent.converse.state import Kind, Restriction, State
-from oragent.errors import ConfigError
+from oragent.evals.converse.people.utilities import Utility, classes, maximum
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row
 from oragent.milp.solution import Status

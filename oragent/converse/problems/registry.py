@@ -3,11 +3,11 @@
 import re
 from pathlib import Path
 
+from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.formulated import Formulated
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
-from oragent.errors import ConfigError, ProblemError
 from oragent.milp import files
 
 __all__ = ["is_named", "problem"]

@@ -7,6 +7,7 @@ from importlib import import_module
 
 import numpy as np
 
+from oragent._base.errors import ConfigError
 from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
 from oragent.converse.optional_protocols import Chart
 from oragent.converse.problems import reading, school_texts, tables
@@ -17,18 +18,17 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import pareto
 from oragent.converse.problems.names import find_school, find_time, short_names, unknown_school, unknown_time
 from oragent.converse.problems.oracle import Solving, constraints
-from oragent.converse.problems.people.published import DROSSMAN
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.problems.remarks import figures, impossible
 from oragent.converse.problems.school_model import school_model
 from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.published import Published
 from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
-from oragent.converse.stakeholders import Stakeholders
 from oragent.converse.state import State
-from oragent.errors import ConfigError
+from oragent.evals.converse.people.published import DROSSMAN
+from oragent.evals.converse.published import Published
+from oragent.evals.converse.stakeholders import Stakeholders
 from oragent.milp import Milp, Relation, Row, Sense, Status
 
 __all__ = ["LIMIT_S", "Schools", "sfusd"]
@@ -211,7 +211,7 @@ class Schools:
                 "an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
                 f"{self.name!r}"
             )
-        everybody = import_module("oragent.converse.problems.people.everybody")  # statistics take long to import
+        everybody = import_module("oragent.evals.converse.people.everybody")  # statistics take long to import
         found: Stakeholders = everybody.Everybody(self, self.exact)
         return found
 

@@ -8,12 +8,12 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation
 from oragent.domains.driving.drive import throughput
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.scenario import Scenario
-from oragent.errors import ProblemError
 
 __all__ = ["Baseline", "write"]
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Self
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation
 from oragent.domains.driving.simulation import Command, Second, Session, failure
-from oragent.errors import ProblemError
 
 __all__ = ["Connected"]
 

@@ -4,11 +4,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from oragent._base.errors import CandidateError
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import Command, State
 from oragent.domains.driving.vehicles import TYPES
-from oragent.errors import CandidateError
 
 __all__ = ["Controller", "check", "edge_info", "vehicles_info"]
 

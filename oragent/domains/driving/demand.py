@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import plans
 from oragent.domains.driving.plans import EDGE
 from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.vehicles import TYPES, to_xml
-from oragent.errors import ProblemError
 
 __all__ = ["CASES", "Departure", "draw", "read", "to_xml_file"]
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any, Protocol
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 
 __all__ = ["Driver", "Guest", "RememberingDriver", "check_memory"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from oragent import shipped
+from oragent._base import shipped
 from oragent.domains.driving import network, protocol, trials
 from oragent.domains.driving.baseline import Baseline
 from oragent.domains.driving.connected import Connected

@@ -6,8 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from oragent.distribution import with_extra
-from oragent.errors import ProblemError
+from oragent._base.distribution import with_extra
+from oragent._base.errors import ProblemError
 
 __all__ = ["binary", "load", "versions"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation, plans
 from oragent.domains.driving.plans import EDGE, ENDS, Plan
-from oragent.errors import ProblemError
 
 __all__ = ["Road", "build", "read"]
 

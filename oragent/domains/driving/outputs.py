@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving.network import Road
-from oragent.errors import ProblemError
 
 __all__ = ["Conflict", "Statistics", "critical_entries", "read_statistics"]
 

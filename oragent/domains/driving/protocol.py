@@ -5,11 +5,11 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import demand, metrics, rules
 from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import Scenario
-from oragent.errors import ProblemError
 
 __all__ = ["drawn", "files", "summary"]
 

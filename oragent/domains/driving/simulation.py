@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving.plans import EDGE
-from oragent.errors import ProblemError
 
 __all__ = ["Command", "Place", "Second", "Session", "Simulation", "State", "failure"]
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from oragent._base.errors import ProblemError
 from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network
 from oragent.domains.pdn.placement import STREAM, Instance, Site
-from oragent.errors import ProblemError
 
 __all__ = ["NETWORK_FILE", "SITE_FILES", "read_network", "read_sites"]
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from oragent._base.errors import CandidateError
 from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
-from oragent.errors import CandidateError
 
 __all__ = ["DECAPS", "STREAM", "Instance", "Site", "check", "draw_sites", "fresh_part", "objective", "part", "reward"]
 

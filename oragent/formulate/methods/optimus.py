@@ -6,7 +6,7 @@ connection graph cuts the prompts.
 
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 

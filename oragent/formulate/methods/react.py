@@ -6,7 +6,7 @@ same program twice, and a reply without an action, end it.
 
 import re
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt, nothing
 from oragent.formulate.methods.glossary import PATTERNS, lookup
 from oragent.formulate.programs import program_in

@@ -8,7 +8,7 @@ of a formulation, and breadth-first search is the only search.
 import re
 from collections.abc import Sequence
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 

@@ -1,10 +1,10 @@
 """The reasoner on results: a checker, written from the problem and the names of the values alone (system 2)."""
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
+from oragent._base.plain import plain
 from oragent.formulate.checks import Reason, State
 from oragent.formulate.data import kinds
 from oragent.formulate.session import Session
-from oragent.plain import plain
 
 __all__ = ["reconsider", "write_checker"]
 

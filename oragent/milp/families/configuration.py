@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.families.instance import Instance, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solution import Status

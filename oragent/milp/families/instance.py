@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent.errors import MilpError
+from oragent._base.errors import MilpError
 from oragent.milp.model import Milp
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.evaluation.problem import Problem
 from oragent.programs.inspection import expression, fitted
 from oragent.programs.inspection import tree as parsed

@@ -8,9 +8,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from oragent._base.trees import tree_of
 from oragent.programs.walking import nodes
 from oragent.search.genetics.sites import Site, Sites, find_sites
-from oragent.trees import tree_of
 
 __all__ = ["MAX_POWER", "MODULES", "Draft", "build", "fits", "free_names", "reachable", "rounded", "size"]
 

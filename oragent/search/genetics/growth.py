@@ -10,7 +10,7 @@ import copy
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.evaluation.primitives import Primitive
 from oragent.programs.inspection import expression
 from oragent.programs.inspection import tree as parsed

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.trees import tree_of
 from oragent.programs.inspection import length, vouch
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.syntax import canonical
@@ -17,7 +18,6 @@ from oragent.search.genetics.draft import MODULES, Draft, build
 from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
 from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
-from oragent.trees import tree_of
 
 __all__ = ["OPERATORS", "Offspring", "room", "vary"]
 

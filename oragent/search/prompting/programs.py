@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
+from oragent._base.racing import shown
 from oragent.programs.blocks import fence, tag
-from oragent.racing import shown
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times

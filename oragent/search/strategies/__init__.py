@@ -10,7 +10,7 @@ import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
 from oragent.search.config import Config
 from oragent.search.strategies import (
     ael,

@@ -20,6 +20,7 @@ import numpy as np
 from annotated_types import Ge, Le
 from pydantic.dataclasses import dataclass
 
+from oragent._base.settings import STRICT
 from oragent.ledger import RecordedReply
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Committed, Elite
@@ -31,7 +32,6 @@ from oragent.search.strategies.asking import ask_and_read, ask_for_program, bold
 from oragent.search.strategies.operators import apply, compose, remember, thought, thoughts, write
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "AELSettings", "round"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from oragent.errors import CandidateError, ReplyError
+from oragent._base.errors import CandidateError, ReplyError
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Message
 from oragent.programs.blocks import NEAREST

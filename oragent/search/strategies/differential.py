@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.errors import BudgetExhausted
+from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Constant, constants, with_values

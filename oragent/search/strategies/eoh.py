@@ -17,7 +17,8 @@ from typing import Annotated
 from annotated_types import Ge, MinLen
 from pydantic.dataclasses import dataclass
 
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent._base.settings import STRICT
 from oragent.search.config import Blocks
 from oragent.search.run import Run
 from oragent.search.selection import best, by_rank
@@ -25,7 +26,6 @@ from oragent.search.strategies.asking import bolder
 from oragent.search.strategies.operators import apply_anew
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "EoHSettings", "round"]
 

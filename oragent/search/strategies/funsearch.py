@@ -22,6 +22,7 @@ import numpy as np
 from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
+from oragent._base.settings import STRICT
 from oragent.llm.context import Part, fit
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
@@ -46,7 +47,6 @@ from oragent.search.prompting import (
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "FunSearchSettings", "islands", "prompt", "round"]
 

@@ -23,6 +23,7 @@ import numpy as np
 from annotated_types import Ge, Le, Lt, MinLen
 from pydantic.dataclasses import dataclass
 
+from oragent._base.settings import STRICT
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill
@@ -34,7 +35,6 @@ from oragent.search.strategies.operators import prose, write
 from oragent.search.strategies.sizes import PART
 from oragent.search.strategies.syntax_cells import Cells, clusters
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "LeviSettings", "elites", "representatives", "round", "variants"]
 

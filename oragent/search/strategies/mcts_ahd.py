@@ -23,8 +23,9 @@ from typing import Annotated
 from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
+from oragent._base.protocol import Status
+from oragent._base.settings import STRICT
 from oragent.llm.context import Part, fit
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
@@ -33,7 +34,6 @@ from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply, prose, remember
 from oragent.search.strategies.uct import Node, backpropagate, take_turn
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "MCTSSettings", "exploration", "round", "tree"]
 

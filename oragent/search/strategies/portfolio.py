@@ -17,15 +17,15 @@ from typing import Annotated
 from annotated_types import MinLen
 from pydantic.dataclasses import dataclass
 
-from oragent.budget import Spent
-from oragent.errors import ConfigError
+from oragent._base.budget import Spent
+from oragent._base.errors import ConfigError
+from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
 from oragent.search.run import Run
 from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "PortfolioSettings", "gains", "phase", "round"]
 

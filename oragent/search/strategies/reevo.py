@@ -25,6 +25,7 @@ import numpy as np
 from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
+from oragent._base.settings import STRICT
 from oragent.llm.context import Part, fit
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -35,7 +36,6 @@ from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategies.operators import prose, write
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "round"]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree
 
 __all__ = ["Cells", "clusters", "counts"]

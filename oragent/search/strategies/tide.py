@@ -25,6 +25,7 @@ from typing import Annotated
 from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
+from oragent._base.settings import STRICT
 from oragent.llm.context import Part, fit
 from oragent.programs.examiner import Hopeless, ask
 from oragent.search.candidate import Candidate, Committed, Elite
@@ -35,7 +36,6 @@ from oragent.search.strategies.differential import LEAST, TUNED, evolve_constant
 from oragent.search.strategies.operators import apply, prose
 from oragent.search.strategies.tide_islands import EVENT, Arm, Event, Island, choose, replayed
 from oragent.search.strategy import Strategy
-from oragent.settings import STRICT
 
 __all__ = ["STRATEGY", "TideSettings", "alike", "round"]
 

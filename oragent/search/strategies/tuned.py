@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from oragent.budget import Budget
+from oragent._base.budget import Budget
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import ProblemError
 from oragent.converse.problems.constraints import Constraints, Objective, Weights
 from oragent.converse.problems.district import District, Features, School, clock
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import conditional, pareto
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.errors import ProblemError
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "interactive" / "sfusd" / "schools.json"
 ALL = enumerated(SFUSD)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from oragent.converse.whatif.answers import Answer, Status, agrees
-from oragent.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
-from oragent.converse.whatif.gold import gold
-from oragent.converse.whatif.parser import read_change
-from oragent.converse.whatif.questions import Question, read
-from oragent.converse.whatif.textbooks import Change, answered
-from oragent.errors import ConfigError
+from oragent._base.errors import ConfigError
+from oragent.evals.converse.whatif.answers import Answer, Status, agrees
+from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
+from oragent.evals.converse.whatif.gold import gold
+from oragent.evals.converse.whatif.parser import read_change
+from oragent.evals.converse.whatif.questions import Question, read
+from oragent.evals.converse.whatif.textbooks import Change, answered
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.milp import Relation, Row
@@ -106,7 +106,7 @@ PROGRAM_ROW = "    m += x['x[supplier2,roastery2]'] == 0\n"
 
 @pytest.mark.parametrize("name", ["T-P-P", "C-P-P"])
 def test_agents_with_a_model_answer_by_tools_or_by_a_program(tmp_path: Path, name: str) -> None:
-    from oragent.converse.whatif.agents import PROGRAM
+    from oragent.evals.converse.whatif.agents import PROGRAM
 
     asked = tmp_path / "questions"
     asked.mkdir()

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from oragent.converse.whatif.answers import Answer, Status, agrees
-from oragent.converse.whatif.questions import MODELS, read
-from oragent.converse.whatif.tallies import Tally, floor, tally
-from oragent.errors import ConfigError, StoreError
+from oragent._base.errors import ConfigError, StoreError
+from oragent.evals.converse.whatif.answers import Answer, Status, agrees
+from oragent.evals.converse.whatif.questions import MODELS, read
+from oragent.evals.converse.whatif.tallies import Tally, floor, tally
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "whatif"
 BASE = {

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.errors import CandidateError
 from oragent.domains.driving import control
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.plans import WEAVING
 from oragent.domains.driving.simulation import State
-from oragent.errors import CandidateError
 
 ROAD = Road(Path("road.net.xml"), 172.8, 3, 13.89, {"E4": (0, 1, 2), "E5": (2,), "E6": (0,)}, (), ())
 EXIT = {end: next(index for index, route in enumerate(WEAVING.routes) if route[1] == end) for end in ("E4", "E5", "E6")}

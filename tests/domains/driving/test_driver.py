@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oragent._base.errors import CandidateError
 from oragent.domains.driving.driver import MEMORY_BYTES, Driver, RememberingDriver, check_memory
-from oragent.errors import CandidateError
 
 
 class Fake:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from oragent._base.errors import ProblemError
 from oragent.authoring.bench import Bench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.function import is_function
@@ -20,7 +21,6 @@ from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.errors import ProblemError
 from oragent.evaluation import Runner
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed

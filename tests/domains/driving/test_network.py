@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import network, plans
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.plans import PUBLISHED, WEAVING
-from oragent.errors import ProblemError
 from tests.extras import need
 
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oragent._base.errors import ProblemError
 from oragent.domains.driving import demand, metrics, protocol, rules
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.evaluation import Bench
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.scenario import Scenario
-from oragent.errors import ProblemError
 from tests.extras import need
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "driving"

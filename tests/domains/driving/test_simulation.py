@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oragent._base.errors import CandidateError, ProblemError
 from oragent.domains.driving import connected, installation, network, rules
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
@@ -22,7 +23,6 @@ from oragent.domains.driving.metrics import paper_score, score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Command
-from oragent.errors import CandidateError, ProblemError
 from tests.extras import need
 
 SHORT = Scenario(3, 42, horizon=90)

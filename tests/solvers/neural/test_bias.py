@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from oragent.harness import Guest
-from oragent.attention_bias.kinds import ROUTES, TOURS
-from oragent.attention_bias.scoring import Kind
-from oragent.distribution import CPU_BUILD, with_extra
-from oragent.errors import CandidateError
+from oragent._base.distribution import CPU_BUILD, with_extra
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import Failure, Status, parse
 from oragent.harness.frames import HEAD, FrameError, decode, encode
 from oragent.harness.neural import bias
-from oragent.protocol import Failure, Status, parse
+from oragent.solvers.attention_bias.kinds import ROUTES, TOURS
+from oragent.solvers.attention_bias.scoring import Kind
 from oragent.solvers.neural.reshaping import reach, strength
 
 ROOT = Path(__file__).parents[3]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
+from oragent._base.protocol import Result, parse
 from oragent.domains.torch_stream import CAPACITIES, cvrp_stream, tsp_stream
-from oragent.protocol import Result, parse
 
 ROOT = Path(__file__).parents[3]
 SAYING = "import torch\ndef heuristics(distance_matrix, demands=None):\n    return {}\n"

@@ -6,8 +6,8 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from oragent import shipped
-from oragent.errors import ProblemError
+from oragent._base import shipped
+from oragent._base.errors import ProblemError
 from oragent.solvers.neural.weights import NETWORKS, OFFICIAL, load, official_names
 
 CPU = torch.device("cpu")

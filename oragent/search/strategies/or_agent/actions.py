@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.errors import CandidateError, ReplyError
+from oragent._base.errors import CandidateError, ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from oragent.budget import Spent, apportioned
+from oragent._base.budget import Spent, apportioned
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from oragent.errors import BudgetExhausted
+from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Elite
 from oragent.search.prompting import entitle
 from oragent.search.run import Run

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind

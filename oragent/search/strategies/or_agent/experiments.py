@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence, tag
-from oragent.protocol import Status
 from oragent.search.candidate import Candidate, Elite, Parent
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
 from oragent.search.run import Run

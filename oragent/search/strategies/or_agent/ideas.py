@@ -5,7 +5,7 @@ import re
 from functools import partial
 from typing import Any
 
-from oragent.errors import ReplyError
+from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
 from oragent.search.prompting import asked, blocks, fill, history, meanings, standing

@@ -7,11 +7,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from oragent.errors import CandidateError
+from oragent._base.errors import CandidateError
+from oragent._base.protocol import ERROR, RESULT
 from oragent.evaluation import Evaluation
 from oragent.programs.blocks import fence, tag
 from oragent.programs.inspection import tree as parsed
-from oragent.protocol import ERROR, RESULT
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bins, show
 from oragent.search.run import Run

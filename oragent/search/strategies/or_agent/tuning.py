@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.errors import BudgetExhausted
-from oragent.protocol import Status
-from oragent.racing import estimate
+from oragent._base.errors import BudgetExhausted
+from oragent._base.protocol import Status
+from oragent._base.racing import estimate
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Range, with_values

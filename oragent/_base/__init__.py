@@ -1,0 +1,1 @@
+"""Values that every part uses: errors, settings, budgets, files, directions, statistics, output."""

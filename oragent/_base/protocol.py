@@ -1,0 +1,190 @@
+"""The marked result block that every ``eval.py`` prints: write it, parse it.
+
+::
+
+    __SANDBOX_RESULT__
+    __METRICS_START__
+    {'length_20': 3.85}
+    __METRICS_END__
+    __FEATURES_START__
+    (2, 0, 1)
+    __FEATURES_END__
+    __SCORE_START__
+    12.34
+    __SCORE_END__
+    __SANDBOX_SUCCESS__
+
+or, when it has no score, ``__SANDBOX_ERROR__`` and a line of JSON: ``{"status", "message", "traceback"}``, with
+``"metrics"`` where there are some.
+Values are Python literals; nothing of a block is ever evaluated. Standard library only.
+"""
+
+import json
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from oragent._base.literals import read_literal
+
+__all__ = ["ERROR", "RESULT", "Failure", "Result", "Status", "format_failure", "format_result", "parse"]
+
+RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
+
+
+class Status(StrEnum):
+    """How an evaluation ended."""
+
+    OK = "ok"  # scored
+    INVALID = "invalid"  # the candidate returned something that is not a solution
+    ERROR = "error"  # the candidate raised
+    TIMEOUT = "timeout"  # the time limit was reached
+    MEMORY = "memory"  # the memory limit was reached
+    CRASHED = "crashed"  # a process died, or the evaluator printed no result
+    REJECTED = "rejected"  # the program has the wrong form, or failed an audit
+    SCREENED = "screened"  # ended before a full score: it could not reach the elites, or answers as one of them does
+
+    @property
+    def failed(self) -> bool:
+        """Whether the candidate did anything wrong, as opposed to being scored or screened."""
+        return self not in (Status.OK, Status.SCREENED)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an evaluation found.
+
+    Attributes:
+        metrics: Figures for people and models to read.
+        features: Cell of the archive, whole numbers, or what is measured of a behaviour where ``problem.yaml`` says so;
+            None where the problem keeps a plain ranked population.
+        score: Score in natural units; ``problem.yaml`` says in which direction it is good.
+    """
+
+    metrics: dict[str, Any]
+    features: tuple[float, ...] | None
+    score: float
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an evaluation has no score.
+
+    Attributes:
+        status: How it ended.
+        message: Reason, one line.
+        traceback: Traceback of the candidate; empty where it raised nothing.
+        metrics: Figures of an evaluation that was ended early; nobody takes them for a score.
+    """
+
+    status: Status
+    message: str
+    traceback: str = ""
+    metrics: dict[str, Any] = field(default_factory=dict)
+
+
+def format_result(result: Result) -> str:
+    """Render ``result`` as the block that ends an evaluation's standard output."""
+    parts = [("METRICS", _plain(result.metrics)), ("FEATURES", _plain(result.features)), ("SCORE", float(result.score))]
+    body = "\n".join(f"__{name}_START__\n{value!r}\n__{name}_END__" for name, value in parts)
+    return f"{RESULT}\n{body}\n{SUCCESS}"
+
+
+def format_failure(failure: Failure) -> str:
+    """Render ``failure`` as the marker and its line of JSON."""
+    fields: dict[str, Any] = {"status": failure.status, "message": failure.message, "traceback": failure.traceback}
+    if failure.metrics:
+        fields["metrics"] = _plain(failure.metrics)
+    return f"{ERROR}\n{json.dumps(fields)}"
+
+
+def parse(output: str) -> Result | Failure:
+    """Read the one result or error block out of an evaluation's standard output.
+
+    Args:
+        output: Standard output in full; lines around and blank lines inside the block do not matter.
+
+    Returns:
+        The result; or a failure: the one that was printed, ``crashed`` where there is no block, ``rejected`` where
+        there are several (one of them is forged) or its contents break the contract.
+    """
+    lines = [line.strip() for line in output.splitlines()]
+    found = [number for number, line in enumerate(lines) if line in (RESULT, ERROR)]
+    if not found:
+        return Failure(Status.CRASHED, f"the evaluation printed no result block (no line {RESULT} or {ERROR})")
+    if len(found) > 1:
+        return Failure(Status.REJECTED, f"the evaluation printed {len(found)} result blocks where one was expected")
+    block = [line for line in lines[found[0] :] if line]
+    return _parse_failure(block) if block[0] == ERROR else _parse_result(block)
+
+
+def _plain(value: Any) -> Any:
+    """Turn numpy's scalars and arrays, which this module does not know, into numbers and lists."""
+    if isinstance(value, dict):
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _parse_failure(block: list[str]) -> Failure:
+    try:
+        fields = json.loads(block[1])
+        told, metrics = Status(fields["status"]), dict(fields.get("metrics", {}))
+        failure = Failure(told, str(fields["message"]), str(fields.get("traceback", "")), metrics)
+    except (IndexError, KeyError, TypeError, ValueError, RecursionError):
+        return _broken(f"the line after {ERROR} must be JSON with status, message and traceback")
+    # One that ended a race says how far it came; otherwise being screened is a search's word alone.
+    raced = failure.status is Status.SCREENED and bool(failure.metrics)
+    return failure if failure.status.failed or raced else _broken(f"status '{failure.status}' after {ERROR}")
+
+
+def _parse_result(block: list[str]) -> Result | Failure:
+    if block[-1] != SUCCESS:
+        return _broken(f"the output must end with {SUCCESS}")
+    try:
+        metrics, features, score = (_literal(block, part) for part in ("METRICS", "FEATURES", "SCORE"))
+    except ValueError as problem:
+        return _broken(str(problem))
+    if not isinstance(metrics, dict):
+        return _broken(f"metrics must be a dict, not {_shown(metrics)}")
+    if isinstance(features, list):
+        features = tuple(features)
+    if features is not None and not (isinstance(features, tuple) and all(map(_is_feature, features))):
+        return _broken(f"features must be a tuple of ints, or of finite numbers, or None, not {_shown(features)}")
+    if type(score) not in (int, float) or not _finite(score):
+        return _broken(f"the score must be a finite number, not {_shown(score)}")
+    return Result(metrics, features, float(score))
+
+
+def _literal(block: list[str], part: str) -> Any:
+    start, end = f"__{part}_START__", f"__{part}_END__"
+    try:
+        first = block.index(start) + 1
+        text = "\n".join(block[first : block.index(end, first)])
+    except ValueError:
+        raise ValueError(f"the block has no {start} ... {end}") from None
+    try:
+        return read_literal(text)
+    except (ValueError, RecursionError):
+        raise ValueError(f"{part.lower()} must be a Python literal, not {_shown(text)}") from None
+
+
+def _is_feature(value: Any) -> bool:
+    return type(value) is int or (type(value) is float and math.isfinite(value))
+
+
+def _finite(score: float) -> bool:
+    try:
+        return math.isfinite(score)
+    except OverflowError:  # an int beyond the range of floats
+        return False
+
+
+def _shown(value: object, width: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= width else f"{text[: width - 3]}..."
+
+
+def _broken(what: str) -> Failure:
+    return Failure(Status.REJECTED, f"broken result block: {what}")

@@ -1,0 +1,110 @@
+"""Settings of any system: a tree of keys and values from YAML and the command line, checked against dataclasses."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args, get_type_hints
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from oragent._base import shipped
+from oragent._base.errors import ConfigError
+
+__all__ = ["STRICT", "build", "dump", "explain", "load"]
+
+STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error
+UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
+T = TypeVar("T")
+
+
+def build(schema: type[T], tree: dict[str, Any], overrides: Sequence[str], source: str) -> T:
+    """Check a tree of settings, after overrides.
+
+    Args:
+        schema: Schema of the settings, a pydantic dataclass.
+        tree: Keys and values, nested.
+        overrides: Texts ``section.key=value``, the value in YAML; they win over the tree.
+        source: Name of the tree's source, for errors.
+
+    Raises:
+        ConfigError: naming source or override, key, what was expected and the nearest valid key.
+    """
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"cannot read {override!r}: write section.key=value, such as budget.evaluations=500")
+        try:
+            _place(tree, key, yaml.safe_load(text))
+        except yaml.YAMLError:
+            raise ConfigError(f"cannot read the value of {override!r}: it must be YAML") from None
+    try:
+        return TypeAdapter(schema).validate_python(tree)
+    except ValidationError as problem:
+        raise ConfigError(f"{source}: {explain(problem, schema)}") from None
+
+
+def dump(settings: object) -> dict[str, Any]:
+    """Turn settings into the plain tree that ``build`` takes; complete, defaults included."""
+    tree: dict[str, Any] = TypeAdapter(type(settings)).dump_python(settings, mode="json")
+    return tree
+
+
+def load(path: Path) -> dict[str, Any]:
+    """Read a file of settings as a tree, or one that ships by its name; an empty file is an empty tree.
+
+    Raises:
+        ConfigError: if it cannot be read, or holds something else.
+    """
+    path = shipped.settings(path)
+    try:
+        tree = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        ship = ", ".join(shipped.settings_names())
+        told = f"cannot read the configuration {path}: there is no such file, and none of that name ships; {ship} do"
+        raise ConfigError(told) from None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise ConfigError(f"cannot read the configuration {path}: {problem}") from None
+    except yaml.YAMLError as problem:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(problem).split())}") from None
+    if tree is not None and not isinstance(tree, dict):
+        raise ConfigError(f"{path} must hold keys and values, not a {type(tree).__name__}")
+    return tree or {}
+
+
+def explain(problem: ValidationError, schema: type) -> str:
+    """Say in one line what is wrong with a checked tree: the key, what was expected, the nearest valid key."""
+    unknown = [error for error in problem.errors() if error["type"] in UNKNOWN]  # often why another one is missing
+    error = (unknown or problem.errors())[0]
+    path = [str(part) for part in error["loc"]]
+    key = ".".join(path)
+    if unknown:
+        valid = _keys(schema, path[:-1])
+        near = difflib.get_close_matches(path[-1], valid, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}?" if near else f"valid keys: {', '.join(valid)}"
+        return f"unknown key {key!r}: {hint}"
+    if error["type"] in ("missing", "missing_argument"):
+        return f"key {key!r} is missing"
+    if error["type"] == "value_error" and "ctx" in error:  # our own words, about several keys at once
+        return f"{key}: {error['ctx']['error']}" if key else str(error["ctx"]["error"])
+    return f"key {key!r}: {error['msg'][0].lower()}{error['msg'][1:]}, not {error['input']!r}"
+
+
+def _place(tree: dict[str, Any], key: str, value: Any) -> None:
+    *sections, last = key.split(".")
+    for section in sections:
+        inner = tree.get(section)
+        tree[section] = dict(inner) if isinstance(inner, dict) else {}
+        tree = tree[section]
+    tree[last] = value
+
+
+def _keys(schema: type, path: Sequence[str]) -> list[str]:
+    """The valid keys of the section at ``path``."""
+    for part in path:
+        hint = get_type_hints(schema).get(part)
+        sections = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and is_dataclass(kind)]
+        if sections:
+            schema = sections[0]
+    return [item.name for item in fields(schema)]

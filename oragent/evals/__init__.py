@@ -1,0 +1,1 @@
+"""Everything that measures: the benchmark driver, comparisons, studies, and one package for each product."""

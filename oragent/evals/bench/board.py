@@ -1,0 +1,56 @@
+"""A benchmark in a terminal: a bar over its cells while they are run, and its tables."""
+
+from typing import Self
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table as RichTable
+from rich.text import Text
+from tqdm import tqdm
+
+from oragent.evals.bench.execute import Done
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.tables import VERDICT, Table
+from oragent.report.pages.text import one_line, plain
+
+__all__ = ["Board", "rich_table"]
+
+WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
+
+
+class Board:
+    """A progress bar over the cells of a plan, and a line for every cell that was seen to."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._total, self._count = len(plan.cells), 0
+        self._bar = tqdm(total=self._total, unit=" run", dynamic_ncols=True, disable=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.close()
+
+    def note(self, cell: Cell, text: str) -> None:
+        """Say how far a cell is."""
+        self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
+
+    def done(self, done: Done) -> None:
+        """Take note of a cell that was seen to."""
+        self._count += 1
+        self._bar.update()
+        reason = done.end.reason
+        how = f"unfinished: {reason}" if reason else "complete" if done.fresh else "complete before"
+        remark = f"; {done.remark}" if done.remark else ""
+        self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{done.cell}: {how}{remark}', WIDTH)}")
+
+
+def rich_table(table: Table) -> RichTable:
+    """A table for a terminal; its texts may come from anywhere."""
+    rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for place, head in enumerate(table.heads):
+        wraps = " pairs" in head or head == VERDICT
+        fixed = bool(place) and not wraps  # figures stay whole where room is scarce, names go on below
+        rich.add_column(Text(plain(head)), justify="right" if place else "left", overflow="fold", no_wrap=fixed)
+    for row in table.rows:
+        rich.add_row(*(Text(plain(value)) for value in row))
+    return rich

@@ -1,0 +1,97 @@
+"""Pairs of contestants on one subject: how much better one is, and how sure that is."""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from statistics import mean, stdev
+
+from oragent._base.direction import Direction
+from oragent._base.statistics import Alternative, Interval, bootstrap, holm, sign_flip
+from oragent.evals.bench.result import Score
+
+__all__ = ["Difference", "Group", "differences", "mean_known"]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A contestant's scores in one mode.
+
+    Attributes:
+        name: Of the contestant.
+        scores: By what pairs them with those of others: a seed, or a case.
+    """
+
+    name: str
+    scores: Mapping[Hashable, Score]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two contestants on one subject, over the seeds (or cases) that both have.
+
+    Attributes:
+        first, second: Their names.
+        mode: Name of the mode.
+        pairs: Number of seeds.
+        gain: How much better the first is, in natural units, with its interval over seeds; above 0 is better.
+        p: P-value of the paired test; None for fewer than two pairs.
+        adjusted: The same, adjusted for all pairs of contestants in this mode.
+        spread: Standard deviation of the difference between seeds; None for one pair.
+        noise: Mean half-width of the intervals that came with the scores; None where one is not known.
+    """
+
+    first: str
+    second: str
+    mode: str
+    pairs: int
+    gain: Interval
+    p: float | None
+    adjusted: float | None
+    spread: float | None
+    noise: float | None
+
+
+def differences(
+    pairs: Iterable[tuple[Group, Group]],
+    mode: str,
+    direction: Direction,
+    alternative: Alternative = Alternative.TWO_SIDED,
+) -> tuple[Difference, ...]:
+    """Compare pairs of contestants; those that have no seed in common are left out.
+
+    Args:
+        pairs: All combinations, or everyone with the one that they are held against.
+        mode: Name of the mode.
+        direction: Whether more or less score is better.
+        alternative: ``GREATER``: the test asks whether the first is better.
+    """
+    found = [one for first, second in pairs if (one := _difference(first, second, mode, direction, alternative))]
+    adjusted = holm([one.p for one in found])
+    return tuple(replace(one, adjusted=p) for one, p in zip(found, adjusted, strict=True))
+
+
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """The mean; None where one of the values is not known, or there is none."""
+    known = list(values)
+    numbers = [value for value in known if value is not None]
+    return mean(numbers) if numbers and len(numbers) == len(known) else None
+
+
+def _difference(
+    first: Group, second: Group, mode: str, direction: Direction, alternative: Alternative
+) -> Difference | None:
+    mine, theirs = first.scores, second.scores
+    shared = [key for key in mine if key in theirs]
+    if not shared:
+        return None
+    gains = [direction.sign * (mine[key].value - theirs[key].value) for key in shared]
+    return Difference(
+        first=first.name,
+        second=second.name,
+        mode=mode,
+        pairs=len(shared),
+        gain=bootstrap(gains),
+        p=sign_flip(gains, alternative),
+        adjusted=None,
+        spread=stdev(gains) if len(gains) > 1 else None,
+        noise=mean_known(side[key].noise for side in (mine, theirs) for key in shared),
+    )

@@ -1,0 +1,106 @@
+"""What one run of a benchmark came to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oragent._base.direction import Direction
+from oragent.evals.bench.plan import Cell
+
+__all__ = ["Cost", "Measure", "Result", "Score", "Step"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a subject measures.
+
+    Attributes:
+        title: One line on the subject.
+        direction: Whether more or less score is better.
+        published: Best score of others in the main mode; None where it is not known.
+    """
+
+    title: str
+    direction: Direction
+    published: float | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score in one mode.
+
+    Attributes:
+        value: In natural units.
+        noise: Half the width of the 95 % interval that came with it, over what it is a mean of; None where none came.
+    """
+
+    value: float
+    noise: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was paid, until some moment or in all.
+
+    Attributes:
+        work: In the unit of the benchmark, such as evaluations.
+        tokens: In and out.
+        money: US dollars, of the replies whose price is known.
+        unpriced: Replies whose price is not known.
+        calls: Replies of models, where they are not the unit of work; 0 where nobody counts them apart.
+    """
+
+    work: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    unpriced: int = 0
+    calls: int = 0
+
+
+@dataclass(frozen=True)
+class Step:
+    """A score on the way of a run.
+
+    Attributes:
+        score: Its own, in the main mode.
+        best: The best until then, its own included.
+        paid: Until and with it.
+    """
+
+    score: float
+    best: float
+    paid: Cost
+
+
+@dataclass(frozen=True)
+class Result:
+    """One run, complete.
+
+    Attributes:
+        cell: Which one.
+        measure: How its subject measures.
+        scores: By mode; the main mode is always there.
+        baselines: Of the baseline by mode, where there is one.
+        tried: How many answers were tried: candidates, conversations, cases.
+        failed: How many of them have no score.
+        spent: In all.
+        seconds: The run's own time, over all sittings.
+        curve: The way to the score in the main mode; empty where there is none.
+        folder: Where the run lives; None where it has no folder of its own.
+    """
+
+    cell: Cell
+    measure: Measure
+    scores: Mapping[str, Score]
+    baselines: Mapping[str, Score] = field(default_factory=dict)
+    tried: int = 0
+    failed: int = 0
+    spent: Cost = Cost()
+    seconds: float = 0.0
+    curve: tuple[Step, ...] = ()
+    folder: Path | None = None
+
+    def reached(self, target: float) -> Cost | None:
+        """What it took to reach a score in the main mode; None where it was not reached."""
+        better = self.measure.direction.better
+        return next((step.paid for step in self.curve if not better(target, step.score)), None)

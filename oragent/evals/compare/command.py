@@ -1,0 +1,45 @@
+"""The command ``oragent compare``: do the runs, sum them up, write the report."""
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from oragent.evals.bench.board import Board
+from oragent.evals.bench.execute import execute
+from oragent.evals.compare.comparison import load
+from oragent.evals.compare.page import write
+from oragent.evals.compare.plan import MANIFEST, requested
+from oragent.evals.compare.request import CompareRequest
+from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.compare.terminal import announce, show, watching
+
+__all__ = ["run"]
+
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
+
+
+def run(request: CompareRequest, root: Path, console: Console) -> int:
+    """Compare; a comparison that was begun in the same folder goes on.
+
+    Returns:
+        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
+
+    Raises:
+        OragentError: One line on what is wrong.
+    """
+    folder, plan = request.outputs, requested(request, root)
+    MANIFEST.keep(plan, folder)
+    console.print(f"[bold]{len(plan.cells)} runs[/] in {escape(str(folder))}", soft_wrap=True)
+    announce(plan, console)
+    with Board(plan) as board:
+        runner = SearchRunner(plan, watching(board))
+        for done in execute(plan, runner, folder):
+            board.done(done)
+            if done.end.stopped:
+                console.print(f"everything so far is kept: oragent compare --outputs {folder}", soft_wrap=True)
+                return STOPPED
+    comparison = load(plan, runner, folder)
+    show(comparison, console)
+    console.print(f"[bold]report[/] {escape(str(write(comparison)))}", highlight=False, soft_wrap=True)
+    return UNFINISHED if comparison.unfinished else COMPLETE

@@ -1,0 +1,57 @@
+"""A comparison as its folder holds it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent._base.errors import StoreError
+from oragent.evals.bench.execute import Runner, gather
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.summary import Summary, summarise
+from oragent.evals.compare.settled import models
+
+__all__ = ["Comparison", "load"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison, as far as its runs are complete.
+
+    Attributes:
+        plan: What is compared.
+        folder: Where it lives.
+        summary: What the complete runs come to.
+        unfinished: The runs that are left out, as they have not used up their budget.
+    """
+
+    plan: Plan
+    folder: Path
+    summary: Summary
+    unfinished: tuple[Cell, ...]
+
+    @property
+    def budget(self) -> str:
+        """What each run may spend, in words."""
+        named = dict(self.plan.settings["budget"])
+        both = named.pop("until", "first") == "both"
+        bounds = {name: bound for name, bound in named.items() if bound is not None}
+        words = [f"${bound:,.2f}" if name == "money" else f"{bound:,} {name}" for name, bound in bounds.items()]
+        told = ", ".join(words).replace("_", " ") or "no bound"
+        return f"{told}; until both evaluations and model calls are used up" if both else told
+
+    @property
+    def model(self) -> str:
+        """Who was asked by strategies that ask."""
+        return ", ".join(models(self.plan)) or "none"
+
+
+def load(plan: Plan, runner: Runner, folder: Path) -> Comparison:
+    """Read the complete runs of a comparison.
+
+    Raises:
+        StoreError: There is none, or one cannot be read.
+        ConfigError: A run's configuration cannot be read.
+    """
+    results, unfinished = gather(plan, runner, folder)
+    if not results:
+        raise StoreError(f"no run in {folder} has used up its budget yet: nothing to compare; run the command again")
+    return Comparison(plan, folder, summarise(plan, results), unfinished)

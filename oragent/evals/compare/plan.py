@@ -1,0 +1,161 @@
+"""What is compared with what: a plan of problems, strategies and seeds, checked before anything is run."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError
+from oragent._base.settings import dump
+from oragent.evals.bench.manifest import Manifest
+from oragent.evals.bench.plan import Cell, Plan, expect_distinct
+from oragent.evals.bench.terms import Terms
+from oragent.evals.compare import variants
+from oragent.evals.compare.request import CompareRequest
+from oragent.evals.compare.variants import FILE, STRATEGY, Variant
+from oragent.evaluation.problem import find
+from oragent.search.bounds import expect_an_end
+from oragent.search.config import Blocks, Config, build, read
+from oragent.search.folder import with_rounds_of_then
+from oragent.search.strategies import chosen
+
+__all__ = ["FAIR", "MANIFEST", "TERMS", "config", "kept", "planned", "requested"]
+
+TERMS = Terms(
+    benchmark="comparison",
+    subject="problem",
+    subjects="problems",
+    contestant="strategy",
+    contestants="strategies",
+    modes={"val": "where the search looked (val)", "test": "held out (test)"},
+    baseline="seed heuristic",
+    answer="program",
+)
+OWN = {"seed": "--seeds", STRATEGY: "--strategies", FILE: "--strategies"}
+# What strategies by themselves have at different values, and all have alike here unless somebody sets it otherwise:
+# everyone gets all that the problem's folder says, and the same number of rounds in flight and of islands.
+FAIR = {
+    "strategy.window": 2,
+    "strategy.blocks": Blocks.ALL,
+    "strategy.features": True,
+    "strategy.standing": True,
+    "strategy.history": True,
+    "strategy.tuning": 0.0,
+    "archive.islands": 4,
+}
+
+
+def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
+    return dump(build(with_rounds_of_then(deepcopy(dict(settings))), [], source))
+
+
+MANIFEST = Manifest("comparison.yaml", TERMS, _settled, free=("workers", "zygote"))
+
+
+def requested(request: CompareRequest, root: Path) -> Plan:
+    """The plan that a person asks for; where nothing but a folder is named, the one that was begun there.
+
+    Raises:
+        OragentError: One line on what is wrong with it.
+    """
+    problems = [word for word in request.words if "=" not in word]
+    settings = [word for word in request.words if "=" in word]
+    asked = [*request.words, *request.overrides, *request.variants, request.strategies, request.seeds, request.config]
+    if all(word is None for word in asked):
+        return kept(request.outputs)
+    if not problems:
+        raise ConfigError("name the problems to compare on; to go on with a comparison name nothing but --outputs")
+    common = read(request.config, [*request.overrides, *_without_own(settings)])
+    common = _fair(common, request.outputs)
+    usual = "" if request.variants else "gp,random,funsearch,or_agent"
+    strategies = (request.strategies or usual).split(",")
+    varied = [variants.read(one, common) for one in request.variants]
+    return planned(problems, strategies, request.seeds or 3, common, root, varied)
+
+
+def kept(folder: Path) -> Plan:
+    """The plan of a comparison that was begun.
+
+    Raises:
+        StoreError: There is none, or it cannot be read.
+        ProblemError: One of its problems is gone.
+        ConfigError: A setting in it is wrong.
+    """
+    plan = MANIFEST.read(folder)
+    problems = [str(place or name) for name, place in plan.subjects.items()]
+    common = build(deepcopy(dict(plan.settings)), [], MANIFEST.file)
+    strategies = [str(own.get(FILE, name)) for name, own in plan.contestants.items() if STRATEGY not in own]
+    varied = [
+        variants.kept(name, own, common, f"{MANIFEST.file}, {name}")
+        for name, own in plan.contestants.items()
+        if STRATEGY in own
+    ]
+    return planned(problems, strategies, len(plan.seeds), common, plan.root, varied)
+
+
+def planned(
+    problems: Sequence[str],
+    strategies: Sequence[str],
+    seeds: int,
+    settings: Config,
+    root: Path,
+    varied: Sequence[Variant] = (),
+) -> Plan:
+    """Check and put together what a person asked for.
+
+    Args:
+        problems: Names or folders.
+        strategies: Names, or files of one's own.
+        seeds: How many; they are 0, 1, and so on.
+        settings: Of all runs; seed and strategy's name in it mean nothing.
+        root: Project root.
+        varied: Strategies with settings of their own, beside the others.
+
+    Raises:
+        ProblemError: A problem is unknown or broken.
+        ConfigError: A strategy is unknown or lacks its model, something is named twice, or there is nothing to do.
+    """
+    contestants = [*(variants.plain(word.strip(), settings) for word in strategies if word.strip()), *varied]
+    found = [find(name, root) for name in problems]
+    expect_distinct("problem", [problem.name for problem in found])
+    expect_distinct("strategy", [one.name for one in contestants])
+    if not found:
+        raise ConfigError("name the problems to compare on ('oragent problems' lists them)")
+    if not contestants or seeds < 1:
+        raise ConfigError("a comparison takes at least one strategy (--strategies, --variants) and one seed (--seeds)")
+    for one in contestants:
+        own = variants.configured(one, settings, "settings")
+        expect_an_end(own, chosen(own), root)
+    folders = {problem.name: str(problem.folder) for problem in found}
+    named = {one.name: one.own for one in contestants}
+    return Plan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
+
+
+def config(plan: Plan, cell: Cell) -> Config:
+    """How a run is configured."""
+    variant = Variant(cell.contestant, plan.contestants[cell.contestant])
+    return variants.configured(variant, plan.settings, "settings", seed=cell.seed)
+
+
+def _fair(common: Config, folder: Path) -> Config:
+    """Settings with what nobody has set made alike for all; or as the comparison that is in the folder has it."""
+    tree = dump(common)
+    begun = MANIFEST.read(folder).settings if (folder / MANIFEST.file).is_file() else None
+    chosen: dict[str, dict[str, Any]] = {"strategy": {}, "archive": {}}
+    for key, value in FAIR.items():
+        section, _, name = key.partition(".")
+        if tree[section][name] is None:
+            chosen[section][name] = value if begun is None else begun[section][name]
+    return build(tree | {section: tree[section] | found for section, found in chosen.items()}, [], "settings")
+
+
+def _without_own(settings: Sequence[str]) -> list[str]:
+    """Settings of runs, none of which a comparison sets itself.
+
+    Raises:
+        ConfigError: One does.
+    """
+    for setting in settings:
+        if option := OWN.get(setting.partition("=")[0].strip()):
+            raise ConfigError(f"{setting!r}: a comparison sets this itself, by {option}")
+    return list(settings)

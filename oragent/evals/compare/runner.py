@@ -1,0 +1,198 @@
+"""A search as one cell of a comparison: run or resumed, scored on the held-out set, and read."""
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from oragent._base.budget import Spent
+from oragent._base.errors import ConfigError, ProblemError, StoreError
+from oragent.evals.bench.execute import End
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.result import Cost, Measure, Result, Score, Step
+from oragent.evals.compare.plan import config
+from oragent.evals.compare.variants import STRATEGY
+from oragent.evaluation.problem import Problem, find, root_of
+from oragent.ledger import RecordedReply
+from oragent.report import about
+from oragent.report.files import write
+from oragent.report.held_out import held_out
+from oragent.report.run import RunData, load
+from oragent.search.config import Config
+from oragent.search.engine import Observer, Outcome
+from oragent.search.folder import RunFolder, begin, best_file, reopen
+from oragent.search.launch import STOPPED, launch
+from oragent.search.store import Store
+
+__all__ = ["SearchRunner", "read"]
+
+HELD_OUT = "test.yaml"
+Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], Outcome]
+
+
+class SearchRunner:
+    """Runs searches, each in a run's folder ``seed<seed>/<problem>/<time>-<strategy>`` of the comparison's.
+
+    Those of a variant have a folder of their own for that, ``variants/<name>``.
+
+    Args:
+        plan: The comparison.
+        observer: Makes what is told of the rounds of a run.
+        launching: Sees a search through, as ``launch`` does.
+
+    Raises:
+        ProblemError: A problem of the plan is gone or broken.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        observer: Callable[[Cell], Observer] = lambda cell: lambda progress: None,
+        launching: Launch = launch,
+    ) -> None:
+        self._plan, self._observer, self._launch = plan, observer, launching
+        self._problems = {name: find(str(folder), plan.root) for name, folder in plan.subjects.items()}
+
+    def is_complete(self, cell: Cell, folder: Path) -> bool:
+        """Whether a run has used up its budget."""
+        path = self._begun(cell, folder)
+        if path is None or not (path / "run.db").is_file():
+            return False
+        settings = reopen(path, only_read=True).config
+        with Store(path / "run.db", readonly=True) as store:
+            spent: Spent = reduce(add, store.rounds().values(), Spent())
+            spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
+        return settings.budget.exceeded(spent) is not None
+
+    def run(self, cell: Cell, folder: Path) -> End:
+        """Do a run, or the rest of it, and write its report."""
+        path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
+        opened, home = list[RunFolder](), root_of(problem)
+
+        def opening() -> RunFolder:
+            outputs = self._home(cell, folder)
+            opened.append(reopen(path) if path else begin(home, outputs, problem, settings))
+            return opened[0]
+
+        outcome = self._launch(settings, home, problem, opening, self._observer(cell))
+        write(opened[0].path)
+        return End() if outcome.complete else End(outcome.reason, stopped=outcome.reason == STOPPED)
+
+    def finish(self, cell: Cell, folder: Path) -> str:
+        """Score a run's best program on the held-out set, if that was not done since."""
+        path = self._expected(cell, folder)
+        found, best = path / HELD_OUT, best_file(path)
+        if found.is_file() and found.stat().st_mtime >= best.stat().st_mtime:
+            return ""
+        try:
+            held_out(path)
+        except ProblemError as problem:
+            return f"no score on the held-out set: {problem}"
+        return ""
+
+    def read(self, cell: Cell, folder: Path) -> Result:
+        """Read a run."""
+        return read(cell, self._expected(cell, folder))
+
+    def _home(self, cell: Cell, folder: Path) -> Path:
+        """Where a contestant's runs with a seed are."""
+        varied = STRATEGY in self._plan.contestants[cell.contestant]
+        return (folder / "variants" / cell.contestant if varied else folder) / f"seed{cell.seed}"
+
+    def _begun(self, cell: Cell, folder: Path) -> Path | None:
+        strategy = str(self._plan.contestants[cell.contestant].get(STRATEGY, cell.contestant))
+        return _begun(strategy, self._home(cell, folder) / cell.subject)
+
+    def _expected(self, cell: Cell, folder: Path) -> Path:
+        path = self._begun(cell, folder)
+        if path is None:
+            raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
+        return path
+
+
+def read(cell: Cell, path: Path) -> Result:
+    """Read a run out of its own folder.
+
+    Raises:
+        StoreError: It cannot be read.
+        ConfigError: Its configuration cannot.
+    """
+    data, tested = load(path), _tested(path / HELD_OUT)
+    own = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
+    val = {name: _score(found.score, found.metrics) for name, found in own.items()}
+    calls = data.spend.calls
+    return Result(
+        cell=cell,
+        measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
+        scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
+        baselines={"val": val["seed"]} | ({"test": tested["seed"]} if tested else {}),
+        tried=data.spend.candidates - 1,  # programs, and replies that held none; the seed heuristic is not among them
+        failed=sum(len(group) for group in data.failures.values()),
+        spent=Cost(data.spend.evaluations, calls.tokens, calls.cost, calls.unpriced, calls.number),
+        seconds=data.spend.seconds,
+        curve=_curve(data),
+        folder=path,
+    )
+
+
+def _begun(strategy: str, folder: Path) -> Path | None:
+    """The folder of a run, if it was begun; what a kill left of one that had no configuration yet is none."""
+    for path in sorted(folder.glob("*/config.yaml")):
+        try:
+            if about.read(path).strategy == strategy:
+                return path.parent
+        except (ConfigError, StoreError):
+            continue  # killed while it was being written: nothing was paid for yet
+    return None
+
+
+def _curve(data: RunData) -> tuple[Step, ...]:
+    """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
+    first: dict[float, int] = {}
+    for record in data.records:
+        if (score := record.score) is not None and not record.candidate.is_probe:
+            first.setdefault(score, record.round)
+    replies = sorted(data.replies, key=lambda reply: int(reply.case))
+    rounds, paid = [int(reply.case) for reply in replies], _paid(replies)
+    return tuple(
+        Step(point.score, point.best, paid(int(point.at), bisect_right(rounds, first[point.score])))
+        for point in data.by_evaluations
+    )
+
+
+def _paid(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
+    """What so many evaluations and the first so many replies cost, without adding all of them up each time."""
+    sums = [(0, 0.0, 0)]
+    for reply in replies:
+        tokens, money, unpriced = sums[-1]
+        tokens += reply.tokens_in + reply.tokens_out
+        sums.append((tokens, money + (reply.money or 0.0), unpriced + (reply.money is None)))
+    return lambda evaluations, count: Cost(evaluations, *sums[count], calls=count)
+
+
+def _tested(path: Path) -> dict[str, Score]:
+    """Scores of seed and best on the held-out set; empty where there are none."""
+    if not path.is_file():
+        return {}
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return {name: _score(found[name]["score"], found[name]) for name in ("seed", "best")}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise StoreError(
+            f"cannot read {path}: {' '.join(str(problem).split())}; remove it to have it made anew"
+        ) from None
+
+
+def _score(score: Any, metrics: Mapping[str, Any]) -> Score:
+    return Score(float(score), _half_width(metrics.get("ci95")))
+
+
+def _half_width(interval: Any) -> float | None:
+    """Of ``(low, high)``; None for anything else that an evaluator may call ``ci95``."""
+    if isinstance(interval, Sequence) and len(interval) == 2 and all(type(end) in (int, float) for end in interval):
+        return abs(float(interval[1]) - float(interval[0])) / 2
+    return None

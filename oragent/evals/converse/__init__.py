@@ -1,0 +1,1 @@
+"""Benchmarks of agents that explore decision problems by conversation, with simulated stakeholders."""

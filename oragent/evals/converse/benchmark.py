@@ -1,0 +1,240 @@
+"""Conversations by the hundred: each contestant is a study in a folder of its own, each decision agent a case of it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from oragent._base.budget import Budget
+from oragent._base.direction import Direction as Better
+from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
+from oragent.converse.conversation import LIMIT, Conversation, End, Outcome, Stopping
+from oragent.converse.deciders.decider import Decider
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.problems.registry import problem as problem_of
+from oragent.converse.solving import Solver
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.result import Measure, Result, Score
+from oragent.evals.bench.studies import UNBOUNDED, Studies
+from oragent.evals.bench.terms import Terms
+from oragent.evals.converse.audit import COUNTS, audit
+from oragent.evals.converse.deciders import myopic, rational
+from oragent.evals.converse.deciders.asking import Asking
+from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, Template
+from oragent.evals.converse.paradigms import RULES, Paradigm
+from oragent.evals.converse.scoring import Scored
+from oragent.evals.converse.scripted import standing_in
+from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders, stakeholders_of
+from oragent.evals.converse.utility_files import read
+from oragent.ledger import Case, Replaying, Study
+from oragent.ledger.study import Finished
+from oragent.llm.factory import models
+from oragent.llm.model import Model, ModelSettings
+from oragent.sandbox.border import Sandbox
+
+__all__ = ["DECIDERS", "SCRIPTED", "TERMS", "UTILITIES", "Benchmark", "scored"]
+
+TERMS = Terms(
+    benchmark="evaluation", subject="problem", subjects="problems", contestant="contestant",
+    contestants="contestants", modes={"score": "mean utility over the greatest possible"}, answer="conversation",
+    work="calls", noise="conversations",
+)  # fmt: skip
+UTILITIES, SCRIPTED = "utilities.json", "scripted"
+DECIDERS = ("llm", "rational", "myopic")
+RULE = {"rational": rational.requests, "myopic": myopic.requests}
+
+
+@dataclass
+class Benchmark(Studies):
+    """The runner of a plan's cells.
+
+    Attributes:
+        plan: Plan of what is measured.
+        folder: Folder of the evaluation; its utilities lie in it.
+        workers: Conversations at once.
+        budget: Budget of each contestant.
+        note: Callback that is told of each conversation that is done, in words.
+        stand_in: Model that is asked in place of any other, for tests; None: those of the plan.
+        replay: Folder of an evaluation whose replies are given again, and nobody is asked.
+        given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
+    """
+
+    plan: Plan
+    folder: Path
+    workers: int = 1
+    budget: Budget = UNBOUNDED
+    note: Callable[[Cell, str], None] = lambda cell, text: None
+    stand_in: Model | None = None
+    replay: Path | None = None
+    given: DecisionProblem | None = None
+
+    @cached_property
+    def problem(self) -> DecisionProblem:
+        """The problem of the plan."""
+        return problem_of(next(iter(self.plan.subjects))) if self.given is None else self.given
+
+    @cached_property
+    def known(self) -> Stakeholders:
+        """All stakeholders of the problem."""
+        return stakeholders_of(self.problem)
+
+    @cached_property
+    def solver(self) -> Solver:
+        """What all conversations solve with."""
+        return Solver(self.problem)
+
+    @cached_property
+    def stakeholders(self) -> tuple[Stakeholder, ...]:
+        """Those whose utilities lie in the folder."""
+        return read(self.folder / UTILITIES, self.problem).stakeholders
+
+    def names(self, cell: Cell) -> list[str]:
+        """Names of the cases of a cell: number of the utility, style and feedback."""
+        numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
+        if not self._talks(cell):
+            return numbers
+        kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
+        return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
+
+    def place(self, cell: Cell, folder: Path) -> Path:
+        """Folder of a cell."""
+        name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in cell.contestant).strip("-.")
+        return folder / "contestants" / name / str(cell.seed)
+
+    def finish(self, cell: Cell, folder: Path) -> str:
+        """Say what came of the cell."""
+        done = self.finished(cell, folder)
+        score, success = (sum(one.result[key] for one in done) / max(1, len(done)) for key in ("score", "success"))
+        turns = sum(len(one.result["turns"]) for one in done)
+        successes = sum(one.result["success"] for one in done)
+        return f"{score:.4f} / {100 * success:.2f} %, {successes} of {len(done)}, {turns} requests" if done else ""
+
+    def read(self, cell: Cell, folder: Path) -> Result:
+        """What a complete cell came to."""
+        done = self.finished(cell, folder)
+        score = sum(one.result["score"] for one in done) / max(1, len(done))
+        failed = sum(not one.result["success"] for one in done)
+        return self.result(cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": Score(score)}, failed)
+
+    def persona(self, cell: Cell, case: str, seed: int) -> Persona:
+        """The character of a case; its role is drawn evenly, by the seed and the name alone."""
+        _, style, feedback = case.split("-", 2)
+        roles = self.known.telling.roles
+        role = roles[np.random.default_rng([seed, *b"role", *case.encode()]).integers(len(roles))]
+        own, templates = self._own(cell), []
+        if own["paradigm"] in (Paradigm.ONE_SHOT, Paradigm.AWARE):
+            templates += [Template.AWARE] * (own["paradigm"] == Paradigm.AWARE)
+        if own["agent"] == "C-N-R":
+            templates.append(Template.BLANK)
+        settings = self.plan.settings
+        return Persona(
+            role, Style(style), Feedback(feedback), tuple(templates), Knowing(settings.get("knowing", "tool")),
+            bool(settings.get("paper_words")),
+        )  # fmt: skip
+
+    def _own(self, cell: Cell) -> Mapping[str, Any]:
+        return self.plan.contestants[cell.contestant]
+
+    def _talks(self, cell: Cell) -> bool:
+        return bool(self._own(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm")
+
+    async def _run(self, cell: Cell, place: Path) -> str:
+        own = self._own(cell)
+        async with AsyncExitStack() as stack:
+            asked = await self._models(own, stack, self._talks(cell))
+            study = stack.enter_context(Study(place, asked, self.budget, cell.seed, self.workers))
+            if self.replay is not None:
+                study.replies.take_over(self.place(cell, self.replay) / "run.db")
+                study.models = {"": Replaying(study.replies)}
+            programs = own["agent"] in PROGRAMMING
+            guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
+
+            async def work(case: Case) -> object:
+                return await self._converse(cell, case, guests)
+
+            def told(one: Finished) -> None:
+                self.note(cell, f"{one.name}: {one.result['score']:.3f}, {one.result['end']}")
+
+            await study.run(self.names(cell), work, told)
+            return study.reason
+
+    async def _models(self, own: Mapping[str, Any], stack: AsyncExitStack, talks: bool) -> dict[str, Model]:
+        """Who is asked: the agent's model in its role, the decider's in its own."""
+        if self.stand_in is not None:
+            return {"": self.stand_in}
+        if self.replay is not None:
+            return {}
+        named = {"agent": own["model"] if own["agent"] in ASKING else "",
+                 "decider": self.plan.settings.get("decider_model") or own["model"] if talks else ""}  # fmt: skip
+        found: dict[str, Model] = {}
+        for role, name in named.items():
+            if name == SCRIPTED:
+                found[role] = standing_in(self.problem)
+            elif name:
+                asked = ModelSettings.bounded(name, self.plan.settings)
+                found[role] = await stack.enter_async_context(models(asked))
+        return found
+
+    async def _converse(self, cell: Cell, case: Case, guests: Guests | None) -> dict[str, Any]:
+        own, settings, number = self._own(cell), self.plan.settings, int(case.name[:4])
+        stakeholder, paradigm = self.stakeholders[number], Paradigm(own["paradigm"])
+        persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._talks(cell) else None
+        if paradigm is Paradigm.DEFAULT:
+            judged = stakeholder(self.problem.default)
+            outcome = Outcome(End.NONE, (), self.problem.default, False, judged.value, judged.maximum)
+        else:
+            without = frozenset(filter(None, [own["without"]]))
+            design = Design(own["agent"], own["tools"], settings.get("temperature"), without)
+            other = agent(design, self.solver, case, guests)
+            limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
+            stopping = Stopping(settings.get("stopping", "threshold"))
+            decider = self._decider(stakeholder, paradigm, persona, case, in_words=own["agent"] in ASKING)
+            outcome = await Conversation(
+                self.problem, other, decider, stakeholder, settings.get("limit") or limit if limit > 1 else 1, stopping
+            ).hold()
+        return self._record(outcome, own, stakeholder, persona, number) | {
+            "seconds": sum(reply.seconds for reply in case.replies),
+            "tokens": sum(reply.tokens_in + reply.tokens_out for reply in case.replies),
+        }
+
+    def _decider(
+        self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: Case, *, in_words: bool
+    ) -> Decider:
+        if persona is not None:
+            return Talking(case, self.problem, stakeholder, persona, self.plan.settings.get("decider_temperature"))
+        rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
+        return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
+
+    def _record(
+        self, outcome: Outcome, own: Mapping[str, Any], stakeholder: Stakeholder, persona: Persona | None, number: int
+    ) -> dict[str, Any]:
+        name = own["agent"]
+        found = audit(self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules")
+        return outcome.to_plain() | {
+            "utility": number,
+            "traits": dict(stakeholder.profile.traits),
+            "role": str(persona.role) if persona else "",
+            "style": str(persona.style) if persona else "",
+            "feedback": str(persona.feedback) if persona else "",
+            "calls": outcome.calls,
+            "audit": {name: getattr(found, name) for name in COUNTS},
+            "findings": [asdict(one) for one in found.findings[:MOST_FINDINGS]],
+        }
+
+
+MOST_FINDINGS = 40
+
+
+def scored(own: Mapping[str, Any], result: Mapping[str, Any]) -> Scored:
+    """A conversation that was held, as scores are summed up; those of older evaluations have no traits."""
+    return Scored(
+        own["agent"], own["paradigm"], own["model"], result["utility"],
+        result.get("traits", {}), result["role"], result["style"], result["feedback"], result["score"],
+        result["success"], len(result["turns"]), result["calls"],
+    )  # fmt: skip

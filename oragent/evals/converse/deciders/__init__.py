@@ -1,0 +1,1 @@
+"""Simulated people who lead a conversation."""

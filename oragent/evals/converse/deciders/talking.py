@@ -1,0 +1,221 @@
+"""A decision agent with a language model: a person with a hidden utility (section 4 of Drossman et al. 2026)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from oragent.converse.agents.agent import Asker, Event, calls_of
+from oragent.converse.deciders.decider import END_WORD, Said, View
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.judging import Judged
+from oragent.converse.prompting import fill, quiet
+from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
+from oragent.evals.converse.stakeholders import Stakeholder, Telling, stakeholders_of
+from oragent.llm.model import Message, Tool, ToolCall
+
+__all__ = ["DECIDER", "Feedback", "Knowing", "Persona", "Style", "Talking", "Template", "prompt"]
+
+DECIDER = "decider"  # role in which its model is asked
+MOST_ROUNDS = 6  # of checks before a message
+SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
+FIRST = "Write your first message to the assistant."
+
+
+class Style(StrEnum):
+    """How it speaks."""
+
+    VAGUE = "vague"
+    PRECISE = "precise"
+
+
+class Feedback(StrEnum):
+    """What it learns of a decision."""
+
+    BINARY = "binary"  # whether the maximum is reached
+    RICH = "rich"  # value, maximum, what is met, and what would have to change
+
+
+class Template(StrEnum):
+    """What it is told of the conversation, beside what the default template says."""
+
+    AWARE = "aware"  # one answer only will come
+    BLANK = "blank"  # the assistant knows nothing of the problem
+
+
+class Knowing(StrEnum):
+    """How it knows its utility."""
+
+    TOOL = "tool"  # as a table, and by a tool
+    PROMPT = "prompt"  # as a table
+    WORDS = "words"  # in words alone
+
+
+@dataclass(frozen=True)
+class Persona:
+    """A decision agent's character.
+
+    Attributes:
+        role: Who it is, one of the roles of the problem.
+        style: How it speaks.
+        feedback: What it learns of a decision.
+        templates: What it is told of the conversation, beside the default.
+        knowing: How it knows its utility.
+        paper: Whether words are forbidden as published.
+    """
+
+    role: str
+    style: Style
+    feedback: Feedback
+    templates: tuple[Template, ...] = ()
+    knowing: Knowing = Knowing.TOOL
+    paper: bool = False
+
+    @property
+    def forbidden(self) -> tuple[str, ...]:
+        """Patterns of words that it must not use."""
+        return PAPER_FORBIDDEN if self.paper else FORBIDDEN
+
+
+@dataclass
+class Talking:
+    """A decision agent in one conversation.
+
+    Attributes:
+        asker: Asker of its language model.
+        problem: Problem that is talked about; it is told nothing of its model.
+        stakeholder: Hidden utility.
+        persona: Character.
+        temperature: Sampling temperature; None: the model's own.
+    """
+
+    asker: Asker
+    problem: DecisionProblem
+    stakeholder: Stakeholder
+    persona: Persona
+    temperature: float | None = None
+    says_farewell: bool = True
+    messages: list[Message] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        told = prompt(self.problem, self.stakeholder, self.persona)
+        self.messages = [Message("system", told), Message("user", FIRST)]
+        self._secrets = Secrets.of(self.stakeholder.profile.secrets, self.persona.forbidden)
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """``check_utility``, where it may use it."""
+        if self.persona.knowing is not Knowing.TOOL:
+            return ()
+        words = self.problem.vocabulary
+        option = {"type": "string", "enum": list(words.options)} if words.options else {"type": "number"}
+        options = {"type": "object", "additionalProperties": option}
+        schema = {"type": "object", "properties": {self._argument: options}, "required": [self._argument]}
+        told = f"What a {words.decision} that you were just shown is worth to you: {self._give}."
+        return (Tool("check_utility", told, schema),)
+
+    @property
+    def _argument(self) -> str:
+        return f"{self.problem.vocabulary.spoken.replace(' ', '_')}s"
+
+    @property
+    def _give(self) -> str:
+        words = self.problem.vocabulary
+        return f"give the {words.spoken} of every {words.item} by its name"
+
+    async def say(self, view: View) -> Said:
+        """Write the next message; one that tells a secret goes back once, then it is counted."""
+        if view.turn > 1:
+            self.messages.append(Message("user", view.text or "(no answer)"))
+        text, events = await self._written(view)
+        found, sent_back = leaks(text, self._secrets), 0
+        if found:
+            sent_back = 1
+            told = f"Your message was not sent: it has {', '.join(found[:5])}. Write it again without."
+            self.messages.append(Message("user", told))
+            text, more = await self._written(view)
+            events, found = [*events, *more], leaks(text, self._secrets)
+        return Said(text, END_WORD in text, tuple(events), found, sent_back)
+
+    async def _written(self, view: View) -> tuple[str, list[Event]]:
+        events: list[Event] = []
+        for _ in range(MOST_ROUNDS):
+            reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
+            said = calls_of(reply, self.messages, self.tools)
+            self.messages.append(said)
+            if not said.tool_calls:
+                return said.content, events
+            for call in said.tool_calls:
+                event = self._checked(call, view.presented)
+                events.append(event)
+                self.messages.append(Message("tool", event.result, tool_call_id=call.id))
+        reply = await self.asker.ask(DECIDER, self.messages, self.temperature)
+        self.messages.append(Message("assistant", reply.text))
+        return reply.text, events
+
+    def _checked(self, call: ToolCall, presented: Sequence[str]) -> Event:
+        """Answer a check; only a decision that was just presented is judged."""
+        arguments = dict(call.arguments)
+        if call.problem or call.name != "check_utility":
+            wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
+            return Event(call.name[:60], arguments, f"error: {wrong}", failed=True)
+        words = self.problem.vocabulary
+        read = self.problem.read(json.dumps(_flat(arguments.get(self._argument), texts=bool(words.options))))
+        if not read.decisions:
+            wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._give}"
+            return Event(call.name, arguments, f"error: {wrong}", failed=True)
+        if read.decisions[0] not in presented:
+            wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
+            return Event(call.name, arguments, f"error: {wrong}", failed=True)
+        return Event(call.name, arguments, _told(self.stakeholder(read.decisions[0]), self.persona.feedback))
+
+
+def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
+    """The prompt of a decision agent."""
+    profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
+    words = [SAID.get(word, word) for word in persona.forbidden]
+    parts = {"decision": names.decision, "item": names.item, "option": names.spoken}
+    checking = fill("checking", **parts)
+    check = f"\n{checking}\n"
+    if persona.knowing is Knowing.TOOL:
+        check = "\n" + fill(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
+    text = fill(
+        "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
+        forbidden=", ".join(f'"{word}"' for word in words), style=_style(problem, telling, persona.style),
+        wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth(problem, stakeholder),
+        check=check, ending=fill("ending"), decision=names.decision,
+    )  # fmt: skip
+    told = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
+    return "\n\n".join([text, *(fill(one, **told) for one in persona.templates)])
+
+
+def _style(problem: DecisionProblem, telling: Telling, style: Style) -> str:
+    units = [quiet(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
+    said = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
+    return fill(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
+                examples=f" Such as:{said}" if said else "")  # fmt: skip
+
+
+def _worth(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
+    """What each outcome is worth to it; empty where that is not told as a table."""
+    table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
+    return fill("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
+
+
+def _told(found: Judged, feedback: Feedback) -> str:
+    reached = "reached" if found.success else "not reached"
+    if feedback is Feedback.BINARY:
+        return f"the most that can be had is {reached}"
+    lines = [f"worth {found.value:.3f} of at most {found.maximum:.3f}: the most that can be had is {reached}"]
+    return "\n".join([*lines, *(f"met: {part}" for part in found.met), *(f"missed: {part}" for part in found.missed)])
+
+
+def _flat(given: Any, texts: bool) -> Any:
+    """Options as an object of names and texts, or numbers where these are its options; they may come as a text."""
+    if isinstance(given, str):
+        return {"text": given[:5000]}
+    if isinstance(given, Mapping):
+        kept = {str(name): value for name, value in given.items() if not texts and isinstance(value, int | float)}
+        return {str(name): str(value) for name, value in given.items()} | kept
+    return given

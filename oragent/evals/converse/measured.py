@@ -1,0 +1,54 @@
+"""What was measured so far of an evaluation, a contestant at a time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from oragent.converse.optional_protocols import published_of
+from oragent.evals.bench.plan import Cell
+from oragent.evals.converse.benchmark import Benchmark, scored
+from oragent.evals.converse.published import Published
+from oragent.evals.converse.scoring import Scored
+from oragent.ledger.study import Finished
+
+__all__ = ["Measured", "measured"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A contestant and what is done of it.
+
+    Attributes:
+        name: Name of the contestant.
+        own: Settings of its own.
+        done: Conversations that were held.
+        total: Number of conversations in all.
+        published: Figures in print of the same problem.
+    """
+
+    name: str
+    own: Mapping[str, Any]
+    done: Sequence[Finished]
+    total: int
+    published: Published
+
+    @property
+    def cases(self) -> list[Scored]:
+        """The conversations as scores are summed up."""
+        return [scored(self.own, one.result) for one in self.done]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is as published: no other tools, no part left out."""
+        return self.own["tools"] == "paper" and not self.own["without"]
+
+
+def measured(bench: Benchmark) -> list[Measured]:
+    """What was done so far, a contestant a row."""
+    found = []
+    for name, own in bench.plan.contestants.items():
+        cells = [Cell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
+        done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
+        total = sum(len(bench.names(cell)) for cell in cells)
+        found.append(Measured(name, own, done, total, published_of(bench.problem)))
+    return found

@@ -1,0 +1,195 @@
+"""What an evaluation says: means by group, and paired contrasts of agents, paradigms or models."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from statistics import fmean
+
+from oragent._base.errors import ConfigError
+from oragent._base.statistics import Alternative, Interval, bootstrap, holm, mcnemar, share, sign_flip
+
+__all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """How one conversation, or what stands in for one, ended.
+
+    Attributes:
+        agent: Name of the optimisation agent, such as ``T-P-P``.
+        paradigm: Paradigm in which the model was used, such as ``conversation``.
+        model: Name of the optimisation agent's language model; empty for rules.
+        utility: Position of the decision agent's utility in its set.
+        traits: What else is known of the decision agent's wishes, by name, such as what it cares for.
+        role: Role that the decision agent plays; empty where that makes no difference, as with the default.
+        style: Style of the decision agent, vague or precise; empty likewise.
+        feedback: Feedback to the decision agent, binary or rich; empty likewise.
+        score: Utility over the greatest possible, 0 to 1.
+        success: Whether the greatest possible utility was reached.
+        turns: Number of messages of the decision agent.
+        calls: Number of calls of the solver.
+    """
+
+    agent: str
+    paradigm: str
+    model: str
+    utility: int
+    traits: Mapping[str, str]
+    role: str
+    style: str
+    feedback: str
+    score: float
+    success: bool
+    turns: int
+    calls: int
+
+
+MEASURED = ("score", "success", "turns", "calls")
+GROUPS = tuple(field.name for field in fields(Scored) if field.name not in (*MEASURED, "traits"))
+DECIDER = ("utility", "role", "style", "feedback")  # what a pair has in common
+VARIED = tuple(name for name in GROUPS if name not in DECIDER)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The means of a group.
+
+    Attributes:
+        cases: Number of conversations.
+        score: Mean score with its interval.
+        success: Share of successes with its interval.
+        turns: Mean number of turns.
+        calls: Mean number of calls of the solver.
+    """
+
+    cases: int
+    score: Interval
+    success: Interval
+    turns: float
+    calls: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One side against another, paired by decision agent.
+
+    Attributes:
+        better: Side that is claimed to be better.
+        other: Other side of the pair.
+        pairs: Number of decision agents that both sides had.
+        scores: Mean score of either side over the pairs, the better one first.
+        successes: Share of successes of either side over the pairs.
+        score_p: One-sided sign-flip test of scores, adjusted; None for fewer than two pairs.
+        success_p: One-sided exact McNemar test of success, adjusted.
+    """
+
+    better: str
+    other: str
+    pairs: int
+    scores: tuple[float, float]
+    successes: tuple[float, float]
+    score_p: float | None
+    success_p: float | None
+
+    @property
+    def relative_gain(self) -> float | None:
+        """By which share the better mean score exceeds the other one; None where that is 0."""
+        return self.scores[0] / self.scores[1] - 1 if self.scores[1] else None
+
+    @property
+    def success_gain(self) -> float:
+        """Difference of both shares of successes."""
+        return self.successes[0] - self.successes[1]
+
+
+def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], Summary]:
+    """The means of each group with bootstrap intervals, groups in the order in which they first appear.
+
+    Args:
+        cases: Cases to sum up.
+        by: Attributes of ``Scored``, or traits, whose values make a group; none for one group of all.
+
+    Raises:
+        ConfigError: ``by`` names no attribute that groups.
+    """
+    cases = tuple(cases)
+    known = (*GROUPS, *dict.fromkeys(name for case in cases for name in case.traits))
+    unknown = [name for name in by if name not in known]
+    if unknown:
+        raise ConfigError(f"cannot group by {unknown[0]!r}; expected some of {', '.join(known)}")
+    groups: dict[tuple[str, ...], list[Scored]] = {}
+    for case in cases:
+        key = tuple(str(getattr(case, name) if name in GROUPS else case.traits.get(name, "")) for name in by)
+        groups.setdefault(key, []).append(case)
+    return {
+        key: Summary(
+            len(group),
+            bootstrap([case.score for case in group]),
+            share([case.success for case in group]),
+            fmean(case.turns for case in group),
+            fmean(case.calls for case in group),
+        )
+        for key, group in groups.items()
+    }
+
+
+def contrasts(cases: Iterable[Scored], by: str, better: str) -> list[Contrast]:
+    """Test whether one side is better than each of the others, p-values adjusted by Holm's method.
+
+    A side whose cases leave role, style or feedback open, such as the default, stands against every decision
+    agent of the same utility.
+
+    Args:
+        cases: Cases of all sides.
+        by: Attribute in which the sides differ: ``agent``, ``paradigm`` or ``model``.
+        better: Side that is claimed to be better, such as ``T-P-P``.
+
+    Raises:
+        ConfigError: ``by`` is something else, a side is missing or has no pair, or a decision agent comes twice.
+    """
+    if by not in VARIED:
+        raise ConfigError(f"cannot contrast by {by!r}; expected one of {', '.join(VARIED)}")
+    sides: dict[str, list[Scored]] = {}
+    for case in cases:
+        sides.setdefault(str(getattr(case, by)), []).append(case)
+    if better not in sides:
+        raise ConfigError(f"no case of {by} {better!r}; there are {', '.join(map(repr, sides)) or 'none at all'}")
+    others = [side for side in sides if side != better]
+    paired = [_pairs(sides[better], sides[other], f"{by} {other!r}") for other in others]
+    score_ps, success_ps = holm([_score_p(pairs) for pairs in paired]), holm([_success_p(pairs) for pairs in paired])
+    return [
+        Contrast(
+            better, other, len(pairs),
+            (fmean(ours.score for ours, _ in pairs), fmean(theirs.score for _, theirs in pairs)),
+            (fmean(ours.success for ours, _ in pairs), fmean(theirs.success for _, theirs in pairs)),
+            score_p, success_p,
+        )
+        for other, pairs, score_p, success_p in zip(others, paired, score_ps, success_ps, strict=True)
+    ]  # fmt: skip
+
+
+Pair = tuple[Scored, Scored]
+
+
+def _pairs(ours: Sequence[Scored], theirs: Sequence[Scored], name: str) -> list[Pair]:
+    """Every case of ours with the one of the other side that had the same decision agent."""
+    shared = [field for field in DECIDER if all(getattr(case, field) != "" for case in theirs)]
+    known = {_decider(case, shared): case for case in theirs}
+    whole = {_decider(case, DECIDER) for case in ours}
+    if len(known) < len(theirs) or len(whole) < len(ours):
+        raise ConfigError(f"a decision agent comes twice in the contrast with {name}; expected one case a side")
+    pairs = [(case, known[key]) for case in ours if (key := _decider(case, shared)) in known]
+    if not pairs:
+        raise ConfigError(f"no decision agent met both sides of the contrast with {name}; expected the same utilities")
+    return pairs
+
+
+def _decider(case: Scored, shared: Sequence[str]) -> tuple[object, ...]:
+    return tuple(getattr(case, name) for name in shared)
+
+
+def _score_p(pairs: Sequence[Pair]) -> float | None:
+    return sign_flip([ours.score - theirs.score for ours, theirs in pairs], Alternative.GREATER)
+
+
+def _success_p(pairs: Sequence[Pair]) -> float | None:
+    return mcnemar([ours.success for ours, _ in pairs], [theirs.success for _, theirs in pairs], Alternative.GREATER)

@@ -1,0 +1,175 @@
+"""Those whom a decision concerns, each with a hidden utility: what an evaluation asks of the problem it is about.
+
+A problem of one's own takes part in an evaluation by its method ``stakeholders``; nothing else needs to know it.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from oragent._base.errors import ConfigError
+from oragent.converse.decision import DecisionProblem
+from oragent.converse.judging import Judge
+from oragent.converse.state import Restriction
+from oragent.llm.model import Request as LlmRequest
+from oragent.llm.scripted import Given
+from oragent.report.pages.text import one_line
+
+__all__ = [
+    "Diversity",
+    "Evaluable",
+    "Profile",
+    "Request",
+    "Stakeholder",
+    "Stakeholders",
+    "Telling",
+    "Wish",
+    "diversity",
+    "stakeholders_of",
+]
+
+Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A wish that a decision meets or not.
+
+    Attributes:
+        asked: Restriction that a decision respects where it meets the wish.
+        weight: Weight in the utility.
+    """
+
+    asked: Restriction
+    weight: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What is told of a stakeholder in words and figures; what is left out is not told.
+
+    Attributes:
+        traits: Traits by which tables group it, by name.
+        facts: Facts in the tiles of its transcripts, by name.
+        utility: Utility in full, for who reads a transcript afterwards.
+        characters: Character by role, as a language model that plays it is told.
+        wishes: Wishes in words, as the same model is told them.
+        worth: Markdown table of outcomes and what they are worth, likewise; empty where there is none.
+        secrets: Figures that it must never say, between 0 and 1.
+    """
+
+    traits: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
+    utility: str = ""
+    characters: Mapping[str, str] = field(default_factory=dict)
+    wishes: str = ""
+    worth: str = ""
+    secrets: tuple[float, ...] = ()
+
+
+class Stakeholder(Judge, Protocol):
+    """Somebody with a hidden utility, who judges decisions by it."""
+
+    @property
+    def wishes(self) -> Sequence[Wish]:
+        """All that it wants, the wish of a first request first; of equal weights the first is given up first."""
+
+    @property
+    def outcomes(self) -> Sequence[Request]:
+        """What to ask for, by falling utility; the last can always be had."""
+
+    @property
+    def best(self) -> tuple[str, ...]:
+        """Decisions of greatest utility: the only one, or two of several."""
+
+    @property
+    def profile(self) -> Profile:
+        """What is told of it."""
+
+    def record(self) -> Mapping[str, Any]:
+        """Its utility as JSON has it, such as ``Stakeholders.of`` reads."""
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Words of a problem for language models that play its stakeholders; each has a general default.
+
+    Attributes:
+        roles: Roles that they play, drawn evenly.
+        about: Subject of the decision, in the plural.
+        table: Parts of the decision to describe to somebody who knows nothing of it, as a list.
+        wishes: Wishes that they may have, as a list.
+        examples: Sentences such as they would say, by style.
+        script: Script of a stand-in for the models of both sides; None where there is none.
+    """
+
+    roles: tuple[str, ...] = ("somebody whom the decision concerns",)
+    about: str = "decisions"
+    table: str = "what can be chosen, what it is now, and what matters"
+    wishes: str = "all that you wish for"
+    examples: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    script: Callable[[LlmRequest], Given] | None = None
+
+
+class Stakeholders(Protocol):
+    """All whom a problem can be evaluated with."""
+
+    @property
+    def telling(self) -> Telling:
+        """Words for language models that play them."""
+
+    def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Stakeholder]:
+        """One for each decision worth reaching; with ``functions`` so many of random parameters, for contrast."""
+
+    def of(self, record: Mapping[str, Any]) -> tuple[Stakeholder, tuple[str, ...]]:
+        """The stakeholder of a record, and one line for each thing that is doubtful about it.
+
+        Raises:
+            ConfigError: The record, which is not trusted, is of none.
+        """
+
+
+@runtime_checkable
+class Evaluable(Protocol):
+    """A problem that an evaluation can be about."""
+
+    def stakeholders(self) -> Stakeholders:
+        """Its stakeholders; ``ConfigError`` where it is too large to know what they can have."""
+
+
+def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
+    """The stakeholders of a problem.
+
+    Raises:
+        ConfigError: It has none.
+    """
+    if not isinstance(problem, Evaluable):
+        raise ConfigError(
+            f"{one_line(problem.name, 60)} has no stakeholders: an evaluation needs a problem with a method "
+            "'stakeholders', which says who wants what of it"
+        )
+    return problem.stakeholders()
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How much a set of utilities asks for.
+
+    Attributes:
+        utilities: Number of utilities.
+        unique: Number of utilities that have one maximiser only.
+        optima: Number of different decisions among those only maximisers.
+    """
+
+    utilities: int
+    unique: int
+    optima: int
+
+
+def diversity(stakeholders: Iterable[Stakeholder]) -> Diversity:
+    """Count how many utilities have one maximiser only, and how many decisions those are."""
+    found = [one.best for one in stakeholders]
+    only = [best[0] for best in found if len(best) == 1]
+    return Diversity(len(found), len(only), len(set(only)))

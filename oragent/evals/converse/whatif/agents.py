@@ -1,0 +1,207 @@
+"""Agents with a model on what-if questions: by tools that change data and rows by name, or by a program."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from oragent._base.errors import ConfigError, OragentError
+from oragent.converse.agents.agent import Asker
+from oragent.converse.agents.guests import Guests
+from oragent.converse.agents.tools_agent import MOST_ROUNDS, ROLE
+from oragent.converse.decision import unknown
+from oragent.converse.problems.programs import ProgramForm
+from oragent.converse.prompting import fill
+from oragent.evals.converse.whatif.answers import Answer, Status
+from oragent.evals.converse.whatif.questions import Question
+from oragent.evals.converse.whatif.textbooks import BASE, Change, Key, answered, built, plain_data
+from oragent.llm.model import Message, Tool, ToolCall
+from oragent.milp import Relation, Row
+from oragent.milp import Status as Solved
+from oragent.milp.as_latex import to_latex
+from oragent.milp.solving import solve
+
+__all__ = ["by_program", "by_tools"]
+
+TEXTS = {"type": "array", "items": {"type": "string"}}
+TERMS = {"type": "object", "additionalProperties": {"type": "number"}}
+SOLVE_S = 20.0
+
+
+async def by_tools(question: Question, asker: Asker) -> Answer | None:
+    """T-P-P: what its last call of the solver came to; None where it never called it."""
+    hands = _Hands(question.model)
+    prompt = fill("whatif_tools", model=_described(question.model))
+    return await _asked(question, asker, prompt, hands.tools, hands)
+
+
+async def by_program(question: Question, asker: Asker, guests: Guests) -> Answer | None:
+    """C-P-P: what the model of its last program came to."""
+    hands = _Programs(question.model, guests)
+    prompt = fill("whatif_program", model=_described(question.model), program=PROGRAM)
+    return await _asked(question, asker, prompt, (SUBMIT,), hands)
+
+
+async def _asked(
+    question: Question, asker: Asker, prompt: str, tools: tuple[Tool, ...], hands: "_Hands | _Programs"
+) -> Answer | None:
+    messages = [Message("system", prompt), Message("user", question.text)]
+    for _ in range(MOST_ROUNDS):
+        reply = await asker.ask(ROLE, messages, 0.0, tools)
+        messages.append(Message("assistant", reply.text, reply.tool_calls))
+        if not reply.tool_calls:
+            break
+        for call in reply.tool_calls:
+            result = await asyncio.to_thread(hands, call)
+            messages.append(Message("tool", result, tool_call_id=call.id))
+    return hands.answer
+
+
+@dataclass
+class _Hands:
+    """Tools over one textbook model."""
+
+    model: str
+    data: dict[tuple[str, Key], float] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    answer: Answer | None = None
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools as a model is told of them."""
+        table = {"type": "string", "enum": list(BASE[self.model])}
+        relation = {"type": "string", "enum": [str(one) for one in Relation]}
+        number = {"type": "number"}
+        return (
+            _tool("set_data", "Set an entry of a table of data.", {"table": table, "key": TEXTS, "value": number}),
+            _tool("scale_data", "Multiply an entry of a table of data.",
+                  {"table": table, "key": TEXTS, "factor": number}),
+            _tool("add_row", "Add a constraint: coefficients by name of variable, relation, right-hand side.",
+                  {"terms": TERMS, "relation": relation, "rhs": number}),
+            _tool("call_solver", "Solve the changed model.", {}),
+        )  # fmt: skip
+
+    def __call__(self, call: ToolCall) -> str:
+        """Do what a model asks for; what is wrong comes back in one line."""
+        given = dict(call.arguments)
+        doing: dict[str, Callable[[dict[str, Any]], str]] = {
+            "set_data": lambda one: self._set(one, lambda old: _number(one["value"])),
+            "scale_data": lambda one: self._set(one, lambda old: old * _number(one["factor"])),
+            "add_row": self._row,
+            "call_solver": lambda one: self._solve(),
+        }
+        try:
+            if call.problem:
+                raise ConfigError(call.problem)
+            if call.name not in doing:
+                raise unknown(call.name, list(doing), "tool")
+            return doing[call.name](given)
+        except OragentError as problem:
+            return f"error: {problem}"
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            return f"error: the arguments of {call.name} are not as its schema says: {type(problem).__name__}"
+
+    def _set(self, given: dict[str, Any], new: Callable[[float], float]) -> str:
+        name, key = str(given["table"]), tuple(map(str, given["key"]))
+        table = BASE[self.model].get(name)
+        if table is None:
+            raise unknown(name, list(BASE[self.model]), "table of data")
+        old = self.data.get((name, key), table.get(key))
+        if old is None and any(len(known) != len(key) for known in table):
+            known = "/".join(next(iter(table)))
+            raise ConfigError(f"no entry {'/'.join(key)[:60]!r} in {name}; its keys are such as {known}")
+        self.data[name, key] = new(old or 0.0)
+        return f"{name}[{', '.join(key)}] = {self.data[name, key]:g}"
+
+    def _row(self, given: dict[str, Any]) -> str:
+        terms = {str(name): _number(value) for name, value in given["terms"].items()}
+        row = Row("row", terms, Relation(given["relation"]), _number(given["rhs"]))
+        built(self.model, Change({}, (row,)))  # see that it names variables that there are
+        self.rows.append(row)
+        return f"{len(self.rows)} constraints added"
+
+    def _solve(self) -> str:
+        self.answer = answered(self.model, Change(self.data, tuple(self.rows)))
+        return _told(self.answer)
+
+
+@dataclass
+class _Programs:
+    """Programs over one textbook model."""
+
+    model: str
+    guests: Guests
+    answer: Answer | None = None
+
+    def __call__(self, call: ToolCall) -> str:
+        """Build and solve what a program formulates."""
+        source = call.arguments.get("program")
+        if call.problem or call.name != SUBMIT.name or not isinstance(source, str):
+            return f"error: {call.problem or 'call submit_formulation with the text of a program'}"
+        form = ProgramForm("", "", _program_data(self.model), "", lambda name: name)
+        made = self.guests.built(source, form)
+        if made.milp is None:
+            return f"error: {made.problem}"
+        found = solve(made.milp, SOLVE_S, duals=False)
+        optimal = found.status is Solved.OPTIMAL
+        status = Status.OPTIMAL if optimal else (
+            Status.UNBOUNDED if found.status is Solved.UNBOUNDED else Status.INFEASIBLE)  # fmt: skip
+        self.answer = Answer(status, found.objective if optimal else None)
+        return _told(self.answer)
+
+
+PROGRAM = """import pulp
+
+
+def formulate(m, data):
+    x = {v["name"]: pulp.LpVariable(v["id"], v["low"], v["high"], v["kind"]) for v in data["variables"]}
+    m += pulp.lpSum(value * x[name] for name, value in data["cost"].items())
+    for row in data["rows"]:
+        left = pulp.lpSum(value * x[name] for name, value in row["terms"].items())
+        if row["relation"] == "<=":
+            m += left <= row["rhs"]
+        elif row["relation"] == ">=":
+            m += left >= row["rhs"]
+        else:
+            m += left == row["rhs"]
+"""
+SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that defines formulate(m, data).",
+              {"type": "object", "properties": {"program": {"type": "string"}}, "required": ["program"]})  # fmt: skip
+
+
+def _program_data(model: str) -> dict[str, Any]:
+    milp = built(model, Change())
+    return {
+        "tables": plain_data(model),
+        "variables": [
+            {"id": f"v{place}", "name": one.name, "low": one.low, "high": None,
+             "kind": "Integer" if one.is_integer else "Continuous"}
+            for place, one in enumerate(milp.variables)
+        ],
+        "rows": [
+            {"name": row.name, "terms": dict(row.terms), "relation": str(row.relation), "rhs": row.rhs}
+            for row in milp.rows
+        ],
+        "cost": dict(milp.objective.terms),
+    }  # fmt: skip
+
+
+def _described(model: str) -> str:
+    tables = json.dumps({name: {", ".join(key): value for key, value in table.items()}
+                         for name, table in BASE[model].items()}, indent=0)  # fmt: skip
+    return f"{to_latex(built(model, Change()))}\nData:\n{tables}"
+
+
+def _told(answer: Answer) -> str:
+    return f"{answer.status}" if answer.objective is None else f"{answer.status}, objective {answer.objective:.10g}"
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e12:
+        raise ConfigError(f"expected a number, not {str(value)[:40]!r}")
+    return float(value)
+
+
+def _tool(name: str, description: str, properties: dict[str, Any]) -> Tool:
+    return Tool(name, description, {"type": "object", "properties": properties, "required": list(properties)})

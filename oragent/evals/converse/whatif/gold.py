@@ -1,0 +1,61 @@
+"""Gold code through an adapter: it is run in the sandbox, and what it changed is solved here."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from oragent._base.errors import ConfigError, MilpError, SandboxError
+from oragent.evals.converse.whatif.answers import Answer
+from oragent.evals.converse.whatif.questions import Question
+from oragent.evals.converse.whatif.textbooks import BASE, answered, change_of, plain_data, variables
+from oragent.sandbox.border import Sandbox
+from oragent.sandbox.messages import PYTHON, Command, Limits
+
+__all__ = ["Gold", "gold"]
+
+EXECUTING = Path(__file__).with_name("executing.py")
+LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64)
+Gold = list[tuple[Answer | None, str]]
+
+
+def gold(questions: Sequence[Question], box: Sandbox) -> Gold:
+    """What gold code comes to on our models.
+
+    Returns:
+        For each question the answer, or None and why there is none.
+
+    Raises:
+        SandboxError: The code could not be run at all.
+    """
+    asked = [_asked(question) for question in questions]
+    files = {"executing.py": EXECUTING.read_text(encoding="utf-8"), "questions.json": json.dumps(asked)}
+    ended = box(Command((PYTHON, "executing.py"), files, limits=LIMITS, bring=("changes.json",)), warm_up=EXECUTING)
+    if "changes.json" not in ended.files:
+        raise SandboxError(f"gold code could not be run: {ended.reason or ended.stderr.strip()[-200:]}")
+    found = json.loads(ended.files["changes.json"])
+    return [_solved(question, one) for question, one in zip(questions, found, strict=True)]
+
+
+def _asked(question: Question) -> dict[str, object]:
+    data = BASE[question.model]
+    sets: dict[str, list[str]] = {}
+    if question.model == "coffee":
+        sets = {"cafes": [key[0] for key in data["light_coffee_needed_for_cafe"]],
+                "roasteries": [key[0] for key in data["roasting_cost_light"]],
+                "suppliers": [key[0] for key in data["capacity_in_supplier"]]}  # fmt: skip
+    elif question.model == "netflow":
+        sets = {"commodities": list(dict.fromkeys(key[0] for key in data["inflow"])),
+                "nodes": list(dict.fromkeys(key[1] for key in data["inflow"]))}  # fmt: skip
+    return {
+        "data": plain_data(question.model), "variables": variables(question.model), "sets": sets,
+        "data_code": question.data_code, "row_code": question.row_code,
+    }  # fmt: skip
+
+
+def _solved(question: Question, plain: object) -> tuple[Answer | None, str]:
+    if isinstance(plain, dict) and "problem" in plain:
+        return None, str(plain["problem"])[:300]
+    try:
+        return answered(question.model, change_of(plain)), ""
+    except (ConfigError, MilpError) as problem:
+        return None, str(problem)

@@ -1,0 +1,109 @@
+"""The what-if questions of Li et al. 2023 (OptiGuide, arXiv:2307.03875) as they are published, read as mere data.
+
+Each file ``MODEL.benchmark.json`` holds questions about one textbook model, with code that changes the model and what
+the changed model gave. The code is text here and is never executed.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError, StoreError
+from oragent.evals.converse.whatif.answers import Answer, Status
+
+__all__ = ["MODELS", "Question", "read"]
+
+MODELS = ("coffee", "netflow", "diet")
+SUFFIX = ".benchmark.json"
+LARGEST = 20_000_000  # bytes
+
+
+@dataclass(frozen=True)
+class Question:
+    """A what-if question.
+
+    Attributes:
+        model: Name of the textbook model it is about.
+        number: Place in the file of its model, from 1.
+        text: Text of the question as it is asked.
+        plain: Text of the same question in the words of its template; the text itself where that is no paraphrase.
+        kind: Kind of change that it asks for, such as ``demand-increase``.
+        template: Identifier of the template that it was made from.
+        data_code: Gold: Python that changes data before the model is built; empty where there is none.
+        row_code: Gold: Python that adds rows to the model; empty where there is none.
+        gold: Gold: what the changed model gives.
+    """
+
+    model: str
+    number: int
+    text: str
+    plain: str
+    kind: str
+    template: str
+    data_code: str
+    row_code: str
+    gold: Answer
+
+
+def read(folder: Path) -> tuple[Question, ...]:
+    """Read the questions of all three models.
+
+    Raises:
+        StoreError: a file is missing or cannot be read.
+        ConfigError: a file holds something else; names the question and what is wrong with it.
+    """
+    return tuple(question for model in MODELS for question in _of_model(folder / f"{model}{SUFFIX}", model))
+
+
+def _of_model(path: Path, model: str) -> list[Question]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise ConfigError(f"{path} is larger than {LARGEST // 10**6} MB: expected a file of questions")
+        tree = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise StoreError(
+            f"cannot read {path}: {problem.strerror}; expected {', '.join(MODELS)}, each {SUFFIX}"
+        ) from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{path} is no JSON: expected a file of questions") from None
+    records = tree.get("questions") if isinstance(tree, dict) else None
+    if not isinstance(records, list) or not records:
+        raise ConfigError(f"{path} must hold a list of questions, at least one, under 'questions'")
+    questions = []
+    for number, record in enumerate(records, 1):
+        try:
+            questions.append(_question(model, number, record))
+        except ConfigError as problem:
+            raise ConfigError(f"{path}, question {number}: {problem}") from None
+    return questions
+
+
+def _question(model: str, number: int, record: Any) -> Question:
+    if not isinstance(record, dict):
+        raise ConfigError("expected keys and values")
+    text = _text(record, "QUESTION")
+    data_code, row_code = _text(record, "DATA CODE", ""), _text(record, "CONSTRAINT CODE", "")
+    if not data_code and not row_code:
+        raise ConfigError("expected DATA CODE or CONSTRAINT CODE, as a question changes something")
+    return Question(
+        model, number, text, _text(record, "MACRO GEN QUESTION", text), _text(record, "TYPE"),
+        _text(record, "raw_question_hash"), data_code, row_code, _gold(record.get("GT EXEC RESULT")),
+    )  # fmt: skip
+
+
+def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
+    found = record.get(key, default)
+    if not isinstance(found, str) or (default is None and not found.strip()):
+        raise ConfigError(f"{key} must be text, not {found!r:.40}")
+    return found
+
+
+def _gold(result: Any) -> Answer:
+    """The executed result: an objective, or a status with more lines after it."""
+    if isinstance(result, int | float) and not isinstance(result, bool) and abs(result) < 1e300:
+        return Answer(Status.OPTIMAL, float(result))
+    first = result.partition("\n")[0].strip().lower() if isinstance(result, str) else ""
+    if first in (Status.INFEASIBLE, Status.UNBOUNDED):
+        return Answer(Status(first))
+    raise ConfigError(f"GT EXEC RESULT must be a number, infeasible or unbounded, not {result!r:.40}")

@@ -1,0 +1,47 @@
+"""How many what-if questions are answered rightly, and how many need no understanding at all."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from oragent.evals.converse.whatif.answers import Answer, agrees
+from oragent.evals.converse.whatif.questions import Question
+
+__all__ = ["Tally", "floor", "tally"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many answers are right.
+
+    Attributes:
+        right: Number of right answers.
+        asked: Number of questions.
+    """
+
+    right: int
+    asked: int
+
+
+def tally(questions: Sequence[Question], answers: Iterable[Answer | None]) -> dict[tuple[str, str], Tally]:
+    """Count right answers by model and kind of question, in the order of the questions.
+
+    Args:
+        questions: Questions that were asked.
+        answers: Answers, one for each question in the same order; None where there is none.
+    """
+    counted: dict[tuple[str, str], Tally] = {}
+    for question, answer in zip(questions, answers, strict=True):
+        key = (question.model, question.kind)
+        before = counted.get(key, Tally(0, 0))
+        counted[key] = Tally(before.right + agrees(answer, question.gold), before.asked + 1)
+    return counted
+
+
+def floor(questions: Sequence[Question], base: Mapping[str, Answer]) -> dict[tuple[str, str], Tally]:
+    """What always answering the unchanged model's result scores: the floor of every table.
+
+    Args:
+        questions: Questions that are asked.
+        base: Result of each unchanged model, by its name.
+    """
+    return tally(questions, [base[question.model] for question in questions])

@@ -1,0 +1,1 @@
+"""Benchmarks of methods that turn a problem in words into a model."""

@@ -1,0 +1,216 @@
+"""What ``oragent bench formulate`` does: plan, run or go on, tables, page."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from oragent._base.errors import ConfigError, OragentError, StoreError
+from oragent._base.files import replace
+from oragent.evals.bench.board import Board, rich_table
+from oragent.evals.bench.execute import execute
+from oragent.evals.bench.manifest import Manifest
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.formulate.benchmark import TERMS, Benchmark, labels_readable
+from oragent.evals.formulate.contestants import contestants
+from oragent.evals.formulate.mock_models import ALL, STAND_INS
+from oragent.evals.formulate.page import page
+from oragent.evals.formulate.sets import FORMS, ProblemSet
+from oragent.evals.formulate.sets.labelled import slug
+from oragent.evals.formulate.tables import (
+    Measured,
+    battery_table,
+    difference_table,
+    problem_table,
+    published_table,
+    rate_table,
+    reference_names,
+)
+from oragent.formulate.options import PRESETS, known
+from oragent.milp.verdict import TOLERANCES
+
+__all__ = ["MANIFEST", "BenchRequest", "is_bench", "measured", "run_bench", "show_bench", "write_bench_page"]
+
+FILE = "formulate-bench.yaml"
+MANIFEST = Manifest(FILE, TERMS, free=("workers",))
+ON_THE_PAGE = ("calls", "published SR / MFFR / IEFR", "prompt tokens", "money", "seconds")
+MOST_PAIRED = 3  # methods of which all pairs are shown in a terminal; the page has all
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What the command line says.
+
+    Attributes:
+        sets: As for ``read_set``; empty goes on with what the folder holds.
+        methods, models: Names.
+        temperatures: Of every call, each one a contestant.
+        ablations: Whether the published ablations take part.
+        seeds: How many, from 0 on.
+        settings: Preset, tolerance, limit on problems, and whether labels may be readable.
+        workers: Problems at once.
+        outputs: Folder of the benchmark.
+    """
+
+    outputs: Path
+    sets: Sequence[str] = ()
+    methods: Sequence[str] = ("ormind",)
+    models: Sequence[str] = ()
+    temperatures: Sequence[float] = (0.0,)
+    ablations: bool = False
+    seeds: int = 1
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    workers: int = 1
+
+
+def run_bench(request: BenchRequest, console: Console) -> int:
+    """Run what is missing of a benchmark, print its tables, write its page.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
+
+    Raises:
+        OragentError: The plan is wrong, or a set cannot be read.
+    """
+    folder = request.outputs
+    plan = _plan(request, folder)
+    bench = Benchmark(plan, request.workers)
+    readable = _readable(plan, bench)
+    MANIFEST.keep(plan, folder)
+    stopped = False
+    with Board(plan) as board:
+        bench.note = board.note
+        for done in execute(plan, bench, folder):
+            board.done(done)
+            stopped = done.end.stopped
+    complete = _told(plan, bench, folder, readable, console)
+    return STOPPED if stopped else COMPLETE if complete else UNFINISHED
+
+
+def is_bench(folder: Path) -> bool:
+    """Whether a folder is that of a benchmark of formulation."""
+    return (folder / FILE).is_file()
+
+
+def show_bench(folder: Path, console: Console) -> int:
+    """Print the tables of a benchmark as far as it is done, and write its page; nobody is asked.
+
+    Returns:
+        Exit code: 0 where all is done, 3 where not.
+
+    Raises:
+        OragentError: The folder was changed by hand, or a set cannot be read any more.
+    """
+    plan = MANIFEST.read(folder)
+    bench = Benchmark(plan)
+    readable = _readable(plan, bench) if plan.settings.get("labels_readable") else []
+    return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
+
+
+def _told(plan: Plan, bench: Benchmark, folder: Path, readable: Sequence[str], console: Console) -> bool:
+    """Print the tables and write the page; whether all is done."""
+    found = measured(plan, bench, folder)
+    for subject, rows in found.items():
+        problems = bench.problems(subject)
+        console.print(Text(f"\n{subject}: {problems.title}", style="bold"), soft_wrap=True)
+        console.print(rich_table(rate_table(rows).without(*ON_THE_PAGE)))
+        if 1 < len(rows) <= MOST_PAIRED:
+            console.print(rich_table(difference_table(rows)))
+        if (alarms := battery_table(rows)) is not None:
+            console.print(Text("properties that need no label", style="bold"))
+            console.print(rich_table(alarms))
+        for line in left_out(problems):
+            console.print(Text(f"left out: {line}", style="dim"), soft_wrap=True)
+    for subject in readable:
+        console.print(Text(f"labels readable: a generated program could read those of {subject}", style="bold yellow"))
+    path = write_bench_page(folder, plan, bench, found, readable)
+    console.print(f"report: {path}", highlight=False, markup=False, soft_wrap=True)
+    return all(bench.is_complete(cell, folder) for cell in plan.cells)
+
+
+def left_out(problems: ProblemSet) -> list[str]:
+    """What of a set is not asked, and why, a line each."""
+    reasons = Counter(case.unsupported for case in problems.cases if case.unsupported)
+    told = [f"{count} problems that are {reason}: unsupported, not counted" for reason, count in reasons.items()]
+    return [*told, *problems.left_out]
+
+
+def measured(plan: Plan, bench: Benchmark, folder: Path) -> dict[str, list[Measured]]:
+    """What is done so far, by set, a row a contestant."""
+    found: dict[str, list[Measured]] = {}
+    for subject in plan.subjects:
+        for name, own in plan.contestants.items():
+            cells = [Cell(subject, name, seed) for seed in plan.seeds]
+            done = {cell: bench.finished(cell, folder) for cell in cells}
+            total = sum(len(bench.names(cell)) for cell in cells)
+            found.setdefault(subject, []).append(Measured(subject, name, own, done, total))
+    return found
+
+
+def write_bench_page(
+    folder: Path, plan: Plan, bench: Benchmark, found: Mapping[str, Sequence[Measured]], readable: Sequence[str] = ()
+) -> Path:
+    """Write ``report.html`` into the folder of a benchmark.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
+    parts = [
+        {
+            "name": subject, "title": bench.problems(subject).title, "left_out": left_out(bench.problems(subject)),
+            "rates": rate_table(rows), "differences": difference_table(rows) if len(rows) > 1 else None,
+            "problems": problem_table(rows), "reference": reference_names(rows), "measured": rows,
+            "published": published_table(subject), "battery": battery_table(rows),
+        }
+        for subject, rows in found.items()
+    ]  # fmt: skip
+    try:
+        replace(folder / "report.html", page(plan, parts, readable))
+    except OSError as problem:
+        raise StoreError(f"cannot write the report of {folder}: {problem}") from None
+    return folder / "report.html"
+
+
+def _plan(request: BenchRequest, folder: Path) -> Plan:
+    if not request.sets:
+        return MANIFEST.read(folder)
+    if not request.models:
+        raise ConfigError(f"nobody is asked: name a model with --model, or one of {', '.join((*STAND_INS, ALL))}")
+    settings = {"tolerance": "strict"} | {name: one for name, one in request.settings.items() if one is not None}
+    known(settings.get("preset", "default"), PRESETS, "preset")
+    known(settings.get("tolerance", "strict"), TOLERANCES, "tolerance")
+    own = contestants(request.methods, request.models, request.temperatures, request.ablations)
+    subjects = {_subject(spec): spec for spec in request.sets}
+    if len(subjects) < len(request.sets):
+        raise ConfigError("two sets have the same name: run them in two benchmarks")
+    return Plan(TERMS, subjects, own, tuple(range(request.seeds)), settings)
+
+
+def _subject(spec: str) -> str:
+    """Short name of a set; of public ones it begins with the name of the form."""
+    form, equals, rest = spec.partition("=")
+    if not equals or form not in FORMS:
+        return slug(Path(spec).stem)
+    stem = slug(Path(rest).stem)
+    return stem if stem.startswith(form) else f"{form}-{stem}"
+
+
+def _readable(plan: Plan, bench: Benchmark) -> list[str]:
+    """The sets whose labels a generated program could read here.
+
+    Raises:
+        OragentError: There are some, and the settings do not say that this is to be borne.
+    """
+    with_files = [name for name in plan.subjects if bench.problems(name).source is not None]
+    readable = [name for name in with_files if labels_readable(Path(str(bench.problems(name).source)))]
+    if readable and not plan.settings.get("labels_readable"):
+        raise OragentError(
+            f"this machine cannot keep the labels of {readable[0]} from generated programs ('oragent doctor' says what "
+            "is missing): run it elsewhere, or with --labels-readable, which its tables then say"
+        )
+    return readable

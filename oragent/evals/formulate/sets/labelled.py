@@ -1,0 +1,112 @@
+"""A problem with its answer beside it: the answer stays with whoever grades."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ProblemError
+from oragent.formulate.problem import Problem
+from oragent.formulate.texts import shown
+from oragent.milp.model import Milp
+
+__all__ = ["Label", "Labelled", "ProblemSet", "figure", "slug"]
+
+FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the answer is to be.
+
+    Attributes:
+        objective: The optimum; None where there is none, or where only values are known.
+        status: ``optimal``, ``infeasible`` or ``unbounded``.
+        values: Figures by label that are to be found among objective and values; empty where the objective decides.
+    """
+
+    objective: float | None = None
+    status: str = "optimal"
+    values: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A problem of a set.
+
+    Attributes:
+        problem: What a method sees.
+        label: What it does not.
+        gold: A right model, where one is known.
+        unsupported: Why it is out of scope; empty where it is not.
+    """
+
+    problem: Problem
+    label: Label
+    gold: Milp | None = None
+    unsupported: str = ""
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    """A set.
+
+    Attributes:
+        name: Short, for tables and folders.
+        title: One line, with what the figures of this set may be held against.
+        cases: Of which names differ.
+        left_out: Records that could not be used, a line each.
+        source: File with the labels; None for one without.
+
+    Raises:
+        ProblemError: There is no case.
+    """
+
+    name: str
+    title: str
+    cases: tuple[Labelled, ...]
+    left_out: tuple[str, ...] = ()
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.cases:
+            why = f" ({self.left_out[0]})" if self.left_out else ""
+            raise ProblemError(f"the set {self.name!r} has no problem that can be used{why}")
+
+    @property
+    def supported(self) -> tuple[Labelled, ...]:
+        """Those in scope."""
+        return tuple(case for case in self.cases if not case.unsupported)
+
+
+def figure(text: Any) -> float | str | None:
+    """An answer as files have it: a number, ``[18.0]``, ``Infeasible``; None where it is neither."""
+    if isinstance(text, list) and len(text) == 1:
+        return figure(text[0])
+    if isinstance(text, int | float) and not isinstance(text, bool):
+        return float(text) if math.isfinite(text) else None
+    words = str(text).strip().strip("[]").strip("'\" ").lower()
+    if words in NONE:
+        return NONE[words]
+    found = FIGURE.fullmatch(words.replace("$", ""))
+    return float(found.group().replace(",", "")) if found else None
+
+
+def label_of(answer: float | str) -> Label:
+    """The label of a figure or a status."""
+    return Label(status=answer) if isinstance(answer, str) else Label(answer)
+
+
+def slug(name: str) -> str:
+    """A name that can be part of a case's name, a folder and a key."""
+    return re.sub(r"[^\w-]+", "-", name).strip("-") or "problem"
+
+
+def records(path: Path, found: Any) -> list[dict[str, Any]]:
+    """The records of a file, which are objects; ``ProblemError`` where they are not."""
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ProblemError(f"{shown(path)}: expected a list of records, each an object")
+    return found

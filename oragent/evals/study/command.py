@@ -1,0 +1,109 @@
+"""The command ``oragent study``: do the runs of a table or figure, or the rest of them, and lay it out."""
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from oragent._base import files
+from oragent._base.errors import ProblemError, StoreError
+from oragent.evals.bench.board import Board, rich_table
+from oragent.evals.bench.execute import End, execute
+from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.compare.comparison import load
+from oragent.evals.compare.page import write
+from oragent.evals.compare.plan import MANIFEST, planned
+from oragent.evals.compare.runner import SearchRunner
+from oragent.evals.compare.terminal import watching
+from oragent.evals.compare.variants import read
+from oragent.evals.study.asked import Asked
+from oragent.evals.study.layouts import Layout, chosen, common, contestants
+from oragent.evals.study.table import joined, markdown, parts
+
+__all__ = ["plan_of", "run"]
+
+COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a comparison
+TABLE = "study.md"
+
+
+class StudyRunner(SearchRunner):
+    """Runs searches and scores nothing on the held-out set, as the study reports what it searched on.
+
+    A problem that cannot be scored here is left out, and the others go on: some of the study's instances are files that
+    each has to fetch.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._unfit: dict[str, str] = {}  # why, by problem
+
+    def run(self, cell: Cell, folder: Path) -> End:
+        """Do a run, or the rest of it."""
+        if cell.subject not in self._unfit:
+            try:
+                return super().run(cell, folder)
+            except ProblemError as problem:
+                self._unfit[cell.subject] = str(problem)
+        return End(self._unfit[cell.subject])
+
+    def finish(self, cell: Cell, folder: Path) -> str:
+        """Leave the held-out set alone."""
+        return ""
+
+
+def plan_of(asked: Asked, root: Path) -> tuple[Layout, Plan]:
+    """The layout that a person asks for, and the comparison that fills it.
+
+    Raises:
+        OragentError: one line on what is wrong with it.
+    """
+    layout, settings = chosen(asked.name, asked.problems), common(asked.scale, asked.overrides)
+    varied = [read(one, settings) for one in contestants(layout, asked.name, asked.scale)]
+    return layout, planned(layout.problems, [], asked.seeds, settings, root, varied)
+
+
+def run(asked: Asked, root: Path, console: Console) -> int:
+    """Fill a table or figure; one that was begun in the same folder goes on.
+
+    Returns:
+        The exit code: 0, or 3 where runs are unfinished, or 130 where a person stopped it.
+
+    Raises:
+        OragentError: one line on what is wrong.
+    """
+    layout, plan = plan_of(asked, root)
+    folder = asked.outputs
+    MANIFEST.keep(plan, folder)
+    console.print(f"[bold]{escape(layout.title)}[/]: {len(plan.cells)} runs in {escape(str(folder))}", soft_wrap=True)
+    with Board(plan) as board:
+        runner = StudyRunner(plan, watching(board))
+        for done in execute(plan, runner, folder):
+            board.done(done)
+            if done.end.stopped:
+                console.print("everything so far is kept: give the same command again to go on", soft_wrap=True)
+                return STOPPED
+    comparison = load(plan, runner, folder)
+    tables = parts(comparison.summary)
+    text = f"# {layout.title}\n\n{_said(asked, comparison.model, comparison.budget)}\n\n{markdown(joined(tables))}"
+    try:
+        files.replace(folder / TABLE, text)
+    except OSError as problem:
+        raise StoreError(f"cannot write {folder / TABLE}: {problem}") from None
+    for title, one in tables.items():
+        console.print(f"\n{escape(title)}", style="bold cyan")
+        console.print(rich_table(one))
+    for cell in comparison.unfinished:
+        console.print(f"left out, as its budget is not used up: {escape(str(cell))}", soft_wrap=True)
+    told = f"[bold]table[/] {escape(str(folder / TABLE))}\n[bold]report[/] {escape(str(write(comparison)))}"
+    console.print(told, highlight=False, soft_wrap=True)
+    return UNFINISHED if comparison.unfinished else COMPLETE
+
+
+def _said(asked: Asked, model: str, budget: str) -> str:
+    runs = "one run" if asked.seeds == 1 else f"{asked.seeds} runs"
+    return (
+        "Scores, and in brackets where each lies between the worst (0) and the best (1) of its problem. "
+        f"Each is of {runs}, with {model}, at a scale of {asked.scale:g} ({budget}). "
+        "What differs from the study: docs/reproducing-the-paper.md."
+    )

@@ -1,0 +1,1 @@
+"""Benchmarks of agents that build, revise and explain models in workspaces."""

@@ -1,0 +1,181 @@
+"""What a submitted program or answer comes to, as one record of plain data: graded, compared, preserved, scored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent.evals.workspace.generating.patches import operations
+from oragent.evals.workspace.generating.plain_forms import Known
+from oragent.evals.workspace.generating.programs import functions
+from oragent.evals.workspace.judging import Judgement, score
+from oragent.evals.workspace.references import Reference
+from oragent.evals.workspace.rubric import Rubric
+from oragent.evals.workspace.tasks import PROGRAM, Task
+from oragent.milp.model import Milp
+from oragent.workspace import parameters, tables
+from oragent.workspace.cells import locate
+from oragent.workspace.comparing import Difference, compared
+from oragent.workspace.grading import Grade, Outcome, grade, passes, release_label
+from oragent.workspace.layout import Mode
+from oragent.workspace.objective import Backing
+from oragent.workspace.reading import read_text, walk
+from oragent.workspace.runner import Ran, Runner
+from oragent.workspace.tables import Table
+
+__all__ = ["Labels", "answered", "preserved", "programmed"]
+
+PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
+MOST = 12  # differences that are kept
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known of an instance, and by no agent.
+
+    Attributes:
+        reference: Reference of a build or revision; None for a question.
+        original: Reference of the version before; None where there is none.
+        rubric: Rubric of a question; None for any other.
+        known: Exact models; None where they are not known, as in the public release.
+    """
+
+    reference: Reference | None = None
+    original: float | None = None
+    rubric: Rubric | None = None
+    known: Known | None = None
+
+
+def programmed(task: Task, folder: Path, path: str, labels: Labels, runner: Runner) -> dict[str, Any]:
+    """Run and grade a program that was left in a folder.
+
+    Args:
+        task: The task.
+        folder: Folder in which the agent worked.
+        path: Path of the program; empty where there is none.
+        labels: Labels of the instance.
+        runner: Runner of programs.
+    """
+    assert labels.reference is not None
+    if not path:
+        nothing = Grade(task.name, Outcome.NO_ATTEMPT, False, None, None, "no program")
+        return _record(task, nothing, "ApiException", labels)
+    ran = runner.run(folder, path)
+    found = grade(ran.attempt, labels.reference, labels.original)
+    record = _record(task, found, release_label(ran.attempt, found), labels)
+    record["differences"] = [str(one) for one in _differences(task, ran, labels)[:MOST]]
+    record["missing_operations"] = _missing(task, ran, labels)
+    if task.mode is Mode.REVISE:
+        record["preserved"] = preserved(folder, path, labels, runner) if labels.known else None
+        record["kept"] = _kept(folder, path)
+    record["seconds_run"] = ran.wall_s
+    return record
+
+
+def answered(task: Task, answer: str, labels: Labels, judged: Judgement | None) -> dict[str, Any]:
+    """Score an answer.
+
+    Args:
+        task: The task.
+        answer: The answer; may be empty.
+        labels: Labels of the instance.
+        judged: Judgement on it; None where nobody judged: then semantic criteria count as missed, and that is said.
+    """
+    assert labels.rubric is not None
+    missed = Judgement({one.id: False for one in labels.rubric.semantic}, {}, None)
+    found = score(labels.rubric, answer, judged or missed)
+    marks = None if found.marks is None else vars(found.marks)
+    return {
+        "mode": str(task.mode), "number": task.number, "dimension": labels.rubric.dimension,
+        "family": labels.known.family if labels.known else "", "coverage": found.coverage, "total": found.total,
+        "marks": marks, "exact": dict(found.exact), "semantic": dict(found.semantic), "judged": judged is not None,
+        "passed": found.coverage >= 35.0 - 1e-9, "outcome": f"{found.coverage:.1f} of 35",
+    }  # fmt: skip
+
+
+def preserved(folder: Path, path: str, labels: Labels, runner: Runner) -> bool | None:
+    """Whether a revised program at the revision's neutral values gives the original's optimum; None where unknown."""
+    known = labels.known
+    if known is None:
+        return None
+    files = walk(folder)
+    place = f"{PROGRAM[Mode.REVISE].partition('/')[0]}/data/{parameters.FILE}"
+    if place not in files:
+        return None
+    table = tables.read(read_text(files[place])).table
+    if table is None:
+        return None
+    ran = runner.run(folder, path, {place: tables.write(_with(table, known.patch.neutral))})
+    value = ran.printed.value
+    return value is not None and passes(value, known.optimum, PRESERVED)
+
+
+def _with(table: Table, values: Mapping[str, float]) -> Table:
+    rows = [
+        (row[0], f"{values[row[0].strip()]:.10g}", *row[2:]) if row and row[0].strip() in values else row
+        for row in table.rows
+    ]
+    return Table(table.header, tuple(rows))
+
+
+def _record(task: Task, found: Grade, label: str, labels: Labels) -> dict[str, Any]:
+    known = labels.known
+    return {
+        "mode": str(task.mode), "number": task.number, "outcome": str(found.outcome), "passed": found.passed,
+        "strict": found.strict, "objective": found.objective, "error": found.error, "note": found.note,
+        "backing": None if found.backing is None else str(found.backing), "label": label,
+        "unbacked": found.backing in (Backing.OTHER, Backing.NONE),
+        "family": known.family if known else "", "operator": known.operator if known else "",
+        "depth": known.depth if known else "", "differences": [], "missing_operations": [], "preserved": None,
+        "kept": None,
+    }  # fmt: skip
+
+
+def _differences(task: Task, ran: Ran, labels: Labels) -> tuple[Difference, ...]:
+    """How the submitted model differs from the exact one, where that is known."""
+    known, last = labels.known, ran.last
+    if known is None or last is None or last.milp is None:
+        return ()
+    return compared(last.milp, _exact(task, known), lambda hint, value: locate(_grid(task, known), hint, value))
+
+
+def _exact(task: Task, known: Known) -> Milp:
+    return known.revised if task.mode is Mode.REVISE else known.milp
+
+
+def _grid(task: Task, known: Known) -> dict[str, Table]:
+    """The tables in which a figure may stand; of a revision, with the figures that it brings."""
+    found = dict(known.tables)
+    if task.mode is Mode.REVISE:
+        rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in known.patch.parameters)
+        base = found.get(parameters.FILE)
+        found[parameters.FILE] = Table(parameters.HEADER, (*(base.rows if base else ()), *rows))
+    return found
+
+
+def _missing(task: Task, ran: Ran, labels: Labels) -> list[str]:
+    """Operations of the revision that the submitted model lacks: an incomplete revision names them."""
+    known, last = labels.known, ran.last
+    if task.mode is not Mode.REVISE or known is None or last is None or last.milp is None:
+        return []
+    wrong = {one.name for one in compared(last.milp, known.revised) if one.name}
+    objective = any("objective" in one.text for one in compared(last.milp, known.revised))
+    lacking = []
+    for name in operations(known.patch):
+        subject = name.partition(" ")[2]
+        if subject in wrong or (name == "modify_objective" and objective):
+            lacking.append(name)
+    return lacking
+
+
+def _kept(folder: Path, path: str) -> float | None:
+    """Share of the original program's functions that the revised one still has, word for word; None without one."""
+    files = walk(folder)
+    before: dict[str, str] = {}
+    for name, place in files.items():
+        if name.startswith("original/src/") and name.endswith(".py"):
+            before |= functions(read_text(place))
+    if not before or path not in files:
+        return None
+    after = functions(read_text(files[path]))
+    return sum(after.get(name) == text for name, text in before.items()) / len(before)

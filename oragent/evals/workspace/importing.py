@@ -1,0 +1,162 @@
+"""The public release of OR-Space, with or without its programs: read in place, or imported as views and a vault.
+
+Labels go into the vault, which no view may hold or lie in; each view is searched for the labels of its instance.
+"""
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.leaks import Labels, labels_of
+from oragent.evals.workspace.references import Reference, read_references, workspace_id
+from oragent.evals.workspace.rubric import Rubric, read_rubrics
+from oragent.evals.workspace.views import Note, Variant, View, copy_view, fitting_variant, write_manifest
+from oragent.workspace.layout import Mode, Workspace, digest, open_workspace
+from oragent.workspace.reading import named, read_bytes
+
+__all__ = ["Release", "import_release", "read_release"]
+
+Label = TypeVar("Label", Reference, Rubric)
+INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
+FORMULATION = "original/src/formulation.tex"
+LABELS = {
+    Mode.BUILD: "build_evaluation/reference_objectives.csv",
+    Mode.REVISE: "revise_evaluation/reference_objectives.csv",
+    Mode.EXPLAIN: "explain_evaluation/rubrics.jsonl",
+}
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release as it lies on disk.
+
+    Attributes:
+        root: Folder of the release.
+        workspaces: Workspaces by mode and number.
+        references: Labels of build and revise, by mode and number.
+        rubrics: Labels of explain, by number.
+        hashes: SHA-256 of the files of labels.
+    """
+
+    root: Path
+    workspaces: Mapping[tuple[Mode, int], Workspace]
+    references: Mapping[tuple[Mode, int], Reference]
+    rubrics: Mapping[int, Rubric]
+    hashes: frozenset[str]
+
+    def of_mode(self, mode: Mode) -> dict[int, Workspace]:
+        """The workspaces of a mode, by number."""
+        return {number: one for (kind, number), one in self.workspaces.items() if kind is mode}
+
+    def labels(self, mode: Mode, number: int) -> Labels:
+        """What must not be found in the view of an instance; the evidence of explain holds objectives by right."""
+        own = self.references.get((mode, number))
+        references = {own.workspace_id: own} if own else {}
+        return labels_of(references, self.rubrics.get(number), self.hashes)
+
+
+def read_release(root: Path) -> Release:
+    """Read a release's folder or clone.
+
+    A revision that lacks the formulation of its original takes that of the question with the same number.
+
+    Raises:
+        WorkspaceError: if it is no release, or a workspace or a file of labels in it is broken, or one has no label.
+    """
+    top = root / "Workspace_OR"
+    if not top.is_dir():
+        raise WorkspaceError(f"no release at {named(root)}: expected a folder with Workspace_OR/ and evaluation/")
+    workspaces = {(mode, number): one for mode in Mode for number, one in _instances(top, mode).items()}
+    if not workspaces:
+        raise WorkspaceError(f"{named(top)} holds no instances; expected {Mode.BUILD}_workspaces/instance_1 and so on")
+    for (mode, number), workspace in workspaces.items():
+        twin = workspaces.get((Mode.EXPLAIN, number))
+        if mode is Mode.REVISE and twin and FORMULATION not in workspace.files and FORMULATION in twin.files:
+            files = {**workspace.files, FORMULATION: twin.files[FORMULATION]}
+            workspaces[mode, number] = replace(workspace, files=files)
+    paths = {mode: root / "evaluation" / LABELS[mode] for mode in Mode}
+    hashes = frozenset(digest(read_bytes(path)) for path in paths.values())
+    references = {
+        (mode, number): reference
+        for mode in (Mode.BUILD, Mode.REVISE)
+        for number, reference in _by_number(read_references(paths[mode]).values(), paths[mode]).items()
+    }
+    rubrics = _by_number(read_rubrics(paths[Mode.EXPLAIN]).values(), paths[Mode.EXPLAIN])
+    release = Release(root, workspaces, references, rubrics, hashes)
+    _all_labelled(release)
+    return release
+
+
+def _instances(top: Path, mode: Mode) -> dict[int, Workspace]:
+    folder = top / f"{mode}_workspaces"
+    names = sorted(folder.iterdir()) if folder.is_dir() else []
+    found = {int(match[1]): path for path in names if (match := INSTANCE.fullmatch(path.name))}
+    for path in found.values():
+        if path.is_symlink():
+            raise WorkspaceError(f"{named(path)} is a link: a release holds files and folders only; copy it in")
+    return {number: open_workspace(path, mode) for number, path in sorted(found.items())}
+
+
+def _by_number(labels: Iterable[Label], path: Path) -> dict[int, Label]:
+    found: dict[int, Label] = {}
+    for label in labels:
+        if label.number in found:
+            raise WorkspaceError(f"{named(path)} has two labels of number {label.number}; expected one an instance")
+        found[label.number] = label
+    return found
+
+
+def _all_labelled(release: Release) -> None:
+    for mode, number in release.workspaces:
+        if number not in release.rubrics if mode is Mode.EXPLAIN else (mode, number) not in release.references:
+            raise WorkspaceError(f"{workspace_id(mode, number)} has no label in evaluation/{LABELS[mode]}")
+
+
+def import_release(
+    release: Release, folder: Path, variant: Variant = Variant.CODE, note: Note = Note.NONE
+) -> dict[str, View]:
+    """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
+
+    Args:
+        release: Release that is imported.
+        folder: Folder to make; it must not exist yet.
+        variant: Variant of revisions; where the original lacks its program, the formulation is shown instead.
+        note: Whether the description of a revision is shown as well.
+
+    Returns:
+        Views by workspace id.
+
+    Raises:
+        WorkspaceError: if the folder exists or cannot be written, or a view would hold a label; nothing is left then.
+    """
+    try:
+        folder.mkdir(parents=True)
+        (folder / "vault").mkdir(mode=0o700)
+    except OSError as error:
+        raise WorkspaceError(f"cannot make {named(folder)}: {error.strerror}; expected a new folder") from None
+    try:
+        views = {}
+        for (mode, number), workspace in release.workspaces.items():
+            name, labels = workspace_id(mode, number), release.labels(mode, number)
+            chosen = fitting_variant(workspace, variant) if mode is Mode.REVISE else None
+            view = copy_view(workspace, folder / "views" / name, labels, chosen, note, folder / "vault")
+            write_manifest(view, folder / "manifests" / f"{name}.json")
+            views[name] = view
+        _fill_vault(release, folder / "vault")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return views
+
+
+def _fill_vault(release: Release, vault: Path) -> None:
+    for mode, path in LABELS.items():
+        content = read_bytes(release.root / "evaluation" / path)
+        try:
+            (vault / f"{mode}_{Path(path).name}").write_bytes(content)
+        except OSError as error:
+            raise WorkspaceError(f"cannot write {named(vault)}: {error.strerror}; nothing is kept") from None

@@ -1,0 +1,96 @@
+"""The instances of a set as tasks: what an agent sees of each, laid out in a folder of its own."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.label_sets import VAULT
+from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, Variant
+from oragent.workspace.layout import Mode, Role, role
+from oragent.workspace.reading import named, read_bytes, read_json, walk
+
+__all__ = ["PROGRAM", "Task", "lay_out", "tasks"]
+
+PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
+
+
+@dataclass(frozen=True)
+class Task:
+    """One instance.
+
+    Attributes:
+        name: Id of its workspace.
+        number: Number in the set.
+        mode: What is asked.
+        variant: How much of the original a revision shows; None for any other mode.
+        view: Folder of its view in the set.
+        question: Question; empty where none is asked.
+    """
+
+    name: str
+    number: int
+    mode: Mode
+    variant: Variant | None
+    view: Path
+    question: str = ""
+
+
+def tasks(root: Path, mode: Mode, variant: Variant = Variant.CODE, most: int | None = None) -> tuple[Task, ...]:
+    """The tasks of one mode in a set, in the order of their numbers.
+
+    Args:
+        root: Folder of the set.
+        mode: What is asked.
+        variant: How much of the original revisions show.
+        most: Number of tasks; None for all.
+
+    Raises:
+        WorkspaceError: if the set has no views.
+    """
+    views = root / "views"
+    if not views.is_dir() or not (root / VAULT).is_dir():
+        raise WorkspaceError(
+            f"no views in {named(root)}: expected a set as 'oragent workspace import --out' or 'generate' leave it"
+        )
+    found = []
+    for folder in sorted(views.iterdir()):
+        parts = folder.name.rsplit("_", 2)
+        if len(parts) == 3 and parts[2] == mode and parts[1].isdecimal():
+            told = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
+            question = str(told.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
+            own = variant if mode is Mode.REVISE else None
+            found.append(Task(folder.name, int(parts[1]), mode, own, folder, question))
+    if not found:
+        raise WorkspaceError(f"no view of {mode} in {named(views)}; expected such as made_001_{mode}")
+    return tuple(sorted(found, key=lambda task: task.number))[:most]
+
+
+def lay_out(task: Task, folder: Path) -> Path:
+    """Copy what a task shows into a new folder; one that was begun and left is begun again.
+
+    Where a view lacks what its variant shows, as the release's copy without programs does, it shows what there is.
+
+    Raises:
+        WorkspaceError: if it cannot be written, or the view holds a link.
+    """
+    files = walk(task.view)
+    shown = {path: place for path, place in files.items() if _shows(path, task.variant)}
+    if task.variant is not None and not any(path.startswith("original/src/") for path in shown):
+        shown = files
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, place in shown.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_bytes(read_bytes(place))
+        if task.mode in PROGRAM:
+            (folder / PROGRAM[task.mode]).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkspaceError(f"cannot lay out {named(folder)}: {error.strerror}; make room for it") from None
+    return folder
+
+
+def _shows(path: str, variant: Variant | None) -> bool:
+    if variant is None or not path.startswith("original/src/"):
+        return True
+    return role(path) in SHOWN_OF_ORIGINAL[variant] or role(path) is Role.OTHER

@@ -1,0 +1,208 @@
+"""Workers as jobs of a batch system: SLURM, PBS, LSF. The scripts are dask-jobqueue's; who submits them is this."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import ConfigError, SandboxError
+from oragent._base.plain import plain
+from oragent.evaluation.cluster.where import Certificates, Kind, Where
+from oragent.sandbox.isolation.environment import SECRET
+
+__all__ = ["BatchJobs", "script"]
+
+WORKER = "oragent.evaluation.cluster.worker"
+CALL_S = 60.0  # in which a batch system answers
+LOOK_S = 20.0
+HASTY_S = 60.0  # a job that ends sooner ended in vain
+HASTY = 3  # such jobs, after which no more are submitted
+DEATH_S = 300  # after which a worker that finds no scheduler ends
+
+
+@dataclass(frozen=True)
+class System:
+    """The commands of a batch system.
+
+    Attributes:
+        submit: Command that takes a script.
+        cancel: Command that ends jobs.
+        known: Command that lists jobs.
+        standard_input: Whether the script goes on standard input.
+    """
+
+    submit: tuple[str, ...]
+    cancel: tuple[str, ...]
+    known: tuple[str, ...]
+    standard_input: bool = False
+
+
+SYSTEMS: Mapping[Kind, System] = {
+    Kind.SLURM: System(("sbatch",), ("scancel",), ("squeue", "-h", "-o", "%A", "-j")),
+    Kind.PBS: System(("qsub",), ("qdel",), ("qstat",)),
+    Kind.LSF: System(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
+}
+NUMBER = re.compile(r"\d+")
+IMPORTING = threading.Lock()
+
+
+def _jobs() -> dict[Kind, Any]:
+    """What writes a job's script.
+
+    To import it is to have it take the keyboard's interrupt, which is not its own and which no thread but the first can
+    take: meanwhile nobody takes any signal.
+    """
+    with IMPORTING:
+        take, signal.signal = signal.signal, lambda *_: None
+        try:
+            from dask_jobqueue.lsf import LSFJob  # heavy, and optional
+            from dask_jobqueue.pbs import PBSJob
+            from dask_jobqueue.slurm import SLURMJob
+        finally:
+            signal.signal = take
+    return {Kind.SLURM: SLURMJob, Kind.PBS: PBSJob, Kind.LSF: LSFJob}
+
+
+def script(where: Where, address: str, tls: Certificates, logs: Path, name: str) -> str:
+    """A job's script.
+
+    Args:
+        where: What a job asks for.
+        address: Address of the scheduler.
+        tls: Certificates, at paths that the job sees.
+        logs: Folder for what the job prints.
+        name: Name of the job's worker.
+    """
+    job = _jobs()[where.kind]
+    files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
+    words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
+    own = {Kind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(where.kind, {"account": where.account})
+    walltime = where.walltime.rpartition(":")[0] if where.kind is Kind.LSF else where.walltime  # LSF: hours and minutes
+    made = job(
+        scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
+        nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
+        job_extra_directives=list(where.directives), job_script_prologue=list(where.prologue),
+        log_directory=str(logs), python=shlex.quote(sys.executable), queue=where.queue, walltime=walltime, **own,
+    )  # fmt: skip
+    return str(made.job_script())
+
+
+class BatchJobs:
+    """Keeps as many jobs with a batch system as are wanted: one that ended is replaced.
+
+    Args:
+        where: What is wanted.
+        tls: Certificates, at paths that jobs see.
+        folder: Folder that jobs see, for scripts and logs.
+        event: Function that takes down, in one line each, what happens.
+        look_s: Seconds between two looks at which jobs there are.
+    """
+
+    def __init__(
+        self, where: Where, tls: Certificates, folder: Path, event: Callable[[str], None], look_s: float = LOOK_S
+    ) -> None:
+        self._where, self._tls, self._folder, self._event, self._look_s = where, tls, folder, event, look_s
+        self._system = SYSTEMS[where.kind]
+        self._jobs: dict[str, float] = {}  # when each was submitted
+        self._closed, self._lock = threading.Event(), threading.Lock()
+        self._submitted = self._hasty = 0
+        if shutil.which(self._system.submit[0]) is None:
+            raise ConfigError(
+                f"--cluster {where.kind} needs the command {self._system.submit[0]}, which is not on the PATH: call it "
+                "where you submit jobs"
+            )
+
+    def start(self, address: str) -> None:
+        """Submit all jobs, for a scheduler at an address; those for an earlier one are ended.
+
+        Raises:
+            SandboxError: if the batch system does not take them, with its own words.
+        """
+        self._cancel()
+        first = not self._submitted
+        with self._lock:
+            for _ in range(self._where.jobs):
+                self._submit(address)
+        self._address = address
+        if first:
+            threading.Thread(target=self._keep, daemon=True).start()
+
+    def close(self) -> None:
+        """End all jobs."""
+        self._closed.set()
+        self._cancel()
+
+    def _submit(self, address: str) -> None:
+        self._submitted += 1
+        name = f"oragent-{self._submitted}"
+        path = self._folder / f"{name}.sh"
+        path.write_text(script(self._where, address, self._tls, self._folder / "logs", name), encoding="utf-8")
+        path.chmod(0o700)
+        text = path.read_text(encoding="utf-8") if self._system.standard_input else None
+        words = self._system.submit if self._system.standard_input else (*self._system.submit, str(path))
+        said = self._call(words, text)
+        found = NUMBER.search(said)
+        if found is None:
+            raise SandboxError(f"{words[0]} does not say which job it made: {_line(said)}")
+        number = found.group() if self._where.kind is not Kind.PBS else said.split()[0]
+        self._jobs[number] = time.monotonic()
+        self._event(f"job {number} submitted")
+
+    def _keep(self) -> None:
+        """Replace jobs that ended, as they do at the end of their time, or when somebody else's are more important."""
+        while not self._closed.wait(self._look_s):
+            with suppress(SandboxError), self._lock:
+                for number in self._ended():
+                    age_s = time.monotonic() - self._jobs.pop(number)
+                    self._hasty = self._hasty + 1 if age_s < max(HASTY_S, 2 * self._look_s) else 0
+                    again = self._hasty <= HASTY and not self._closed.is_set()
+                    self._event(
+                        f"job {number} ended after {age_s:.0f} s"
+                        + ("" if again else f"; no more are submitted: look into {self._folder / 'logs'}")
+                    )
+                    if again:
+                        self._submit(self._address)
+
+    def _ended(self) -> list[str]:
+        if not self._jobs:
+            return []
+        words = [*self._system.known, ",".join(self._jobs)] if self._where.kind is Kind.SLURM else [*self._system.known]
+        there = self._call(tuple(words), None, strict=self._where.kind is not Kind.SLURM)
+        found = set(NUMBER.findall(there))
+        return [number for number in self._jobs if NUMBER.findall(number)[0] not in found]
+
+    def _cancel(self) -> None:
+        with self._lock:
+            if self._jobs:
+                with suppress(SandboxError):
+                    self._call((*self._system.cancel, *self._jobs), None)
+            self._jobs.clear()
+
+    def _call(self, words: tuple[str, ...], text: str | None, *, strict: bool = True) -> str:
+        """Call a command of the batch system, without what a job must not know.
+
+        Raises:
+            SandboxError: if it fails.
+        """
+        clean = {name: value for name, value in os.environ.items() if not SECRET.search(name)}
+        try:
+            ended = subprocess.run(words, input=text, env=clean, capture_output=True, text=True, timeout=CALL_S)
+        except (OSError, subprocess.SubprocessError) as problem:
+            raise SandboxError(f"{words[0]} cannot be called: {problem}") from None
+        if ended.returncode and strict:
+            raise SandboxError(f"{words[0]} fails: {_line(ended.stderr or ended.stdout)}")
+        return ended.stdout
+
+
+def _line(text: str) -> str:
+    return " ".join(plain(text).split())[:300] or "it says nothing"

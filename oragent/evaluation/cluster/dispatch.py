@@ -1,0 +1,177 @@
+"""Put jobs to whatever runs functions elsewhere, and see each through: a lost one again, a late one twice."""
+
+import asyncio
+import json
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Future
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from oragent._base.errors import ConfigError, SandboxError
+from oragent._base.plain import plain
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.cluster.content import Content
+from oragent.evaluation.cluster.parcel import Garbled, Trouble, answer_of, needs, request
+from oragent.evaluation.cluster.station import serve
+from oragent.evaluation.places import Places
+
+__all__ = ["Dispatch", "Executor", "Lost", "Patience"]
+
+LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
+COPIES = 3  # of one evaluation at once
+AGAIN = -1  # what was lost goes first: others wait for what was begun earlier
+KNOWN = 5  # evaluations that must have ended before the time that they took says which are late
+RECENT = 200
+WHOLE_BYTES = 256 << 20  # of content that can be sent along with a job
+
+
+class Lost(Exception):
+    """Nothing will come of what was put to a worker: it is gone."""
+
+
+class Executor(Protocol):
+    """The seam: anything that runs a function elsewhere, such as a ``concurrent.futures.Executor``."""
+
+    def submit(self, fn: Callable[..., str], /, *args: Any) -> "Future[str]":
+        """Begin to run a function of ours, which is known by its name, on texts and bytes."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When an evaluation is late.
+
+    Attributes:
+        floor_s: Seconds after which it may be, at the earliest.
+        factor: Times as long as the longest of the recent ones.
+    """
+
+    floor_s: float = 30.0
+    factor: float = 3.0
+
+    def late_s(self, recent: "deque[float]", job: Job) -> float:
+        """Seconds after which a job is started a second time."""
+        bound = job.limits.idle_s + 3 * job.limits.cpu_s  # measured twice at 1.2 times its limit, at most
+        usual = self.factor * max(recent) if len(recent) >= KNOWN else bound
+        return self.floor_s + min(usual, bound)
+
+
+class Dispatch:
+    """Evaluates jobs on an executor.
+
+    Args:
+        executor: Whatever runs functions elsewhere.
+        content: Content that evaluations need.
+        places: Number of evaluations at once.
+        event: Function that takes down, in one line each, what went wrong and what was done.
+        patience: When an evaluation is late.
+        whole: Whether a worker that lacks the content is sent it along with the job, as where nobody else does that.
+    """
+
+    def __init__(
+        self,
+        executor: Executor,
+        content: Content,
+        places: Places,
+        event: Callable[[str], None],
+        patience: Patience | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self._executor, self._content, self._places, self._event = executor, content, places, event
+        self._patience, self._whole = patience or Patience(), whole
+        self._recent: deque[float] = deque(maxlen=RECENT)
+        self.counts: Counter[str] = Counter()
+
+    async def evaluate(self, job: Job) -> Evaluation:
+        """See one job through; its caller has taken a place for it.
+
+        Raises:
+            SandboxError: if it is lost time and again, or its executor can run nothing any more.
+        """
+        text, losses = request(job, self._content), 0
+        loop = asyncio.get_running_loop()
+        copies = {self._begin(text): loop.time()}
+        while True:
+            newest = max(copies.values())
+            patience_s = newest + self._patience.late_s(self._recent, job) - loop.time()
+            done, _ = await asyncio.wait(copies, timeout=max(patience_s, 0.0), return_when=asyncio.FIRST_COMPLETED)
+            if not done:
+                self._again_elsewhere(copies, text)
+                continue
+            for copy in done:
+                since = copies.pop(copy)
+                found = self._found(copy)
+                if isinstance(found, Evaluation):
+                    self._recent.append(loop.time() - since)
+                    self.counts["evaluations"] += 1
+                    return found
+                losses += bool(found)
+                self._expect_luck(losses, found)
+            if not copies:
+                await self._places.take(AGAIN)
+                self.counts["again"] += 1
+                copies[self._begin(text, along=not found)] = loop.time()
+
+    def _begin(self, text: str, *, along: bool = False) -> "asyncio.Future[str]":
+        """Put a job to the executor, in a place that was taken for it and is free again when that has ended."""
+        self.counts["begun"] += 1
+        try:
+            copy = asyncio.wrap_future(self._executor.submit(serve, *(self._along(text) if along else (text,))))
+        except (BrokenExecutor, RuntimeError) as problem:
+            self._places.give_back()
+            raise SandboxError(f"no evaluation can be put to the executor any more: {problem}") from None
+        copy.add_done_callback(self._ended)
+        return copy
+
+    def _ended(self, copy: "asyncio.Future[str]") -> None:
+        self._places.give_back()
+        if not copy.cancelled():
+            copy.exception()  # looked at, whether anybody still waits for it or not
+
+    def _again_elsewhere(self, copies: "dict[asyncio.Future[str], float]", text: str) -> None:
+        """Start a late job a second time, where there is a place for it; the first result will count."""
+        now = asyncio.get_running_loop().time()
+        if len(copies) < COPIES and self._places.spare():
+            self._note("late", "an evaluation is late, and begun elsewhere as well; the first result counts")
+            copies[self._begin(text)] = now
+        else:
+            copies[next(iter(copies))] = now  # looked at again after as long
+
+    def _found(self, copy: "asyncio.Future[str]") -> Evaluation | str:
+        """What came of one copy: an evaluation; why there is none; nothing where its worker only lacks the content."""
+        try:
+            answer = copy.result()
+            return "" if self._whole and answer == needs(self._content.digest) else answer_of(answer)
+        except (BrokenExecutor, SandboxError) as problem:
+            raise SandboxError(f"no evaluation can be run on the cluster any more: {plain(str(problem))}") from None
+        except Trouble as problem:
+            return self._note("trouble", f"a worker could not evaluate: {problem}")
+        except Garbled as problem:
+            return self._note("garbled", f"a worker's answer was not taken: {problem}")
+        except Lost as problem:
+            return self._note("lost", f"an evaluation was lost: {problem}")
+        except asyncio.CancelledError:
+            return self._note("lost", "an evaluation was lost: the executor gave it up")
+        except Exception as problem:  # whatever an executor's own worker raises is not the candidate's fault
+            return self._note("lost", f"an evaluation was lost: {type(problem).__name__}: {problem}")
+
+    def _expect_luck(self, losses: int, latest: str) -> None:
+        if losses >= LOSSES:
+            raise SandboxError(f"the same evaluation was lost {losses} times, and the run ends here: {latest}")
+
+    def _note(self, kind: str, line: str) -> str:
+        line = plain(line)[:500]
+        self.counts[kind] += 1
+        self._event(line)
+        return line
+
+    def _along(self, text: str) -> tuple[Any, ...]:
+        """A job with all of its content, for who does not have it."""
+        if self._content.size > WHOLE_BYTES:
+            raise ConfigError(
+                f"the content of {self._content.size >> 20} MiB is too much to go with a job: at most "
+                f"{WHOLE_BYTES >> 20} MiB on an executor of your own"
+            )
+        parts = [self._content.places[piece.name].read_bytes() for piece in self._content.pieces]
+        return json.dumps(json.loads(text) | {"manifest": self._content.manifest}), *parts

@@ -1,0 +1,181 @@
+"""Who a worker is: what it runs, what it can hold, how much room it has; and whether that will do."""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import oragent
+from oragent._base.errors import SandboxError
+from oragent._base.plain import plain
+from oragent.sandbox.isolation import Guarantee, not_held, probe
+from oragent.sandbox.limits import environment, processors
+
+__all__ = ["LEAST_ROOM_MB", "Introduction", "introduce", "read", "remark", "unfit", "weakest"]
+
+SCORING = ("numpy", "scipy", "numba", "torch")  # packages whose version can change a score
+LEAST_ROOM_MB = 256
+CLOCK_S = 60.0  # so far off a clock is worth a remark; nothing depends on it
+PATIENCE_S = 120.0
+SHOWN = 200  # characters of what a worker says of itself
+
+
+@dataclass(frozen=True)
+class Introduction:
+    """What a worker says of itself.
+
+    Attributes:
+        host: Name of its machine.
+        version: Version of oragent.
+        code: Hash of oragent's own code.
+        python: Version of Python.
+        packages: Versions of the packages that can change a score.
+        machine: Kind of processor.
+        cores: Processors that it may use.
+        not_held: What nothing keeps a candidate from there.
+        clock: Seconds since 1970, by its clock.
+        room_mb: Free room for temporary files, in MiB.
+    """
+
+    host: str
+    version: str
+    code: str
+    python: str
+    packages: Mapping[str, str]
+    machine: str
+    cores: int
+    not_held: tuple[str, ...]
+    clock: float
+    room_mb: float
+
+
+def introduce() -> Introduction:
+    """Look at this machine, in a process of its own, as trying what can be held forks.
+
+    Raises:
+        SandboxError: if that fails.
+    """
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", __name__], env=environment() | _isolation(), capture_output=True, text=True,
+            timeout=PATIENCE_S, stdin=subprocess.DEVNULL, check=True,
+        )  # fmt: skip
+        return read(json.loads(ended.stdout))
+    except (subprocess.SubprocessError, OSError, ValueError) as problem:
+        raise SandboxError(f"a worker cannot look at its own machine: {problem}") from None
+
+
+def _isolation() -> dict[str, str]:
+    """Where temporary files go is part of what is looked at."""
+    return {"TMPDIR": tempfile.gettempdir()}
+
+
+def looked() -> Introduction:
+    """What this process finds."""
+    missing = not_held(offer.means for offer in probe() if offer.works)
+    return Introduction(
+        socket.gethostname(), oragent.__version__, _code(), platform.python_version(),
+        {name: found for name in SCORING if (found := _version(name))}, platform.machine(), processors(),
+        tuple(str(guarantee) for guarantee in missing), time.time(),
+        shutil.disk_usage(tempfile.gettempdir()).free / (1 << 20),
+    )  # fmt: skip
+
+
+def read(tree: object) -> Introduction:
+    """Read what a worker says of itself; its texts are cut short and made plain.
+
+    Raises:
+        SandboxError: if it is of another form.
+    """
+    try:
+        if not isinstance(tree, dict) or set(tree) != {field.name for field in fields(Introduction)}:
+            raise TypeError("other fields")
+        known = set(map(str, Guarantee))
+        return Introduction(
+            _text(tree["host"]), _text(tree["version"]), _text(tree["code"]), _text(tree["python"]),
+            {_text(name): _text(found) for name, found in tree["packages"].items()}, _text(tree["machine"]),
+            int(tree["cores"]), tuple(line for line in tree["not_held"] if line in known), float(tree["clock"]),
+            float(tree["room_mb"]),
+        )  # fmt: skip
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as problem:
+        raise SandboxError(f"a worker that says of itself what none does: {type(problem).__name__}") from None
+
+
+def unfit(worker: Introduction, engine: Introduction) -> str:
+    """Why a worker is not used, in one line; empty for one that is."""
+    if worker.version != engine.version:
+        return f"it has oragent {worker.version}, and the engine {engine.version}: install the same there"
+    if worker.code != engine.code:
+        return f"its oragent {worker.version} is not the engine's, though it calls itself so: install the same copy"
+    if worker.python.split(".")[:2] != engine.python.split(".")[:2]:
+        return f"it has Python {worker.python}, and the engine {engine.python}: scores may differ"
+    if worker.machine != engine.machine:
+        return f"it is a machine of another kind, {worker.machine}, and the engine's is {engine.machine}"
+    for name, found in engine.packages.items():
+        if (there := worker.packages.get(name, "none")) != found:
+            return f"it has {name} {there}, and the engine {found}: scores may differ"
+    if worker.room_mb < LEAST_ROOM_MB:
+        return f"{worker.room_mb:.0f} MiB are left for its temporary files, at least {LEAST_ROOM_MB} are needed"
+    return ""
+
+
+def remark(worker: Introduction, now: float) -> str:
+    """What is odd of a worker and does no harm; empty for nothing."""
+    off_s = worker.clock - now
+    return f"its clock is {off_s:+.0f} s off; no evaluation depends on it" if abs(off_s) > CLOCK_S else ""
+
+
+def weakest(workers: Sequence[Introduction]) -> str:
+    """One line on what is not held on every worker, as a run begins with it; empty where all is."""
+    missing = [text for text in map(str, Guarantee) if any(text in worker.not_held for worker in workers)]
+    if not missing:
+        return ""
+    count = sum(bool(worker.not_held) for worker in workers)
+    where = f"on {count} of {len(workers)} workers" if len(workers) > 1 else "on its worker"
+    return f"{where} nothing keeps a candidate from this: {'; '.join(missing)} ('oragent doctor --cluster' says where)"
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return plain(value[:SHOWN])
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+@cache
+def _code() -> str:
+    package, known = Path(oragent.__file__).parent, hashlib.sha256()
+    for path in _sorted(package.rglob("*.py")):
+        known.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return known.hexdigest()
+
+
+def _sorted(paths: Iterable[Path]) -> list[Path]:
+    return sorted(path for path in paths if "__pycache__" not in path.parts)
+
+
+def as_plain(introduction: Introduction) -> dict[str, Any]:
+    """An introduction as JSON has it."""
+    return vars(introduction) | {"packages": dict(introduction.packages)}
+
+
+if __name__ == "__main__":
+    os.write(1, json.dumps(as_plain(looked())).encode())

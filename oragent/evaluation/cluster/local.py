@@ -1,0 +1,116 @@
+"""Workers on this machine, a process each: one that dies is replaced."""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO
+
+from oragent._base.plain import plain
+from oragent.evaluation.cluster.where import Certificates
+from oragent.sandbox.limits import environment
+
+__all__ = ["LocalWorkers", "last_words"]
+
+LOOK_S = 0.25
+HASTY_S = 10.0  # a worker that ends sooner ended in vain
+HASTY = 5  # such ends, one after the other, after which no more are started
+
+
+@dataclass
+class _Started:
+    """A worker's process, when it was started, and what it says."""
+
+    process: "subprocess.Popen[bytes]"
+    since: float
+    log: IO[bytes]
+
+
+class LocalWorkers:
+    """Keeps so many workers going, each with a place for one evaluation.
+
+    Args:
+        count: Number of workers.
+        tls: Certificates of the scheduler's.
+        event: Function that takes down, in one line each, what happens.
+    """
+
+    def __init__(self, count: int, tls: Certificates, event: Callable[[str], None]) -> None:
+        self._count, self._tls, self._event = count, tls, event
+        self._workers: list[_Started] = []
+        self._lock, self._closed = threading.Lock(), threading.Event()
+        self._address, self._hasty, self._number = "", 0, 0
+
+    def start(self, address: str) -> None:
+        """Start all workers, for a scheduler at an address; those of an earlier one are ended."""
+        with self._lock:
+            first, self._address = not self._address, address
+            self._end()
+            self._workers = [self._begin() for _ in range(self._count)]
+        if first:
+            threading.Thread(target=self._keep, daemon=True).start()
+
+    @property
+    def processes(self) -> list[int]:
+        """Numbers of their processes."""
+        with self._lock:
+            return [one.process.pid for one in self._workers]
+
+    def close(self) -> None:
+        """End all workers."""
+        self._closed.set()
+        with self._lock:
+            self._end()
+
+    def _begin(self) -> _Started:
+        self._number += 1
+        files = {"ca-file": self._tls.ca, "cert": self._tls.certificate, "key": self._tls.key}
+        words = [word for kind, path in files.items() for word in (f"--tls-{kind}", str(path))]
+        log = tempfile.TemporaryFile()  # noqa: SIM115
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "oragent.evaluation.cluster.worker", self._address, "--with-parent",
+                "--nthreads", "1", "--memory-limit", "0", "--name", f"local-{self._number}", "--host", "127.0.0.1",
+                *words,
+            ],
+            cwd="/", env=environment(), stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True,
+        )  # fmt: skip
+        return _Started(process, time.monotonic(), log)
+
+    def _keep(self) -> None:
+        while not self._closed.wait(LOOK_S):
+            with self._lock:
+                for at, one in enumerate(self._workers):
+                    if one.process.poll() is None or self._closed.is_set():
+                        continue
+                    lived_s = time.monotonic() - one.since
+                    self._hasty = self._hasty + 1 if lived_s < HASTY_S else 0
+                    if self._hasty < HASTY:
+                        self._event(f"a worker of this machine ended ({one.process.returncode}); another is started")
+                        self._put_away(one)
+                        self._workers[at] = self._begin()
+                    elif self._hasty == HASTY:
+                        self._hasty += 1
+                        self._event(f"workers of this machine end when they are started: {last_words(one.log)}")
+
+    def _end(self) -> None:
+        for one in self._workers:
+            one.process.kill()
+            self._put_away(one)
+        self._workers = []
+
+    def _put_away(self, one: _Started) -> None:
+        one.process.wait()
+        if one.process.stdin:
+            one.process.stdin.close()
+        one.log.close()
+
+
+def last_words(log: IO[bytes]) -> str:
+    """The last line of a log that says anything."""
+    log.seek(0)
+    lines = [line for line in log.read()[-2000:].decode(errors="replace").splitlines() if line.strip()]
+    return plain(lines[-1])[:300] if lines else "they say nothing"

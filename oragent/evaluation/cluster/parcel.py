@@ -1,0 +1,128 @@
+"""What goes to a worker and comes back: texts, of which nothing is believed but that they are JSON of one form."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from oragent._base.errors import OragentError
+from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation, Job
+from oragent.evaluation.cluster.content import ROOT, Content
+from oragent.sandbox.lifecycle import End
+from oragent.sandbox.messages import Limits
+
+__all__ = ["MOST_CHARACTERS", "Garbled", "Trouble", "answer_of", "evaluation_of", "job_of", "needs", "request", "told"]
+
+MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
+MOST_FEATURES = 64
+TEXTS = ("message", "traceback", "log", "output")
+TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
+OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
+ENDS = frozenset(map(str, End)) | {""}
+
+
+class Garbled(OragentError):
+    """What a worker answers is no answer: it, or somebody in its place, does not speak our language."""
+
+
+class Trouble(OragentError):
+    """A worker could not evaluate, for reasons of its own machine."""
+
+
+def request(job: Job, content: Content) -> str:
+    """A job as a worker gets it; where files lie there is the worker's business."""
+    plain = {
+        "source": job.source, "limits": vars(job.limits), "mode": job.mode, "problem_size": job.problem_size,
+        "arguments": job.arguments, "names": job.names, "environment": dict(job.environment),
+    }  # fmt: skip
+    return json.dumps({"do": "evaluate", "content": content.digest, "job": plain})
+
+
+def job_of(plain: Mapping[str, Any], folder: Path, evaluator: str) -> Job:
+    """Read a job, on a worker.
+
+    Args:
+        plain: Job as the engine sent it.
+        folder: Folder of its content.
+        evaluator: Name of the evaluator in there.
+    """
+    root = folder / ROOT if (folder / ROOT).is_dir() else folder
+    return Job(
+        folder / evaluator, plain["source"], root, Limits(**plain["limits"]), plain["mode"],
+        plain["problem_size"], tuple(plain["arguments"]), tuple(plain["names"]), plain["environment"],
+    )  # fmt: skip
+
+
+def needs(digest: str) -> str:
+    """What a worker answers that does not have the content."""
+    return json.dumps({"needs": digest})
+
+
+def told(evaluation: Evaluation) -> dict[str, Any]:
+    """An evaluation as JSON has it."""
+    return vars(evaluation) | {"status": str(evaluation.status), "end": str(evaluation.end)}
+
+
+def answer_of(text: object) -> Evaluation:
+    """Read what a worker answers to a job.
+
+    Raises:
+        Trouble: if it says why it could not do it.
+        Garbled: if it is nothing that a worker of ours says.
+    """
+    if not isinstance(text, str) or len(text) > MOST_CHARACTERS:
+        raise Garbled(f"an answer that is {'too long' if isinstance(text, str) else 'no text'}")
+    try:
+        plain = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Garbled("an answer that is no JSON") from None
+    if isinstance(plain, dict) and isinstance(plain.get("trouble"), str):
+        raise Trouble(plain["trouble"][:500])
+    if not isinstance(plain, dict) or set(plain) != {"evaluation"}:
+        raise Garbled("an answer of another form")
+    return evaluation_of(plain["evaluation"])
+
+
+def evaluation_of(plain: object) -> Evaluation:
+    """Read an evaluation, field by field.
+
+    Raises:
+        Garbled: naming the field that cannot be one.
+    """
+    names = {field.name for field in fields(Evaluation)}
+    if not isinstance(plain, dict) or set(plain) != names:
+        raise Garbled("an evaluation of other fields")
+    if not all(isinstance(plain[name], str) for name in ("status", "end", *TEXTS)):
+        raise Garbled("an evaluation whose texts are none")
+    if plain["status"] not in OF_EVALUATORS or plain["end"] not in ENDS or not isinstance(plain["metrics"], dict):
+        raise Garbled("an evaluation with an unknown status or end, or no metrics")
+    status = Status(plain["status"])
+    if (status is Status.OK) != (plain["score"] is not None):
+        raise Garbled("an evaluation whose score does not go with its status")
+    features = plain["features"]
+    if features is not None and not (
+        isinstance(features, list) and len(features) <= MOST_FEATURES and all(map(_is_number, features))
+    ):
+        raise Garbled("an evaluation whose features are no numbers")
+    numbers = [plain[name] for name in TIMES]
+    numbers += [] if plain["score"] is None else [abs(plain["score"]) if _is_number(plain["score"]) else None]
+    if not all(_is_number(value) and value >= 0 for value in numbers):
+        raise Garbled("an evaluation whose figures are no numbers")
+    texts = {name: plain[name].encode("utf-8", "replace").decode() for name in TEXTS}
+    others: dict[str, Any] = texts | {name: float(plain[name]) for name in TIMES}
+    return Evaluation(
+        status=status,
+        score=None if plain["score"] is None else float(plain["score"]),
+        features=None if features is None else tuple(features),
+        metrics=plain["metrics"],
+        end=plain["end"],
+        **others,
+    )
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a finite number; whole ones may be too large for any figure."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -1,0 +1,204 @@
+"""What ``--cluster`` may say: so many workers here, the address of a scheduler, a batch system, or a file with more."""
+
+import ipaddress
+import json
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from annotated_types import Ge, Gt
+from pydantic.dataclasses import dataclass
+
+from oragent._base import settings
+from oragent._base.errors import ConfigError
+from oragent._base.settings import STRICT
+
+__all__ = ["BATCH", "Certificates", "Kind", "Where", "where"]
+
+FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, slurm, pbs, lsf, or a file (.yaml, or a scheduler's .json)"
+MOST_LOCAL = 512
+
+
+class Kind(StrEnum):
+    """Who starts the workers, and how."""
+
+    LOCAL = "local"
+    ADDRESS = "address"
+    SLURM = "slurm"
+    PBS = "pbs"
+    LSF = "lsf"
+
+
+BATCH = (Kind.SLURM, Kind.PBS, Kind.LSF)
+
+
+@dataclass(frozen=True, config=STRICT)
+class Certificates:
+    """Files by which the two ends of a link know each other.
+
+    Attributes:
+        ca: Path of the certificate of who signs all others.
+        certificate: Path of this end's certificate.
+        key: Path of its key.
+    """
+
+    ca: Path
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True, config=STRICT)
+class Where:
+    """Where evaluations run.
+
+    Attributes:
+        kind: Who starts the workers.
+        address: Address of a scheduler that runs already.
+        tls: Certificates for it; None: those of Dask's own configuration.
+        workers: Number of workers, where they are started here.
+        jobs: Number of jobs that are put to a batch system.
+        cores: Evaluations at once in a job, a core each.
+        memory: Memory of a job.
+        walltime: Time limit of a job, as the batch system writes it.
+        queue: Queue or partition; None: the batch system's own.
+        account: Account or project; None: the batch system's own.
+        directives: Further lines for the head of a job's script, without what marks them.
+        prologue: Lines of shell before the worker starts, such as ``module load``.
+        interface: Network interface at which workers on other machines reach the scheduler; None: this machine's name.
+        shared: Folder that all machines see, for certificates and logs of jobs; None: one in the home.
+        wait_s: Seconds without any worker after which a run ends, and can be resumed; None: ten minutes, or a day where
+            jobs wait for their turn.
+        straggler_s: Seconds for which an evaluation may be late before it is started a second time elsewhere.
+    """
+
+    kind: Kind
+    address: str | None = None
+    tls: Certificates | None = None
+    workers: Annotated[int, Ge(1)] = 1
+    jobs: Annotated[int, Ge(1)] = 4
+    cores: Annotated[int, Ge(1)] = 1
+    memory: str = "4GiB"
+    walltime: str = "01:00:00"
+    queue: str | None = None
+    account: str | None = None
+    directives: tuple[str, ...] = ()
+    prologue: tuple[str, ...] = ()
+    interface: str | None = None
+    shared: Path | None = None
+    wait_s: Annotated[float, Gt(0)] | None = None
+    straggler_s: Annotated[float, Gt(0)] = 30.0
+
+    def __post_init__(self) -> None:
+        if (self.kind is Kind.ADDRESS) != (self.address is not None):
+            raise ValueError("address goes with kind: address, and only with that")
+        if self.address is not None:
+            _expect_guarded(self.address)
+        if self.kind is Kind.LOCAL and self.workers > MOST_LOCAL:
+            raise ValueError(f"{self.workers} workers on one machine are too many: at most {MOST_LOCAL}")
+        for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
+            if not text.isprintable():
+                raise ValueError(f"{text!r} cannot stand on one line of a job's script")
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds without any worker after which a run ends."""
+        return self.wait_s or (86_400.0 if self.kind in BATCH else 600.0)
+
+    @property
+    def expected(self) -> int:
+        """Evaluations at once that are to be had; 0 where only the scheduler knows."""
+        return {Kind.LOCAL: self.workers, Kind.ADDRESS: 0}.get(self.kind, self.jobs * self.cores)
+
+    @property
+    def joining(self) -> int:
+        """Workers that are to come, at least."""
+        return {Kind.LOCAL: self.workers, Kind.ADDRESS: 1}.get(self.kind, self.jobs)
+
+
+def where(word: str) -> Where:
+    """Read what ``--cluster`` says.
+
+    Raises:
+        ConfigError: in one line, if it says nothing that is known, a file cannot be read or is wrong, or a link that
+            is not encrypted would lead beyond this machine.
+    """
+    try:
+        if word == Kind.LOCAL or word.startswith("local:"):
+            return Where(Kind.LOCAL, workers=_count(word))
+        if "://" in word:
+            return Where(Kind.ADDRESS, address=word)
+        if word in BATCH:
+            return Where(Kind(word))
+    except ValueError as problem:
+        raise ConfigError(f"--cluster {word}: {_reason(problem)}") from None
+    path = Path(word)
+    if not path.is_file():
+        raise ConfigError(f"--cluster {word} is not known, and there is no such file; it takes {FORMS}")
+    return _scheduler_file(path) if path.suffix == ".json" else _described(path)
+
+
+def _count(word: str) -> int:
+    _, _, count = word.partition(":")
+    if not count.isdecimal():
+        raise ValueError("say how many workers: local:4")
+    return int(count)
+
+
+def _described(path: Path) -> Where:
+    """What a file of ours says; paths in it are meant from where it lies."""
+    found = settings.build(Where, settings.load(path), [], str(path))
+    if found.tls is None:
+        return found
+    files = {name: path.parent / file for name, file in vars(found.tls).items() if isinstance(file, Path)}
+    if missing := [str(file) for file in files.values() if not file.is_file()]:
+        raise ConfigError(f"{path}: there is no file {missing[0]}")
+    return replace(found, tls=Certificates(**files))
+
+
+def _scheduler_file(path: Path) -> Where:
+    """The file that a scheduler of Dask leaves for those who look for it."""
+    try:
+        address = json.loads(path.read_text(encoding="utf-8"))["address"]
+        return Where(Kind.ADDRESS, address=str(address))
+    except (OSError, UnicodeDecodeError, KeyError, TypeError) as problem:
+        raise ConfigError(f"{path} is not what a scheduler leaves: {problem!r}") from None
+    except ValueError as problem:
+        raise ConfigError(f"{path}: {_reason(problem)}") from None
+
+
+def _expect_guarded(address: str) -> None:
+    """See that only a link within this machine goes without encryption.
+
+    Raises:
+        ValueError: if it would leave the machine in the open, or the address is none.
+    """
+    parts = urlsplit(address)
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if parts.scheme not in ("tcp", "tls") or not host or not port:
+        raise ValueError(f"{address} is no address of a scheduler, such as tls://node1:8786")
+    if parts.scheme == "tcp" and not _is_loopback(host):
+        raise ValueError(
+            f"{address} leads beyond this machine and is not encrypted: whoever is on that network could run programs "
+            "here; start the scheduler with certificates and give tls://"
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _reason(problem: ValueError) -> str:
+    """One line of it; pydantic says its own around ours."""
+    errors = getattr(problem, "errors", None)
+    text = str(errors()[0]["msg"]) if callable(errors) else str(problem)
+    return text.removeprefix("Value error, ")

@@ -1,6 +1,0 @@
-"""Confinement by the kernel: what both the evaluation's border and a candidate's guest are held with."""
-
-from oragent.isolation.means import Guarantee, Means, not_held
-from oragent.isolation.probe import Offer, probe
-
-__all__ = ["Guarantee", "Means", "Offer", "not_held", "probe"]

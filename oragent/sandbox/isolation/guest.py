@@ -1,0 +1,198 @@
+"""The confinement of a guest: the process in which a candidate lives, and nothing that it could reach from there."""
+
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from oragent.sandbox.isolation import credentials, kernel, landlock, memory, namespaces, root, seccomp
+from oragent.sandbox.isolation.means import Means, allowed
+
+__all__ = ["DEVICES", "GUEST_ROOT", "Cage", "apart", "becomes_nobody", "confine", "prepare", "surrender"]
+
+DEVICES = root.DEVICES
+# A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
+MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS
+
+# Names a folder that shows Python's files alone: who starts many evaluations prepares it once, and a change of root
+# costs a guest a tenth of what a root of its own does.
+GUEST_ROOT = "ORAGENT_GUEST_ROOT"
+
+
+@dataclass(frozen=True)
+class Cage:
+    """What holds guests, as far as it can be made before they are.
+
+    Attributes:
+        memory_mb: Private memory that a guest may take, beside what it was born with, in MiB.
+        rules: Descriptor of their Landlock rules; -1 for none.
+        prepared: Folder that becomes a guest's root; None where it has to make one.
+        born_with: Bytes of private memory that a guest has at its birth; 0 for what it finds then.
+        home: Descriptor of the processes' namespace whose owner forks guests; -1 where each makes its own root.
+        settled: Whether who forks them has done all that each would do first.
+        shown: Files that guests can read beside Python's.
+    """
+
+    memory_mb: int
+    rules: int = -1
+    prepared: Path | None = None
+    born_with: int = 0
+    home: int = -1
+    settled: bool = False
+    shown: tuple[Path, ...] = ()
+
+    @classmethod
+    def make(cls, memory_mb: int, born_with: int = 0, shown: tuple[Path, ...] = ()) -> Self:
+        """Prepare what guests of this process have in common."""
+        rules = -1
+        if allowed(Means.LANDLOCK):
+            with suppress(OSError):
+                rules = landlock.ruleset((*_files(), *shown), (), network=False)
+        prepared = None if shown else os.environ.get(GUEST_ROOT)  # which shows Python's files alone
+        return cls(memory_mb, rules, Path(prepared) if prepared else None, born_with, shown=shown)
+
+    @contextmanager
+    def newborn(self) -> Iterator[int]:
+        """Fork a child within this: it is alone in a namespace of processes if this cage can have one.
+
+        Yields:
+            The process id of its parent, as the child will see it.
+        """
+        if self.home < 0:
+            yield os.getpid()
+            return
+        kernel.unshare(kernel.CLONE_NEWPID)
+        try:
+            yield 0  # from inside a namespace, a parent outside has no number
+        finally:
+            kernel.rejoin(self.home)
+
+
+@contextmanager
+def apart(cage: Cage) -> Iterator[Cage]:
+    """Move on as a new process, which may give every child a namespace of processes; all see Python's files alone.
+
+    The process that calls this only waits for the new one, and ends with it. Where there are no namespaces, it goes on
+    itself.
+
+    Yields:
+        The cage for these children.
+    """
+    caged = replace(cage, born_with=cage.born_with or memory.of("self").private)
+    if not _leave(cage, kernel.CLONE_NEWPID):
+        yield caged
+        return
+    inner = os.fork()
+    if inner:
+        os.waitpid(inner, 0)
+        os._exit(0)
+    kernel.die_with_parent(0)
+    home = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+    _hide_files(cage)
+    yield replace(caged, home=home)
+
+
+def prepare(needed: tuple[Path, ...] = ()) -> None:
+    """Do once, in a process that forks others, what each would have to do again.
+
+    Args:
+        needed: Paths that must stay readable beside Python in those that will ``surrender``.
+    """
+    if allowed(Means.SECCOMP):
+        with suppress(OSError):
+            seccomp.guest_filter()
+    landlock.abi()
+    for paths in ((), needed):
+        _rights(paths)
+
+
+def confine(cage: Cage, parent: int) -> None:
+    """Give up, for good, what a candidate must not have; what the kernel lacks is left out.
+
+    Args:
+        cage: What holds it.
+        parent: Process id of the parent, with which this process ends.
+    """
+    born_with = cage.born_with or memory.of("self").private
+    if cage.home < 0 and _leave(cage, 0):
+        _hide_files(cage)
+    kernel.no_new_privileges()
+    kernel.lower_limits(
+        {
+            MEMORY: born_with + (cage.memory_mb << 20),
+            resource.RLIMIT_FSIZE: 0,
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_NOFILE: 256,
+            resource.RLIMIT_NPROC: 0,
+        }
+    )
+    surrender()
+    kernel.die_with_parent(parent)  # a change of user would have undone it
+    if cage.rules >= 0:
+        landlock.enforce(cage.rules)
+    if allowed(Means.SECCOMP):
+        with suppress(OSError):
+            seccomp.install(seccomp.guest_filter())
+
+
+def surrender(needed: tuple[Path, ...] = ()) -> None:
+    """Stop being root, as far as that leaves Python readable, and give up all that a root process may do.
+
+    Where only root can read Python, the right to read every file is kept if Landlock will say which.
+
+    Args:
+        needed: Paths that must stay readable beside Python.
+    """
+    nobody, kept = _rights(needed)
+    with suppress(OSError):
+        if nobody and os.geteuid() == 0:
+            credentials.become_nobody(*kept)
+        else:
+            kernel.keep_capabilities(*filter(kernel.has_capability, kept))
+
+
+def becomes_nobody(needed: tuple[Path, ...]) -> bool:
+    """Whether a process like this one is nobody in particular, and no owner of our files, after ``surrender``."""
+    return os.geteuid() == 0 and _rights(needed)[0]
+
+
+@cache
+def _rights(needed: tuple[Path, ...]) -> tuple[bool, tuple[int, ...]]:
+    """Whether root may become nobody, and the capabilities that reading takes then."""
+    readable = credentials.readable_by_all((*credentials.interpreter_paths(), *needed))
+    kept = () if readable or not (allowed(Means.LANDLOCK) and landlock.abi()) else (kernel.CAP_DAC_READ_SEARCH,)
+    return allowed(Means.IDENTITY) and bool(readable or kept), kept
+
+
+def _files() -> tuple[Path, ...]:
+    """What a guest may read: Python, and the devices that stand for nothing."""
+    return (*credentials.interpreter_paths(), *DEVICES)
+
+
+def _leave(cage: Cage, more: int) -> bool:
+    """Leave what has to be left so that files can be hidden, and more; False where that is not to be had."""
+    if not allowed(Means.NAMESPACES):
+        return False
+    try:
+        # Mounts first: who may not change them, as under Landlock, has lost nothing yet.
+        namespaces.enter(0 if cage.prepared else kernel.CLONE_NEWNS)
+        # The filter forbids sockets, and what is shared by number, for a fraction of the cost.
+        more |= 0 if allowed(Means.SECCOMP) and seccomp.works() else kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+        if more:
+            kernel.unshare(more)
+    except OSError:
+        return False
+    return True
+
+
+def _hide_files(cage: Cage) -> None:
+    """Show Python's files alone, and no ``/proc``."""
+    if cage.prepared is None:
+        root.pivot((*_files(), *cage.shown), (), devices=DEVICES)
+    else:
+        os.chroot(cage.prepared)
+        os.chdir("/")

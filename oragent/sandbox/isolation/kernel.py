@@ -1,0 +1,260 @@
+"""The system calls of confinement, which Python does not wrap: thin, Linux only, errors as ``OSError``."""
+
+import ctypes
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from oragent.sandbox.isolation.means import LINUX
+
+__all__ = [
+    "LINUX",
+    "adopt_orphans",
+    "bind",
+    "detach",
+    "die_with_parent",
+    "has_capability",
+    "hide_memory",
+    "keep_capabilities",
+    "lower_limits",
+    "make_read_only",
+    "make_writable",
+    "memory_shown",
+    "mount",
+    "no_new_privileges",
+    "pivot_root",
+    "prctl",
+    "rejoin",
+    "syscall",
+    "unshare",
+]
+
+libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
+CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"
+for _name in CALLS if libc is not None else ():
+    getattr(libc, _name, None)  # looked up once: every process that is forked later would do it again
+
+CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
+CLONE_NEWPID, CLONE_NEWNET = 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+PR_SET_PDEATHSIG, PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_KEEPCAPS = 1, 3, 4, 8
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
+CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN = 2, 21
+CAPABILITY_VERSION_3 = 0x20080522
+SYS_MOUNT_SETATTR = 442  # one number on every architecture, as for all calls since Linux 5.1
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+MOUNT_ATTR_RDONLY, MOUNT_ATTR_NOSUID, MOUNT_ATTR_NODEV, MOUNT_ATTR_NOEXEC = 1, 2, 4, 8
+
+
+def syscall(number: int, *args: object) -> int:
+    """Call the kernel by number.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    return _checked("syscall", ctypes.c_long(number), *args)
+
+
+def prctl(option: int, *args: int) -> int:
+    """Ask for a property of this process, or change it.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    return _checked("prctl", option, *(ctypes.c_ulong(value) for value in (*args, 0, 0, 0, 0)[:4]))
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the parent ends; at once, if it already has."""
+    if LINUX:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def hide_memory() -> None:
+    """Let no other process of the same user trace this one or read its memory."""
+    if LINUX:
+        prctl(PR_SET_DUMPABLE, 0)
+
+
+@contextmanager
+def memory_shown() -> Iterator[None]:
+    """Take ``hide_memory`` back for the time of a step that a process without an owner may not make."""
+    before = prctl(PR_GET_DUMPABLE) if LINUX else 1
+    try:
+        if before != 1:
+            prctl(PR_SET_DUMPABLE, 1)
+        yield
+    finally:
+        if before != 1:
+            hide_memory()
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    if LINUX:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def lower_limits(limits: Mapping[int, int]) -> None:
+    """Bound this process and all that it will start, for good; a limit that is lower already stays.
+
+    Args:
+        limits: Limits by ``resource.RLIMIT_...``.
+    """
+    for limit, value in limits.items():
+        hard = resource.getrlimit(limit)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        try:
+            resource.setrlimit(limit, (value, value))
+        except (OSError, ValueError):
+            if LINUX:
+                raise  # other systems refuse a bound below what is mapped, and some have none on memory at all
+
+
+def no_new_privileges() -> None:
+    """Let no program that is started from here gain rights: set-uid bits and file capabilities count for nothing."""
+    if LINUX:
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
+
+
+def unshare(flags: int) -> None:
+    """Leave namespaces for new ones.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("unshare", flags)
+
+
+def rejoin(descriptor: int) -> None:
+    """Go back to the namespace of an open file of ``/proc/self/ns``; to one of processes, as later children.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("setns", descriptor, 0)
+
+
+def mount(kind: str | None, target: Path, flags: int = 0, options: str = "") -> None:
+    """Mount a file system, or change how one is mounted.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    name = kind.encode() if kind else None
+    _checked("mount", name, os.fsencode(target), name, ctypes.c_ulong(flags), options.encode() or None)
+
+
+def bind(source: Path, target: Path) -> None:
+    """Show at another place what lies at one, with all that is mounted below it.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    flags = ctypes.c_ulong(MS_BIND | MS_REC)
+    _checked("mount", os.fsencode(source), os.fsencode(target), None, flags, None)
+
+
+def pivot_root(new: Path, old: Path) -> None:
+    """Make a mount the root of all files in this mount namespace, and show the former root at a folder below it.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("pivot_root", os.fsencode(new), os.fsencode(old))
+
+
+def detach(root: Path) -> None:
+    """Take a mount, and all mounts below it, out of the tree of files; what is open of it stays open.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _checked("umount2", os.fsencode(root), MNT_DETACH)
+
+
+class _MountAttributes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("set", "clear", "propagation", "userns_fd")]
+
+
+def make_read_only(root: Path, *, below: bool = True, also: int = 0) -> None:
+    """Make a mount read-only, and all mounts below it, in this mount namespace (Linux 5.12).
+
+    Args:
+        root: Path at which it is mounted.
+        below: Whether mounts below it are meant, too.
+        also: Further ``MOUNT_ATTR_...`` flags to set.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _set_mount(root, AT_RECURSIVE if below else 0, _MountAttributes(set=MOUNT_ATTR_RDONLY | also))
+
+
+def make_writable(root: Path) -> None:
+    """Let a mount be written, in this mount namespace; nothing on it is a device or gives rights (Linux 5.12).
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    _set_mount(root, 0, _MountAttributes(set=MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, clear=MOUNT_ATTR_RDONLY))
+
+
+def _set_mount(root: Path, flags: int, attributes: _MountAttributes) -> None:
+    arguments = (ctypes.c_uint(flags), ctypes.byref(attributes), ctypes.c_size_t(ctypes.sizeof(attributes)))
+    syscall(SYS_MOUNT_SETATTR, ctypes.c_int(AT_FDCWD), ctypes.c_char_p(os.fsencode(root)), *arguments)
+
+
+class _CapabilityHeader(ctypes.Structure):
+    _fields_ = [("version", ctypes.c_uint32), ("pid", ctypes.c_int)]
+
+
+class _CapabilityData(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint32) for name in ("effective", "permitted", "inheritable")]
+
+
+_Capabilities = _CapabilityData * 2
+
+
+def has_capability(number: int) -> bool:
+    """Whether this process may use a capability."""
+    if not LINUX:
+        return False
+    data = _Capabilities()
+    _checked("capget", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+    return bool(data[number // 32].effective >> number % 32 & 1)
+
+
+def keep_capabilities(*numbers: int) -> None:
+    """Give up every other capability, for good once ``no_new_privileges`` is set.
+
+    Raises:
+        OSError: as the kernel says.
+    """
+    if LINUX:
+        data = _Capabilities()
+        for number in numbers:
+            for kind in ("effective", "permitted", "inheritable"):
+                word = data[number // 32]
+                setattr(word, kind, getattr(word, kind) | 1 << number % 32)
+        _checked("capset", ctypes.byref(_CapabilityHeader(CAPABILITY_VERSION_3, 0)), data)
+        for number in numbers:
+            prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)  # kept by programs that are started, too
+
+
+def _checked(name: str, *args: object) -> int:
+    if libc is None:
+        raise OSError(f"{name} is a call of Linux, and this is {sys.platform}")
+    result = int(getattr(libc, name)(*args))
+    if result < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"{name}: {os.strerror(code)}")
+    return result

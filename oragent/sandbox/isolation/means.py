@@ -1,0 +1,105 @@
+"""What can hold a stranger's program, and what is held by which of it."""
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from functools import cache
+
+from oragent._base.errors import SandboxError
+
+__all__ = ["FORBID", "HELD_BY", "LINUX", "PORTABLE", "Guarantee", "Means", "allowed", "newest_landlock", "not_held"]
+
+# For tests, and where a means gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
+# these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
+FORBID = "ORAGENT_ISOLATION"
+# "portable": as on a system that is not Linux, limits alone and no file or call that only Linux has; from the start on.
+PORTABLE = "portable"
+LINUX = sys.platform == "linux" and os.environ.get(FORBID) != PORTABLE
+NEWER, NEWEST_LANDLOCK = "landlock>", 1000
+
+
+class Means(StrEnum):
+    """A mechanism of the kernel that can be there or not."""
+
+    LIMITS = "limits"
+    IDENTITY = "identity"
+    NAMESPACES = "namespaces"
+    LANDLOCK = "landlock"
+    SECCOMP = "seccomp"
+    CGROUPS = "cgroups"
+    SIGNALS = "signals"
+
+
+class Guarantee(StrEnum):
+    """What a candidate cannot do."""
+
+    BOUNDED = "take more time, memory or output in its process than allowed"
+    SCORED = "print or patch its way to a score: the scorer never runs it"
+    SECRETS = "inherit your environment or an open file"
+    ALONE = "start processes of its own"
+    UNTOUCHED = "change, create or delete a file"
+    UNREAD = "read your files, other candidates or data that it is not given"
+    OFFLINE = "open a network connection"
+    UNSEEN = "see or signal another process, or see which files there are and how busy the machine is"
+    UNFORGED = "pass a word to another process of yours, or to one of its own that checks it, and forge a score so"
+
+
+# Each is held where all the means of any one group are at work on the candidate's process.
+HELD_BY: Mapping[Guarantee, tuple[frozenset[Means], ...]] = {
+    Guarantee.BOUNDED: (frozenset({Means.LIMITS}),),
+    Guarantee.SCORED: (frozenset({Means.LIMITS}),),
+    Guarantee.SECRETS: (frozenset({Means.LIMITS}),),
+    Guarantee.ALONE: (frozenset({Means.SECCOMP}), frozenset({Means.IDENTITY})),
+    Guarantee.UNTOUCHED: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
+    Guarantee.UNREAD: (frozenset({Means.LANDLOCK}), frozenset({Means.NAMESPACES})),
+    Guarantee.OFFLINE: (frozenset({Means.SECCOMP}),),  # a socket by its path is in no namespace of networks
+    Guarantee.UNSEEN: (frozenset({Means.NAMESPACES, Means.SECCOMP}),),  # paths and calls each tell of it
+    # Without read-only mounts, reading a file sets the time of its last access, which the next guest can look at.
+    Guarantee.UNFORGED: (frozenset({Means.SECCOMP, Means.NAMESPACES}),),
+}
+
+
+def allowed(means: Means) -> bool:
+    """Whether the user lets us use a means at all.
+
+    Raises:
+        SandboxError: if the variable says neither of what it can say.
+    """
+    return means is Means.LIMITS or (LINUX and means not in _forbidden(os.environ.get(FORBID, ""))[0])
+
+
+def newest_landlock() -> int:
+    """The newest version of Landlock's interface that the user lets us use.
+
+    Raises:
+        SandboxError: if the variable says neither of what it can say.
+    """
+    return _forbidden(os.environ.get(FORBID, ""))[1]
+
+
+@cache
+def _forbidden(text: str) -> tuple[frozenset[Means], int]:
+    """What the variable forbids, and the newest Landlock that it leaves."""
+    if not text:
+        return frozenset(), NEWEST_LANDLOCK
+    if text in (Means.LIMITS, PORTABLE):
+        return frozenset(Means) - {Means.LIMITS}, 0
+    kind, _, listed = text.partition(":")
+    words, version = listed.split(","), NEWEST_LANDLOCK
+    for word in [word for word in words if word.startswith(NEWER)]:
+        words.remove(word)
+        version = int(word[len(NEWER) :]) if word[len(NEWER) :].isdecimal() else -1
+    known = frozenset(Means) - {Means.LIMITS, Means.SIGNALS}
+    if kind != "without" or version < 0 or not known.issuperset(words):
+        raise SandboxError(
+            f"{FORBID} cannot be {text!r}: give 'limits', 'portable', or 'without:' and any of "
+            f"{', '.join(sorted(known))}, {NEWER}5, parted by commas"
+        )
+    return frozenset(map(Means, words)), version
+
+
+def not_held(working: Iterable[Means]) -> list[Guarantee]:
+    """What these means do not keep a candidate from."""
+    have = set(working)
+    return [guarantee for guarantee, groups in HELD_BY.items() if not any(group <= have for group in groups)]

@@ -1,0 +1,197 @@
+"""Namespaces: a process sees its own processes, its own network (none), and a file system that it cannot change.
+
+Made by ``unshare``, within a user namespace where we are not root, and not by bubblewrap: that starts a program, and a
+warm process has to be forked.
+"""
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from oragent.sandbox.isolation import kernel
+
+__all__ = [
+    "APART",
+    "alone",
+    "apart",
+    "back_again",
+    "enter",
+    "here",
+    "own_processes",
+    "read_only",
+    "shadow",
+    "together_again",
+]
+
+ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
+APART = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
+HOME = {"pid": kernel.CLONE_NEWPID, "mnt": kernel.CLONE_NEWNS, "ipc": kernel.CLONE_NEWIPC}
+PROC = Path("/proc")
+SCRATCH_FLAGS = kernel.MS_NOSUID | kernel.MS_NODEV
+
+
+def enter(kinds: int = ALL) -> None:
+    """Leave the network, the mounts, and (for children) the processes of this machine; the caller has one thread.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of the namespaces to leave.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    if kernel.has_capability(kernel.CAP_SYS_ADMIN):
+        kernel.unshare(kinds)
+    else:
+        _as_ordinary_user(kinds)
+    if kinds & kernel.CLONE_NEWNS:
+        kernel.mount(None, Path("/"), kernel.MS_REC | kernel.MS_PRIVATE)
+
+
+def _as_ordinary_user(kinds: int) -> None:
+    """Enter a user namespace first, in which this user may make the others."""
+    user, group = os.geteuid(), os.getegid()
+    kernel.unshare(kernel.CLONE_NEWUSER | kinds)
+    # The files of a process that hides its memory belong to root: it could not say who it is.
+    with kernel.memory_shown():
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+
+def read_only() -> None:
+    """Make all that is mounted read-only, and show only the processes of this namespace, where that is allowed.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    own_processes()
+    kernel.make_read_only(Path("/"))
+
+
+def own_processes() -> None:
+    """Show only the processes of this namespace; one of its own processes has to ask for that."""
+    with suppress(OSError):  # a container that hides parts of /proc lets nobody mount another
+        kernel.mount("proc", PROC, SCRATCH_FLAGS | kernel.MS_NOEXEC)
+
+
+def apart(scratch: Path, scratch_mb: int, kinds: int = APART) -> None:
+    """Make the next child of the caller the first process of a namespace of its own: when it ends, all in it do.
+
+    It has an empty folder in memory. All but the namespace of processes the caller shares with it from now on. So the
+    caller, who must itself live in namespaces that ``enter`` made, can do most of what is to be done: every page that
+    a new child touches has to be copied for it, which costs more than any call.
+
+    Args:
+        scratch: Existing folder; what is in it is covered by an empty one.
+        scratch_mb: Size of the empty folder, in MiB.
+        kinds: Flags ``kernel.CLONE_NEW...`` of its namespaces. Without one of mounts the empty folder, and what the
+            child mounts, stay until ``together_again``.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    kernel.unshare(kinds)
+    kernel.mount("tmpfs", scratch, SCRATCH_FLAGS, f"size={scratch_mb}m,nr_inodes=16384,mode=0777")
+
+
+def together_again(scratch: Path) -> None:
+    """Take away what was mounted for a child that has ended, in a namespace of mounts that goes on."""
+    kernel.detach(scratch)
+    with suppress(OSError):  # there may be none, or none of the child's own
+        if not os.path.exists("/proc/self"):
+            kernel.detach(PROC)
+
+
+def here(kind: str = "mnt") -> int:
+    """A descriptor of one of the caller's namespaces, to which ``kernel.rejoin`` leads back."""
+    return os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC)
+
+
+@contextmanager
+def back_again(kinds: int) -> Iterator[None]:
+    """Come back, in the end, to the namespaces of now; children that were forked meanwhile stay where they are.
+
+    Args:
+        kinds: Flags ``kernel.CLONE_NEW...`` of those that are left meanwhile.
+    """
+    home = [here(kind) for kind, flag in HOME.items() if kinds & flag]
+    try:
+        yield
+    finally:
+        for namespace in home:
+            kernel.rejoin(namespace)
+            os.close(namespace)
+
+
+def shadow(folder: Path, size_mb: int) -> None:
+    """Lay a copy of a folder over it, in memory: it can be written, and nobody else sees what is written.
+
+    Args:
+        folder: Existing folder of files and folders.
+        size_mb: Size of the copy, in MiB.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    covered = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        kernel.mount("tmpfs", folder, SCRATCH_FLAGS, f"size={size_mb}m,mode=0777")
+        _copy(covered, folder)
+    finally:
+        os.close(covered)
+
+
+def _copy(source: int, target: Path) -> None:
+    """Copy what lies in an open folder, which has no path any more."""
+    target.chmod(0o777)
+    for entry in os.scandir(source):
+        if entry.is_symlink():
+            continue
+        inner = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=source)
+        try:
+            if entry.is_dir():
+                (target / entry.name).mkdir()
+                _copy(inner, target / entry.name)
+            elif entry.is_file():
+                with open(inner, "rb", closefd=False) as file:
+                    (target / entry.name).write_bytes(file.read())
+        finally:
+            os.close(inner)
+
+
+def alone(folder: Path, needed: Iterable[Path]) -> None:
+    """Let a folder be written, and hide what lies beside it, now and later; the caller is in a mount namespace.
+
+    Args:
+        folder: Existing folder, without links in its path and not directly below the root of all files.
+        needed: Paths that must still be seen where they lie beside the folder; as writable as they are.
+
+    Raises:
+        OSError: if that is not allowed here.
+    """
+    beside = folder.parent
+    seen = {folder, *(path for path in needed if beside in path.parents and path.exists())}
+    doors = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in seen if not seen.intersection(path.parents)}
+    try:
+        kernel.mount("tmpfs", beside, SCRATCH_FLAGS, "size=1m,mode=0755")
+        for path, door in doors.items():
+            _place_for(path, beside, like=door)
+            kernel.bind(Path(f"/proc/self/fd/{door}"), path)
+    finally:
+        for door in doors.values():
+            os.close(door)
+    kernel.make_writable(folder)
+    kernel.make_read_only(beside, below=False)
+
+
+def _place_for(path: Path, beside: Path, like: int) -> None:
+    """Make an empty folder or file over which another can be shown."""
+    for above in reversed(path.parents):
+        if beside in above.parents:
+            above.mkdir(mode=0o755, exist_ok=True)
+    if stat.S_ISDIR(os.fstat(like).st_mode):
+        path.mkdir()
+    else:
+        path.touch()

@@ -1,0 +1,236 @@
+"""A minimal root: a file system in which only what is named can be found, whoever may read the rest of the machine.
+
+A small one in memory, with the named files and folders bound into it, takes the place of the machine's root in a mount
+namespace of its own. Folders above them are made anew, so that it does not matter who may pass through the real ones.
+"""
+
+import os
+import stat
+from collections.abc import Container, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from oragent.sandbox.isolation import kernel
+
+__all__ = ["DEVICES", "build", "cover", "leave", "pivot", "prepare"]
+
+DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
+OLD = Path("/.old")  # where the machine's root is seen until it is left
+LINKS = 40  # in one path, as many as the kernel follows
+SIZE_KB = 256  # of folders and links alone
+PROC = Path("/proc")
+HARDWARE = tuple(map(Path, ("/proc/cpuinfo", "/proc/meminfo")))  # in place of a /proc that cannot be had
+STANDARD = {"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"}
+
+
+def pivot(
+    readable: Iterable[Path],
+    writable: Iterable[Path] = (),
+    *,
+    devices: Iterable[Path] = DEVICES,
+    proc: bool = False,
+) -> None:
+    """Leave the machine's files for good, but for the named ones, which stay where they are.
+
+    The caller is in a mount namespace of its own whose mounts are private, as ``namespaces.enter`` leaves it, with the
+    right to mount there; afterwards it works in the root folder. Descriptors that are open lead where they led, so
+    that a stranger's program must not inherit any. Children that unshare their mounts again get a copy of this root,
+    which costs little: it is enough to call this once for all of them.
+
+    Args:
+        readable: Files and folders that can be read, with all that is mounted below them; links in their paths, or at
+            the end of them, are found as they were. What does not exist is passed over.
+        writable: Files and folders that can be changed, too, as far as they can be outside.
+        devices: Devices that can be used.
+        proc: Whether there is a ``/proc``, which shows the processes of the caller's namespace; one of its own
+            processes has to ask for that.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    build(readable, writable, devices=devices)
+    leave(proc=proc)
+
+
+def build(readable: Iterable[Path], writable: Iterable[Path] = (), *, devices: Iterable[Path] = DEVICES) -> None:
+    """Do all of ``pivot`` that can be done before a fork: the machine's root is still there, at ``/.old``.
+
+    Args and errors are those of ``pivot``.
+    """
+    plan = _planned(tuple(readable), tuple(writable), tuple(devices))
+    corner = next(path for path in map(Path, ("/tmp", "/usr", "/etc")) if path.is_dir())
+    kernel.mount("tmpfs", corner, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=4096,mode=0755")
+    os.chdir(corner)
+    os.mkdir(OLD.name)
+    kernel.pivot_root(Path("."), Path(OLD.name))
+    os.chdir("/")
+    _furnish(plan, "")
+
+
+def prepare(folder: Path, readable: Iterable[Path], *, devices: Iterable[Path] = DEVICES) -> None:
+    """Make, between ``build`` and ``leave``, a folder that shows less still, for who changes his root to it.
+
+    Args:
+        folder: Path of the folder, directly below the root; it must not exist.
+        readable: As for ``pivot``.
+        devices: As for ``pivot``.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    os.mkdir(folder, 0o755)
+    _furnish(_planned(tuple(readable), (), tuple(devices)), str(folder))
+
+
+def cover(path: Path, keep: Iterable[Path] = ()) -> None:
+    """Hide, between ``build`` and ``leave``, what a folder or file holds.
+
+    Args:
+        path: Path in the new root, without links.
+        keep: Paths below it, without links, that still can be read.
+
+    Raises:
+        OSError: if mounts cannot be changed here.
+    """
+    if not os.path.isdir(path):
+        kernel.bind(Path("/dev/null"), path)
+        return
+    kernel.mount("tmpfs", path, kernel.MS_NOSUID | kernel.MS_NODEV, f"size={SIZE_KB}k,nr_inodes=1024,mode=0755")
+    for kept in sorted(keep):
+        is_folder = os.path.isdir(f"{OLD}{kept}")
+        if not os.path.lexists(kept):  # else it was shown with one above it
+            os.makedirs(kept if is_folder else kept.parent, 0o755, exist_ok=True)
+            _show(_Place(str(kept), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, not is_folder))
+    kernel.make_read_only(path, below=False)
+
+
+def leave(*, proc: bool = False) -> None:
+    """Do what is left of ``pivot``.
+
+    Args and errors are those of ``pivot``.
+    """
+    if proc:
+        _processes()
+    kernel.detach(OLD)
+    os.rmdir(OLD)
+    kernel.make_read_only(Path("/"), below=False)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What is bound into the new root.
+
+    Attributes:
+        path: Path without links, the same in both roots.
+        flags: Flags of its mount; None for those of one that can be changed.
+        is_file: Whether a file has to be made over which it can be shown.
+    """
+
+    path: str
+    flags: int | None
+    is_file: bool
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What has to be made, in this order.
+
+    Attributes:
+        folders: Paths of folders, outer ones first.
+        links: Paths of links, and where they lead.
+        places: Files and folders to be bound, outer ones first.
+    """
+
+    folders: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    places: tuple[_Place, ...]
+
+
+@lru_cache(64)
+def _planned(readable: tuple[Path, ...], writable: tuple[Path, ...], devices: tuple[Path, ...]) -> _Plan:
+    """Follow all links, leave out what is shown with something above it, and list what has to be made for the rest."""
+    closed = kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV
+    found: dict[str, str] = {}
+    wanted: dict[str, int | None] = {}
+    for paths, flags in ((readable, closed), (devices, kernel.MOUNT_ATTR_NOSUID), (writable, None)):
+        wanted |= {real: flags for path in paths if (real := _followed(path, found))}
+    chosen = [path for path, flags in sorted(wanted.items()) if wanted.get(_above(path, wanted), -1) != flags]
+    outer = {path for path in chosen if not _above(path, wanted)}
+    links = {link: target for link, target in found.items() if not _above(link, wanted)}
+    folders = {str(above) for path in (*outer, *links) for above in Path(path).parents} - {"/"}
+    folders |= {path for path in outer if os.path.isdir(path)}
+    places = (_Place(path, wanted[path], path in outer and path not in folders) for path in chosen)
+    return _Plan(tuple(sorted(folders)), tuple(links.items()), tuple(places))
+
+
+def _above(path: str, wanted: Container[str]) -> str:
+    """The nearest path above this one that is wanted; empty for none."""
+    return next((str(above) for above in Path(path).parents if str(above) in wanted), "")
+
+
+def _followed(path: Path, found: dict[str, str]) -> str:
+    """Go along a path as the kernel does, and note the links on the way.
+
+    Returns:
+        The path without links; empty if nothing is there.
+    """
+    if not path.is_absolute() or path == path.parent:
+        raise ValueError(f"{path} cannot be shown in a root: give the whole path of something below the root")
+    ahead, here, links = list(reversed(path.parts[1:])), "", 0
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            here = os.path.dirname(here).rstrip("/")
+            continue
+        try:
+            is_link = stat.S_ISLNK(os.lstat(f"{here}/{part}").st_mode)
+        except OSError:
+            return ""
+        if not is_link:
+            here = f"{here}/{part}"
+        elif (links := links + 1) > LINKS:
+            return ""
+        else:
+            target = found[f"{here}/{part}"] = os.readlink(f"{here}/{part}")
+            ahead += [name for name in reversed(Path(target).parts) if name != "/"]
+            here = "" if target.startswith("/") else here
+    return here
+
+
+def _furnish(plan: _Plan, base: str) -> None:
+    """Make what was planned, below a folder; the empty text for the root."""
+    for folder in plan.folders:
+        os.mkdir(f"{base}{folder}", 0o755)
+    for link, target in plan.links:
+        os.symlink(target, f"{base}{link}")
+    for place in plan.places:
+        _show(place, base)
+
+
+def _show(place: _Place, base: str = "") -> None:
+    """Bind a file or folder of the old root to the same path below another folder."""
+    target = Path(f"{base}{place.path}")
+    if place.is_file:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644))
+    kernel.bind(Path(f"{OLD}{place.path}"), target)
+    if place.flags is None:
+        kernel.make_writable(target)
+    else:
+        kernel.make_read_only(target, also=place.flags)
+
+
+def _processes() -> None:
+    """Show the processes of this namespace, and where nobody may mount that, what programs ask of the hardware."""
+    os.makedirs(PROC, 0o755, exist_ok=True)
+    try:
+        kernel.mount("proc", PROC, kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC)
+    except OSError:  # a container that hides parts of /proc lets nobody mount another
+        for path in HARDWARE:
+            with suppress(OSError):
+                _show(_Place(str(path), kernel.MOUNT_ATTR_NOSUID | kernel.MOUNT_ATTR_NODEV, True))
+    os.makedirs("/dev", 0o755, exist_ok=True)
+    for name, target in STANDARD.items():
+        with suppress(FileExistsError):
+            os.symlink(target, f"/dev/{name}")

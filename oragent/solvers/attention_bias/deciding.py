@@ -1,0 +1,143 @@
+"""Where the network of an evaluation is: in its own process, or in one that keeps it on a device and takes biases.
+
+In a search the evaluation has bounds that no driver of a GPU fits into, and the candidate must never see a GPU. There
+the engine hands it a line, a connected socket, to a process of the engine's side: see ``serving``.
+"""
+
+import os
+import socket
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from oragent._base.errors import CandidateError, ProblemError
+from oragent._base.protocol import Status
+from oragent.harness.frames import HEAD, FrameError, check_lengths, decode, encode
+from oragent.sandbox.isolation.environment import LINE
+from oragent.solvers.neural.solve import solve, spread
+from oragent.solvers.neural.weights import find, load, told
+
+__all__ = ["CALL_S", "Decider", "Here", "How", "Line", "decider"]
+
+CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
+PIECE = 1 << 20
+
+
+class How(NamedTuple):
+    """How instances are to be solved: the keywords of ``solve``."""
+
+    starts: int = 1
+    augment: bool = False
+    bfloat16: bool = False
+    rebuilds: int = 0
+
+
+class Decider(Protocol):
+    """A network that solves instances."""
+
+    @property
+    def source(self) -> str:
+        """Source of its weights."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds that a device has computed for this evaluation alone; None: its own CPU time tells."""
+
+    def spread(self, points: Tensor, demands: Tensor | None) -> float:
+        """Standard deviation of the scores that a bias is added to."""
+
+    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
+        """Paths ``(batch, k)``, in main memory."""
+
+
+class Here:
+    """The network in this process.
+
+    Args:
+        problem: Name of the problem.
+        root: Root of the project.
+        device: Device to compute on.
+    """
+
+    seconds = None
+
+    def __init__(self, problem: str, root: Path, device: torch.device) -> None:
+        self._weights, self._device = load(problem, root, device), device
+        self.source = self._weights.source
+
+    def spread(self, points: Tensor, demands: Tensor | None) -> float:
+        """See ``Decider``."""
+        return spread(self._weights.model, *self._moved(points, demands))
+
+    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
+        """See ``Decider``."""
+        moved = self._moved(points, demands)
+        return solve(self._weights.model, *moved, bias.to(self._device), **how._asdict()).cpu()
+
+    def _moved(self, points: Tensor, demands: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        return points.to(self._device), None if demands is None else demands.to(self._device)
+
+
+class Line:
+    """The network in another process, asked by a line.
+
+    Args:
+        problem: Name of the problem.
+        root: Root of the project, to say which weights those are.
+        descriptor: Descriptor of the line.
+    """
+
+    def __init__(self, problem: str, root: Path, descriptor: int) -> None:
+        self._problem, self._wire = problem, socket.socket(fileno=descriptor)
+        self.source, self.seconds = told(find(problem, root), root, problem), 0.0
+
+    def spread(self, points: Tensor, demands: Tensor | None) -> float:
+        """See ``Decider``."""
+        return float(self._asked(points, demands, None, How())["spread"])
+
+    def solve(self, points: Tensor, demands: Tensor | None, bias: Tensor, how: How) -> Tensor:
+        """See ``Decider``."""
+        return torch.from_numpy(self._asked(points, demands, bias, how)["paths"])
+
+    def _asked(self, points: Tensor, demands: Tensor | None, bias: Tensor | None, how: How) -> dict[str, Any]:
+        """Ask, and wait for the answer.
+
+        Raises:
+            CandidateError: ``timeout``, if the device has computed for as long as the evaluation may.
+            ProblemError: if it fails otherwise.
+        """
+        arrays = {"points": points.numpy(), "demands": None if demands is None else demands.numpy()}
+        asked = {"network": self._problem, "bias": None if bias is None else bias.numpy()} | arrays | how._asdict()
+        try:
+            self._wire.sendall(encode(asked))
+            header, payload = HEAD.unpack(self._taken(HEAD.size))
+            check_lengths(header, payload)
+            answer: dict[str, Any] = decode(bytes(self._taken(header)), bytes(self._taken(payload)))
+        except (OSError, FrameError) as problem:
+            raise ProblemError(f"the process that computes on the device has gone ({problem})") from None
+        self.seconds = float(answer["seconds"])
+        if "trouble" in answer:
+            status, message = answer["trouble"]
+            if status == Status.TIMEOUT:
+                raise CandidateError(str(message), Status.TIMEOUT)
+            raise ProblemError(str(message))
+        return answer
+
+    def _taken(self, count: int) -> bytearray:
+        taken = bytearray()
+        while len(taken) < count:
+            part = self._wire.recv(min(count - len(taken), PIECE))
+            if not part:
+                raise OSError("its line ended")
+            taken += part
+        return taken
+
+
+def decider(problem: str, root: Path, device: torch.device | None) -> Decider:
+    """The network of a problem: behind the line where there is one, else here."""
+    if LINE in os.environ:
+        return Line(problem, root, int(os.environ[LINE]))
+    assert device is not None
+    return Here(problem, root, device)

@@ -1,0 +1,121 @@
+"""Score biases on the attention of a neural solver: greedy walks, far larger than those that it was trained on."""
+
+from oragent.harness import Arguments, Guest, Result, figures, gaps, seconds
+from oragent.harness.neural import bias, device
+
+# isort: split
+# The harness pins numerical libraries to one thread, so it comes before them.
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from oragent.domains import lehd_files
+from oragent.domains.cells import cell
+from oragent.sandbox.isolation.environment import LINE
+from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
+from oragent.solvers.neural.reshaping import reach, strength
+from oragent.solvers.neural.solve import ALL
+
+__all__ = ["SIZES", "Kind", "evaluate"]
+
+SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
+WHOLE = 64  # instances of a size in the stream
+REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes
+STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the bias over that of the scores
+GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
+
+
+class Kind(NamedTuple):
+    """What the networks solve: tours or routes.
+
+    Attributes:
+        stream: Function that gives the instances of a mode and size, and with a seed those of a fresh set, as many as
+            are asked for at most.
+        files: Function that reads the instances of LEHD's own test file of a mode and size out of a folder.
+        inputs: Function that gives a network's inputs for an instance: ``(n, 2)`` coordinates, and ``(n,)`` shares of a
+            capacity if any.
+        length: Function that gives the length of a network's path, which it checks.
+        usual: Function that gives what the length of good solutions is in proportion to, whatever the size.
+    """
+
+    stream: Callable[[str, int, int | None, int], Sequence[Any]]
+    files: Callable[[Path, str, int], Sequence[Any]]
+    inputs: Callable[[Any], tuple[NDArray[np.float64], ...]]
+    length: Callable[[Any, Tensor], float]
+    usual: Callable[[Any], float]
+
+
+def _instances(
+    arguments: Arguments, kind: Kind, problem: str, counts: Mapping[str, int]
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The instances of each size.
+
+    Those of the study of OR-Agent (``--protocol=oragent``) are, for LEHD, of its own test file, at the sizes that this
+    has; for POMO all 64 of the stream.
+    """
+    own, mode = arguments.protocol == "oragent" and arguments.mode != "fresh", arguments.mode
+    from_file = own and problem.endswith("_lehd")
+    for size in arguments.sizes:
+        if from_file and size not in lehd_files.SIZES and len(arguments.sizes) > 1:
+            continue
+        if from_file:
+            yield size, kind.files(arguments.place(Path("problems") / problem / "data"), mode, size)
+        else:
+            count = WHOLE if own else counts["test" if mode == "fresh" else mode]
+            yield size, kind.stream(mode, size, arguments.fresh_seed, count)
+
+
+def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: str, counts: Mapping[str, int]) -> Result:
+    """Let the network solve every instance of the sizes that were asked for.
+
+    Args:
+        arguments: Arguments of the evaluation.
+        heuristics: Candidate: gives the bias of an instance.
+        kind: Kind of problem: tours or routes.
+        problem: Name of the problem, which says what network there is.
+        counts: Number of instances of a size that each mode has.
+    """
+    apart = LINE in os.environ
+    where = arguments.choices["device"] if apart else str(device(arguments))
+    network = decider(problem, arguments.root_dir, None if apart else torch.device(where))
+    heuristics.limit_s = CALL_S if apart else None
+    how = How(
+        starts=ALL if "all_starts" in arguments.flags else 8 if "multi_start" in arguments.flags else 1,
+        augment="augment" in arguments.flags,
+        bfloat16="bfloat16" in arguments.flags,
+        rebuilds=int(arguments.choices.get("rrc", 0)),
+    )
+    lengths: dict[int, list[float]] = {}
+    traits: list[tuple[float, float]] = []
+    normal: list[float] = []
+    begun = perf_counter()
+    for size, instances in _instances(arguments, kind, problem, counts):
+        columns = zip(*map(kind.inputs, instances), strict=True)
+        inputs = [torch.tensor(np.array(column), dtype=torch.float32) for column in columns]
+        points, loads = inputs[0], inputs[1] if len(inputs) > 1 else None
+        scores = network.spread(points, loads)
+        biases = []
+        for index, instance in enumerate(instances):
+            heuristics.where = f"size {size}, instance {index}"
+            distances = torch.tensor(instance.distances, dtype=torch.float32)
+            biases.append(bias(heuristics(distances, *(column[index] for column in inputs[1:])), len(instance)))
+            traits.append((reach(biases[-1], distances), strength(biases[-1], scores)))
+        paths = network.solve(points, loads, torch.stack(biases), how)
+        lengths[size] = [kind.length(instance, path) for instance, path in zip(instances, paths, strict=True)]
+        normal.append(float(np.mean(lengths[size]) / np.mean([kind.usual(one) for one in instances])))
+    metrics, score = figures("length", lengths)
+    reached, strong = np.mean(traits, axis=0).tolist()
+    metrics |= {"reach": round(reached, 4), "strength": round(strong, 4), "growth": round(normal[-1] / normal[0], 4)}
+    metrics |= {"weights": network.source, "device": where}
+    metrics |= {} if network.seconds is None else {"device_seconds": round(network.seconds, 3)}
+    metrics |= gaps(arguments, problem, lengths) | seconds(begun, heuristics.seconds)
+    axes = (reached, REACH_EDGES), (strong, STRENGTH_EDGES), (normal[-1] / normal[0], GROWTH_EDGES)
+    return Result(metrics, cell(*axes), score)

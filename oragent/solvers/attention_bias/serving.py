@@ -1,0 +1,312 @@
+"""The process that keeps networks and instances on a device: ``python -m oragent.solvers.attention_bias.serving``.
+
+The engine starts it, outside of the bounds of any evaluation, and hands it one line an evaluation. It runs no text of
+strangers and reads no files but weights. What comes down a line is data, bounded and checked; a line that sends any
+other is closed, and so is one whose evaluation has ended. An answer waits for who reads slowly, and nobody else does.
+"""
+
+import argparse
+import hashlib
+import resource
+import selectors
+import signal
+import socket
+import sys
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from oragent._base.errors import OragentError
+from oragent._base.protocol import Status
+from oragent.harness.frames import encode
+from oragent.sandbox.isolation import kernel, memory
+from oragent.solvers.attention_bias.requests import Refused, Request, frame_bytes, read
+from oragent.solvers.neural.solve import solve, spread
+from oragent.solvers.neural.weights import Weights, load
+
+__all__ = ["Server", "main"]
+
+MOST_LINES = 256
+CHUNK = 1 << 20
+KEPT_BYTES = 256 << 20  # of instances on the device
+SHARED = {"cuda": 4}  # by kind of device, evaluations that are answered at once; processors gain nothing
+MOST_SHARED = 5_000  # nodes of all instances of a request, beyond which a device has enough to do with one
+HELLO = b"ready"
+NEW = b"line "  # before the number of seconds, on the control socket, with the line beside it
+
+
+@dataclass(eq=False)
+class _Line:
+    """One evaluation's connection.
+
+    Attributes:
+        wire: Socket, which never blocks.
+        allowed_s: Seconds that the device may compute for it.
+        used_s: Seconds that it has.
+        incoming: What came of its next request.
+        outgoing: What it has not read yet of its last answer.
+        asked: Request that waits; None for none.
+    """
+
+    wire: socket.socket
+    allowed_s: float
+    used_s: float = 0.0
+    incoming: bytearray = field(default_factory=bytearray)
+    outgoing: bytearray = field(default_factory=bytearray)
+    asked: Request | None = None
+
+
+class _Late(Exception):
+    """The device has computed for as long as it may."""
+
+
+class Server:
+    """Answers the lines that the engine hands over, one request after another, or several alike at once.
+
+    Args:
+        control: Socket to the engine; this process ends when that closes.
+        root: Root of the project, where weights are.
+        device: Device to compute on.
+    """
+
+    def __init__(self, control: socket.socket, root: Path, device: torch.device) -> None:
+        self._control, self._root, self._device = control, root, device
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(control, selectors.EVENT_READ)
+        self._lines: OrderedDict[socket.socket, _Line] = OrderedDict()
+        self._networks: dict[str, Weights] = {}
+        self._instances: OrderedDict[bytes, Tensor] = OrderedDict()
+        self._same: dict[tuple[Any, ...], bool] = {}
+
+    def run(self) -> None:
+        """Serve until the engine has gone."""
+        while True:
+            waits = any(line.asked for line in self._lines.values())
+            for key, events in self._selector.select(0 if waits else None):
+                if key.fileobj is self._control:
+                    if not self._welcome():
+                        return
+                    continue
+                line = self._lines.get(key.fileobj)  # type: ignore[call-overload]
+                if line is not None:
+                    self._move(line, events)
+            self._answer_next()
+
+    def _welcome(self) -> bool:
+        """Take a new line; False at the end of the engine."""
+        told, files, _, _ = socket.recv_fds(self._control, 64, 1)
+        if told and files:
+            line = _Line(socket.socket(fileno=files[0]), float(told.removeprefix(NEW)))
+            if len(self._lines) >= MOST_LINES:
+                line.wire.close()
+                return True
+            line.wire.setblocking(False)
+            self._lines[line.wire] = line
+            self._selector.register(line.wire, selectors.EVENT_READ)
+        return bool(told)
+
+    def _move(self, line: _Line, events: int) -> None:
+        """Read what a line sends, as far as one request goes, or send what waits for it."""
+        try:
+            if events & selectors.EVENT_WRITE:
+                del line.outgoing[: line.wire.send(line.outgoing[:CHUNK])]
+            elif line.asked or line.outgoing:
+                raise Refused("a second request before the answer to the first")
+            else:
+                part = line.wire.recv(CHUNK)
+                line.incoming += part
+                length = frame_bytes(line.incoming)
+                if not part or (length and len(line.incoming) > length):
+                    raise Refused("the end, or more than one request")
+                if length and len(line.incoming) == length:
+                    line.asked, line.incoming = read(line.incoming), bytearray()
+            self._selector.modify(line.wire, self._wanted(line))
+        except BlockingIOError:
+            pass
+        except (OSError, Refused):
+            self._close(line)
+
+    def _wanted(self, line: _Line) -> int:
+        return selectors.EVENT_WRITE if line.outgoing else selectors.EVENT_READ
+
+    def _close(self, line: _Line) -> None:
+        with suppress(KeyError):
+            self._selector.unregister(line.wire)
+        self._lines.pop(line.wire, None)
+        line.wire.close()
+
+    def _answer_next(self) -> None:
+        """Answer the request that has waited longest, and those that can be answered with it."""
+        first = next((line for line in self._lines.values() if line.asked), None)
+        if first is None or first.asked is None:
+            return
+        lines = [first, *self._beside(first)]
+        begun = self._clock()
+        try:
+            with _alarm(max(0.05, min(line.allowed_s - line.used_s for line in lines)), self._device):
+                answers = self._computed([line.asked for line in lines if line.asked])
+        except _Late:
+            lines = [min(lines, key=lambda line: line.allowed_s - line.used_s)]  # others are asked again
+            first = lines[0]
+            told = f"the device computed for {first.allowed_s:g} s, and that is the limit"
+            answers = [{"trouble": (str(Status.TIMEOUT), told)} for _ in lines]
+        except torch.OutOfMemoryError:
+            answers = [{"trouble": (str(Status.CRASHED), "the device has no room for these instances")} for _ in lines]
+            self._instances.clear()
+            if self._device.type == "cuda":
+                torch.cuda.empty_cache()
+        except (OragentError, MemoryError, RuntimeError) as problem:
+            if self._device.type != "cpu" and not isinstance(problem, OragentError):
+                raise  # a GPU that has failed once fails at all that follows: the engine starts us again
+            told = (str(problem).splitlines() or [type(problem).__name__])[0][:300]
+            answers = [{"trouble": (str(Status.CRASHED), f"on the device: {told}")} for _ in lines]
+        spent = (self._clock() - begun) / len(lines)
+        for line, answer in zip(lines, answers, strict=True):
+            line.asked, line.used_s = None, line.used_s + spent
+            line.outgoing += encode(answer | {"seconds": line.used_s})
+            self._lines.move_to_end(line.wire)
+            with suppress(KeyError, ValueError):
+                self._selector.modify(line.wire, self._wanted(line))
+
+    def _clock(self) -> float:
+        """Seconds of what the device costs: of a processor those that it worked."""
+        return time.process_time() if self._device.type == "cpu" else time.monotonic()
+
+    def _beside(self, first: _Line) -> list[_Line]:
+        """Lines whose requests are computed together with the first one's, in one batch of fixed shape."""
+        request = first.asked
+        if request is None or not self._shares(request) or not self._same.get(request.alike, False):
+            return []
+        others = [line for line in self._lines.values() if line is not first and line.asked]
+        return [line for line in others if line.asked and line.asked.alike == request.alike][: self._slots - 1]
+
+    @property
+    def _slots(self) -> int:
+        return SHARED.get(self._device.type, 1)
+
+    def _shares(self, request: Request) -> bool:
+        batch, size = request.points.shape[:2]
+        return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MOST_SHARED
+
+    def _computed(self, requests: list[Request]) -> list[dict[str, Any]]:
+        """Answers of requests that are alike.
+
+        Kernels are chosen by shape, and sums may come out otherwise in another shape. So a batch that can be shared has
+        always the same number of places, filled or not; and it is tried first whether all places are alike.
+        """
+        first = requests[0]
+        model = self._network(first.network)
+        if first.bias is None:
+            return [{"spread": spread(model, *self._inputs(first))}]
+        if not self._shares(first):
+            return [{"paths": self._paths(requests)}]
+        if first.alike not in self._same:
+            tried = np.split(self._paths([first] * self._slots), self._slots)
+            self._same[first.alike] = all(np.array_equal(part, tried[0]) for part in tried)
+        if not self._same[first.alike]:
+            return [{"paths": self._paths(requests)}]
+        places = [*requests, *[first] * (self._slots - len(requests))]
+        return [{"paths": part} for part in np.split(self._paths(places), self._slots)[: len(requests)]]
+
+    def _paths(self, requests: list[Request]) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Paths of all instances of requests that are alike."""
+        first, model = requests[0], self._network(requests[0].network)
+        points = torch.cat([self._inputs(one)[0] for one in requests])
+        loads = [demands for one in requests if (demands := self._inputs(one)[1]) is not None]
+        biases = [torch.from_numpy(one.bias) for one in requests if one.bias is not None]
+        bias = torch.cat(biases).to(self._device)
+        demands = torch.cat(loads) if loads else None
+        found = solve(
+            model,
+            points,
+            demands,
+            bias,
+            starts=first.starts,
+            augment=first.augment,
+            bfloat16=first.bfloat16,
+            rebuilds=first.rebuilds,
+        )
+        paths: np.ndarray[Any, np.dtype[np.int64]] = found.cpu().numpy()
+        return paths
+
+    def _network(self, name: str) -> torch.nn.Module:
+        if name not in self._networks:
+            self._networks[name] = load(name, self._root, self._device)
+        return self._networks[name].model
+
+    def _inputs(self, request: Request) -> tuple[Tensor, Tensor | None]:
+        return self._kept(request.points), None if request.demands is None else self._kept(request.demands)
+
+    def _kept(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:
+        """An array on the device; those that were used last stay there."""
+        key = hashlib.sha256(str(values.shape).encode() + values.tobytes()).digest()
+        if key not in self._instances:
+            self._instances[key] = torch.from_numpy(values).to(self._device)
+        self._instances.move_to_end(key)
+        while sum(one.nbytes for one in self._instances.values()) > KEPT_BYTES and len(self._instances) > 1:
+            self._instances.popitem(last=False)
+        return self._instances[key]
+
+
+@contextmanager
+def _alarm(seconds: float, device: torch.device) -> Iterator[None]:
+    """Raise ``_Late`` in what computes longer; what a device has begun ends by itself, and is little."""
+    clock, number = (
+        (signal.ITIMER_PROF, signal.SIGPROF) if device.type == "cpu" else (signal.ITIMER_REAL, signal.SIGALRM)
+    )
+
+    def ring(*_: object) -> None:
+        raise _Late
+
+    before = signal.signal(number, ring)
+    signal.setitimer(clock, seconds, 1.0)  # again and again: what is raised in a destructor is lost
+    try:
+        yield
+    finally:
+        signal.setitimer(clock, 0)
+        signal.signal(number, before)
+
+
+def _bound(device: torch.device, memory_mb: int) -> None:
+    """Hold this process to its memory: its own, and the device's."""
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if device.type == "cuda":
+        share = (memory_mb << 20) / torch.cuda.get_device_properties(device).total_memory
+        torch.cuda.set_per_process_memory_fraction(min(share, 0.95), device)
+    elif device.type == "cpu":
+        kernel.lower_limits({resource.RLIMIT_DATA: memory.of("self").private + (memory_mb << 20)})
+
+
+def main() -> None:
+    """Serve on the socket that the engine left open for us."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--socket", type=int, required=True)
+    parser.add_argument("--root-dir", type=Path, required=True)
+    parser.add_argument("--device", required=True)
+    parser.add_argument("--memory-mb", type=int, required=True)
+    given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    kernel.hide_memory()
+    control = socket.socket(fileno=given.socket)
+    torch.set_num_threads(1)
+    device = torch.device(given.device)
+    try:
+        torch.zeros(1, device=device)
+        _bound(device, given.memory_mb)
+    except (RuntimeError, AssertionError, OSError) as problem:
+        sys.exit(f"{type(problem).__name__}: {str(problem).splitlines()[0][:300]}")
+    control.sendall(HELLO)
+    Server(control, given.root_dir, device).run()
+
+
+if __name__ == "__main__":
+    main()

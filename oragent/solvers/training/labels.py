@@ -1,0 +1,163 @@
+"""Good solutions to learn from and to measure against: made once by an outside solver, kept on disk in blocks.
+
+``elkai`` (LKH; its licence is for research) labels tours, ``pyvrp`` labels routes. Neither is needed for anything else.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from oragent._base.distribution import with_package
+from oragent._base.errors import ProblemError
+from oragent._base.files import replacing
+from oragent.solvers.training.instances import cvrp_batch, tsp_batch
+
+__all__ = ["BLOCK", "Labels", "cvrp_labels", "tsp_labels"]
+
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+BLOCK = 200  # instances a file
+SCALE = 1_000_000  # both solvers compute with whole numbers
+ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 % above the second
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Instances of one size and a good solution of each.
+
+    Attributes:
+        coordinates: ``(k, n, 2)`` float32, depot first where there is one.
+        demands: ``(k, n)`` float32 shares of the capacity; empty for tours.
+        solutions: Tours ``(k, n)``, or ``(k, n - 1, 2)`` customers in order and whether each is reached by way of the
+            depot; int16.
+    """
+
+    coordinates: NDArray[np.float32]
+    demands: NDArray[np.float32]
+    solutions: NDArray[np.int16]
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+
+Make = Callable[[list[int]], Labels]  # a block, from its seed
+
+
+def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
+    """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
+
+    Args:
+        folder: Folder where blocks are kept.
+        size: Number of cities.
+        count: Number of instances, rounded up to whole blocks.
+        seed: Seed of the instances.
+
+    Raises:
+        ProblemError: if ``elkai`` is needed and missing.
+    """
+    return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
+
+
+def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool = False) -> Labels:
+    """Load or make good routes; arguments as for `tsp_labels`, the solver is ``pyvrp``.
+
+    With ``careful`` they are to measure against: it searches longer, and all capacities are the usual one.
+    """
+    name = f"cvrp_{size}_seed{seed}{'_careful' if careful else ''}"
+    return _labels(folder, name, count, [seed, size], lambda: partial(_cvrp_block, size, careful=careful))
+
+
+def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable[[], Make]) -> Labels:
+    blocks = range(-(-count // BLOCK))
+    paths = [folder / f"{name}_{block}.npz" for block in blocks]
+    missing = [block for block in blocks if not paths[block].is_file()]
+    for _ in tqdm(
+        _made(make, seed, {block: paths[block] for block in missing}), f"labels {name}", len(missing), unit=" block",
+        disable=None if missing else True,
+    ):  # fmt: skip
+        pass
+    loaded = [dict(np.load(path)) for path in paths]
+    return Labels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})
+
+
+def _made(make: Callable[[], Make], seed: list[int], missing: dict[int, Path]) -> Iterator[int]:
+    """Make blocks on all cores, and yield each as it is kept; a Ctrl-C loses those under way alone."""
+    if len(missing) < 2 or CORES < 2:
+        for block, path in missing.items():
+            yield _keep(make(), seed, block, path)
+        return
+    # Started anew, as this process may have threads of PyTorch, which no fork survives.
+    with ProcessPoolExecutor(min(CORES, len(missing)), get_context("spawn")) as pool:
+        futures = [pool.submit(_keep, make(), seed, block, path) for block, path in missing.items()]
+        try:
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _keep(make: Make, seed: list[int], block: int, path: Path) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = make([*seed, block])
+    with replacing(path) as draft:
+        np.savez_compressed(draft, **vars(made))
+    return block
+
+
+def _tsp_block(size: int, seed: list[int]) -> Labels:
+    solver = _solver("elkai")
+    coordinates = tsp_batch(np.random.default_rng(seed), BLOCK, size)
+    tours = [solver.DistanceMatrix(_whole(points).tolist()).solve_tsp(runs=1)[:-1] for points in coordinates]
+    return Labels(coordinates, np.empty((BLOCK, 0), np.float32), np.array(tours, np.int16))
+
+
+def _cvrp_block(size: int, seed: list[int], careful: bool) -> Labels:
+    solver = _solver("pyvrp")
+    rng = np.random.default_rng(seed)
+    coordinates, demands, capacities = cvrp_batch(rng, BLOCK, size, usual=careful)
+    solutions = [
+        _routed(solver, points, demand, int(capacity), CAREFUL_ITERATIONS if careful else ITERATIONS)
+        for points, demand, capacity in zip(coordinates, demands, capacities, strict=True)
+    ]
+    shares = (demands / capacities[:, None]).astype(np.float32)
+    return Labels(coordinates, shares, np.array(solutions, np.int16))
+
+
+def _routed(
+    solver: Any, points: NDArray[np.float32], demands: NDArray[np.int64], capacity: int, iterations: int
+) -> list[list[int]]:
+    model = solver.Model()
+    places = [model.add_location(float(x), float(y)) for x, y in points]
+    model.add_depot(places[0])
+    model.add_vehicle_type(num_available=len(points), capacity=capacity)
+    for place, demand in zip(places[1:], demands[1:], strict=True):
+        model.add_client(place, delivery=int(demand))
+    for start, row in zip(places, _whole(points).tolist(), strict=True):
+        for end, length in zip(places, row, strict=True):
+            model.add_edge(start, end, length)
+    best = model.solve(solver.stop.MaxIterations(iterations), seed=0, display=False).best
+    routes = [[stop.idx + 1 for stop in route if stop.is_client()] for route in best.routes()]
+    return [[customer, int(place == 0)] for route in routes for place, customer in enumerate(route)]
+
+
+def _whole(points: NDArray[np.float32]) -> NDArray[np.int64]:
+    wide = points.astype(np.float64)
+    lengths: NDArray[np.float64] = np.sqrt(((wide[:, None] - wide) ** 2).sum(-1))
+    return np.rint(SCALE * lengths).astype(np.int64)
+
+
+def _solver(name: str) -> Any:
+    try:
+        import_module(f"{name}.stop" if name == "pyvrp" else name)
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise ProblemError(f"labels are made by {name}, which is not installed: {with_package(name)}") from None

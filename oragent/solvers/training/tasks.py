@@ -1,0 +1,211 @@
+"""What is learnt for each problem: a network, and the loss of one step.
+
+LEHD imitates good solutions (Luo et al. 2023, arXiv:2310.07985). POMO learns by REINFORCE, the baseline being the mean
+over the walks of an instance (Kwon et al. 2020, arXiv:2010.16011): walks are drawn step by step without gradients, then
+judged all at once with them. It may begin by imitating tours.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
+from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
+from oragent.solvers.neural.solve import lengths
+from oragent.solvers.training.drawing import DeviceTours, instances, starts_of
+from oragent.solvers.training.instances import cvrp_batch, symmetric, tsp_batch
+from oragent.solvers.training.labels import Labels, cvrp_labels, tsp_labels
+from oragent.solvers.training.partial import cut_routes, cut_tours
+
+__all__ = ["Context", "Task", "make_task", "sizes_so_far"]
+
+LABEL_SEED = 1
+TSP_LABELS = {50: 12_000, 100: 2_400}  # size -> instances
+CVRP_LABELS = {20: 2_000, 50: 4_000, 100: 1_200}
+# Training begins with a quarter of the labels, and gets another one every so many steps: routes take longer to label.
+TSP_QUARTER, CVRP_QUARTER = 1_000, 2_000
+PIECES, PIECE_TOKENS = 2, 3072  # batches of partial solutions a step, and nodes in each
+DRAWN_BY_NUMPY = {"cpu"}  # kinds of devices whose instances come from there
+STARTS = 12  # walks an instance
+WALK_STEPS = 36_000  # decisions of all walks of a step, for one start city of n: sets the batch size
+STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step on, smallest and largest size
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a step is computed.
+
+    Attributes:
+        device: Device of model and batches.
+        precise: Whether in single precision throughout; else matrix products in bfloat16.
+        batch: Factor on the instances of a step.
+    """
+
+    device: torch.device
+    precise: bool
+    batch: int = 1
+
+    def products(self) -> AbstractContextManager[None]:
+        """Compute matrix products as chosen."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=not self.precise)
+
+    @property
+    def draws(self) -> bool:
+        """Whether instances are drawn on the device: a processor draws them as it always has."""
+        return self.device.type not in DRAWN_BY_NUMPY
+
+    def generator(self, rng: np.random.Generator) -> torch.Generator:
+        """A generator on the device, which this step alone has."""
+        return torch.Generator(self.device).manual_seed(int(rng.integers(2**62)))
+
+    def tensor(self, values: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> Tensor:
+        """Put an array on the device."""
+        return torch.from_numpy(values).to(self.device)
+
+
+class Task(Protocol):
+    """One problem's training."""
+
+    @property
+    def model(self) -> nn.Module:
+        """The network."""
+
+    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+        """Yield the parts of the loss of a step, one after another: their gradients add up."""
+
+
+class LehdTask:
+    """Predict the next node of partial solutions."""
+
+    def __init__(self, problem: str, labels: Path) -> None:
+        self.tsp = problem.startswith("tsp")
+        self.model: nn.Module = TspLehd() if self.tsp else CvrpLehd()
+        self._folder, self._quarters = labels, 0
+        self._labels: list[Labels] = []
+        self._shares = np.empty(0)
+        self._there: dict[int, DeviceTours] = {}
+
+    def _on(self, labels: Labels, context: Context) -> DeviceTours:
+        """Labels on the device, where they stay until there are more of them."""
+        if id(labels) not in self._there:
+            held = {id(part) for part in self._labels}
+            self._there = {key: tours for key, tours in self._there.items() if key in held}
+            self._there[id(labels)] = DeviceTours(labels, context.device)
+        return self._there[id(labels)]
+
+    def _look_up(self, step: int) -> None:
+        """Load, or make, the labels that this step draws from."""
+        quarters = min(4, 1 + step // (TSP_QUARTER if self.tsp else CVRP_QUARTER))
+        if quarters > self._quarters:
+            make, counts = (tsp_labels, TSP_LABELS) if self.tsp else (cvrp_labels, CVRP_LABELS)
+            self._labels = [make(self._folder, size, most * quarters // 4, LABEL_SEED) for size, most in counts.items()]
+            weights = np.array([len(part) * part.solutions.shape[1] for part in self._labels], float)
+            self._shares, self._quarters = weights / weights.sum(), quarters
+
+    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+        """Yield cross-entropies of the next node; lengths of pieces are drawn evenly, and as mirrored pairs."""
+        self._look_up(step)
+        labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
+        longest = labels.solutions.shape[1] - self.tsp
+        left = int(rng.integers(2, longest, endpoint=True))
+        for size in (left, longest + 2 - left):
+            count = int(np.clip(PIECE_TOKENS // (size + 2), 32, 256)) * context.batch
+            yield self._loss(rng, labels, count, size, context) / PIECES
+
+    def _loss(self, rng: np.random.Generator, labels: Labels, count: int, left: int, context: Context) -> Tensor:
+        if isinstance(self.model, TspLehd):
+            if context.draws:
+                points = self._on(labels, context).cut(context.generator(rng), count, left)
+            else:
+                points = context.tensor(cut_tours(rng, labels, count, left))
+            with context.products():
+                logits = self.model.next_logits(points)
+            return functional.cross_entropy(logits, torch.zeros(count, dtype=torch.long, device=context.device))
+        assert isinstance(self.model, CvrpLehd)
+        inputs, room, home = (context.tensor(part) for part in cut_routes(rng, labels, count, left))
+        with context.products():
+            logits = self.model.next_logits(inputs, room)
+        return functional.cross_entropy(logits, home * left)
+
+
+class PomoTask:
+    """Make walks shorter than the mean walk of their instance."""
+
+    def __init__(self, problem: str, labels: Path, imitate: int = 0) -> None:
+        self.tsp = problem.startswith("tsp")
+        self.model: TspPomo | CvrpPomo = TspPomo() if self.tsp else CvrpPomo()
+        self._imitate = imitate
+        self._labels = tsp_labels(labels, 50, TSP_LABELS[50], LABEL_SEED) if imitate and self.tsp else None
+
+    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+        """Yield the loss of REINFORCE, or of imitation in the first steps."""
+        if step < self._imitate and self._labels is not None:
+            yield self._imitation(rng, self._labels, context)
+            return
+        low, high = next(sizes for begin, sizes in reversed(STAGES) if step >= begin)
+        size = int(rng.integers(low, high, endpoint=True))
+        count = int(np.clip(WALK_STEPS // (size * STARTS), 16, 128)) * context.batch
+        if context.draws:
+            generator = context.generator(rng)
+            begun = starts_of(generator, count, size, STARTS) + (not self.tsp)
+            yield self._reinforce(instances(generator, count, size, tsp=self.tsp), begun, sampler(generator), context)
+            return
+        starts = np.argsort(rng.random((count, size)), axis=1)[:, :STARTS] + (not self.tsp)
+        pick = sampler(torch.Generator(context.device).manual_seed(int(rng.integers(2**62))))
+        if self.tsp:
+            problem: tuple[Tensor, ...] = (context.tensor(tsp_batch(rng, count, size)),)
+        else:
+            coordinates, demands, capacities = cvrp_batch(rng, count, size)
+            shares = (demands / capacities[:, None]).astype(np.float32)
+            problem = (context.tensor(coordinates), context.tensor(shares))
+        yield self._reinforce(problem, context.tensor(starts), pick, context)
+
+    def _reinforce(
+        self, problem: tuple[Tensor, ...], starts: Tensor, pick: Callable[[Tensor], Tensor], context: Context
+    ) -> Tensor:
+        with context.products():
+            encoded = self.model.encode(*problem)
+        # A context of its own, as weights that it casts without gradients would be used by the next one.
+        with torch.no_grad(), context.products():
+            paths = self.model.walk(encoded, starts, pick)
+        walked = lengths(problem[0].repeat_interleave(starts.shape[1], 0), paths.flatten(0, 1)).reshape(starts.shape)
+        excess = walked - walked.mean(1, keepdim=True)
+        excess = excess / excess.std().clamp_min(1e-6)
+        with context.products():
+            likelihood = self.model.log_likelihood(encoded, paths)
+        loss: Tensor = (excess * likelihood).mean() / paths.shape[-1]
+        return loss
+
+    def _imitation(self, rng: np.random.Generator, labels: Labels, context: Context) -> Tensor:
+        size = labels.solutions.shape[1]
+        count = 64 * context.batch
+        chosen = rng.integers(len(labels), size=count)
+        begin, way = rng.integers(size, size=(count, STARTS, 1)), rng.choice((-1, 1), size=(count, STARTS, 1))
+        tours = labels.solutions[chosen[:, None, None], (begin + way * np.arange(size)) % size].astype(np.int64)
+        points = context.tensor(symmetric(rng, labels.coordinates[chosen]))
+        assert isinstance(self.model, TspPomo)
+        with context.products():
+            encoded = self.model.encode(points)
+            likelihood = self.model.log_likelihood(encoded, context.tensor(tours))
+        loss: Tensor = -likelihood.mean() / size
+        return loss
+
+
+def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
+    """The smallest and the largest size that a training has seen after so many steps."""
+    if problem.endswith("lehd"):
+        labels = TSP_LABELS if problem.startswith("tsp") else CVRP_LABELS
+        return min(labels), max(labels)
+    return STAGES[0][1][0], max(sizes[1] for begin, sizes in STAGES if step >= begin)
+
+
+def make_task(problem: str, labels: Path, imitate: int = 0) -> Task:
+    """Prepare the training of one problem; labels are made where they are missing."""
+    return LehdTask(problem, labels) if problem.endswith("lehd") else PomoTask(problem, labels, imitate)

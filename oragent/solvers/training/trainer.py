@@ -1,0 +1,196 @@
+"""The training loop: steps, averaged weights, measuring, and going on where it was."""
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import nn
+from tqdm import tqdm
+
+from oragent._base.errors import ConfigError
+from oragent.solvers.training import curve, state
+from oragent.solvers.training.optimiser import Optimiser, Rates
+from oragent.solvers.training.request import TrainRequest
+from oragent.solvers.training.schedule import Schedule
+from oragent.solvers.training.state import State
+from oragent.solvers.training.tasks import Context, Task, make_task
+from oragent.solvers.training.validation import Yardstick, yardstick
+
+__all__ = ["train"]
+
+RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
+CLIP_NORM = 1.0
+KEEP = 0.999  # of the averaged weights, a step
+SAVE_S, MEASURE_S = 60.0, 300.0
+GPU_BATCH = 16  # times as many instances a step: fewer leave a GPU idle
+MEASURED = {20: 100, 50: 100}  # size -> instances, while training
+
+
+def train(request: TrainRequest, *, measure: bool = True) -> State:
+    """Train, or go on training, until the request's limit or the end of the decay.
+
+    A training that has ended goes on from where its decay began, if more minutes or steps are asked for.
+
+    Raises:
+        ConfigError: if the folder cannot be made, or holds the training of another network.
+        StoreError: if what it holds cannot be read.
+        ProblemError: if labels are needed and their solver is not installed.
+    """
+    try:
+        request.folder.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise ConfigError(f"{request.folder} cannot hold a training: {fault.strerror}; choose a --folder") from None
+    begun = _begun(request)
+    torch.manual_seed(request.seed if begun is None else begun.seed)  # the first weights
+    task = make_task(request.problem, request.labels, request.imitate if begun is None else begun.imitate)
+    device = torch.device(_available(request.device))
+    if begun is not None and request.batch not in (None, begun.batch):
+        raise ConfigError(f"{request.folder} was begun with --batch {begun.batch}: leave it out, or choose a --folder")
+    task.model.to(device)
+    rates = RATES[request.problem.partition("_")[2]]
+    optimiser = Optimiser(task.model, rates)
+    now = begun or _fresh(request, task.model, rates.warm_up)
+    if begun is not None:
+        task.model.load_state_dict(now.weights)
+        optimiser.load_state_dict(now.optimiser)
+    now.average = {name: value.to(device) for name, value in now.average.items()}
+    if request.decay and now.schedule.decay_from is None:
+        if begun is not None:
+            state.save(now, request.folder, state.BEFORE_DECAY)
+        now.schedule = replace(now.schedule, decay_from=now.step, decay_steps=request.decay)
+    yardsticks = {size: yardstick(request.labels, request.problem, size, count) for size, count in MEASURED.items()}
+    sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
+    now.gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else now.gpu
+    sitting.run(Context(device, request.precise, now.batch))
+    return now
+
+
+def _begun(request: TrainRequest) -> State | None:
+    """What the folder holds, or held before a decay that more is asked for after; None if nothing."""
+    now = state.load(request.folder)
+    if now is not None and now.problem != request.problem:
+        raise ConfigError(f"{request.folder} holds a training of {now.problem}, not of {request.problem}")
+    if now is None or not now.schedule.ended(now.step):
+        return now
+    more = request.minutes is not None or (request.steps is not None and request.steps > now.step)
+    before = state.load(request.folder, state.BEFORE_DECAY) if more and request.decay is None else None
+    if before is None:
+        return now
+    curve.cut(request.folder, before.step)
+    return before
+
+
+def _available(device: str) -> str:
+    count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if device == "auto" and not count:
+        print("training computes on the CPU: this PyTorch sees no CUDA device", file=sys.stderr)
+    if device in ("auto", "cpu"):
+        return "cuda:0" if count and device == "auto" else "cpu"
+    wanted = int(device.partition(":")[2] or 0)
+    if wanted >= count:
+        seen = f"{count} CUDA device{'s' if count > 1 else ''}" if count else "no CUDA device"
+        raise ConfigError(f"--device {device}: this PyTorch sees {seen}; use --device {'cuda:0' if count else 'cpu'}")
+    return f"cuda:{wanted}"
+
+
+def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> State:
+    average = {name: value.clone() for name, value in model.state_dict().items()}
+    batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
+    schedule = Schedule(warm_up)
+    return State(request.problem, request.seed, request.imitate, schedule, 0, 0.0, {}, average, {}, batch)
+
+
+class _Sitting:
+    """One run of the loop, with its clocks."""
+
+    def __init__(
+        self,
+        now: State,
+        task: Task,
+        optimiser: Optimiser,
+        request: TrainRequest,
+        yardsticks: dict[int, Yardstick],
+    ) -> None:
+        self.now, self.task, self.optimiser, self.request = now, task, optimiser, request
+        self.yardsticks = yardsticks
+        self._loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
+        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
+
+    def run(self, context: Context) -> None:
+        """Step until a limit; saved and measured every few minutes and at the end."""
+        saved = measured = time.monotonic()
+        with tqdm(initial=self.now.step, total=self._last(), unit=" steps", disable=None, dynamic_ncols=True) as bar:
+            for _ in self._steps():
+                self._step(context)
+                bar.update()
+                if time.monotonic() - measured > MEASURE_S:
+                    bar.set_postfix_str(self._measure())
+                    measured = time.monotonic()
+                if time.monotonic() - saved > SAVE_S:
+                    self._save()
+                    saved = time.monotonic()
+            bar.set_postfix_str(self._measure())
+        self._save()
+
+    def _last(self) -> int | None:
+        schedule = self.now.schedule
+        end = None if schedule.decay_from is None else schedule.decay_from + schedule.decay_steps
+        return min((limit for limit in (end, self.request.steps) if limit is not None), default=None)
+
+    def _steps(self) -> Iterator[int]:
+        minutes = self.request.minutes
+        until = None if minutes is None else time.monotonic() + 60 * minutes
+        last = self._last()
+        while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
+            yield self.now.step
+
+    def _step(self, context: Context) -> None:
+        now, model = self.now, self.task.model
+        rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
+        self.optimiser.zero_grad()
+        total: torch.Tensor | float = 0.0
+        for part in self.task.losses(rng, now.step, context):
+            part.backward()  # type: ignore[no-untyped-call]
+            total = part.detach() + total
+        nn.utils.clip_grad_norm_(model.parameters(), CLIP_NORM)
+        self.optimiser.step(now.schedule.share(now.step))
+        now.follow(model, KEEP)
+        now.step += 1
+        self._loss = self._loss + 0.02 * (total - self._loss)
+
+    def _measure(self) -> str:
+        self._count_time()
+        now, model = self.now, self.task.model
+        if not self.yardsticks:
+            return ""
+        learnt = {name: value.clone() for name, value in model.state_dict().items()}
+        model.load_state_dict(now.average)
+        gaps = {f"gap_{size}": round(one.gap(model), 5) for size, one in self.yardsticks.items()}
+        model.load_state_dict(learnt)
+        hours = {"gpu_hours": round(now.gpu_s / 3600, 4)} if now.gpu_s else {}
+        record = (
+            hours
+            | {"step": now.step, "cpu_hours": round(now.cpu_s / 3600, 4), "loss": round(float(self._loss), 5)}
+            | gaps
+        )
+        curve.add(self.request.folder, record)
+        curve.draw(self.request.folder, now.problem)
+        self._clock, self._on_gpu_since = time.process_time(), time.monotonic()  # measuring is no training
+        return ", ".join(f"{name} {100 * value:.2f} %" for name, value in gaps.items())
+
+    def _save(self) -> None:
+        self._count_time()
+        self.now.weights = self.task.model.state_dict()
+        self.now.optimiser = self.optimiser.state_dict()
+        state.save(self.now, self.request.folder)
+
+    def _count_time(self) -> None:
+        passed = time.process_time()
+        self.now.cpu_s += passed - self._clock
+        since = time.monotonic()
+        if next(self.task.model.parameters()).device.type != "cpu":
+            self.now.gpu_s += since - self._on_gpu_since
+        self._clock, self._on_gpu_since = passed, since

@@ -1,1 +1,0 @@
-"""What the evaluators of driving share: guests at the wheel, demands, figures, pictures."""

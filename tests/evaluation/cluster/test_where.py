@@ -1,0 +1,120 @@
+"""What --cluster may say; nothing goes over a network in the open."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from oragent._base.errors import ConfigError
+from oragent.cli.app import main
+from oragent.evaluation.cluster.connect import connected
+from oragent.evaluation.cluster.where import Certificates, Kind, where
+from oragent.evaluation.problem import load
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "expected"),
+    [("local:4", Kind.LOCAL, 4), ("slurm", Kind.SLURM, 4), ("pbs", Kind.PBS, 4), ("lsf", Kind.LSF, 4)],
+)
+def test_who_starts_workers_is_a_word(word: str, kind: Kind, expected: int) -> None:
+    found = where(word)
+    assert (found.kind, found.expected) == (kind, expected)
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:8786", "tcp://localhost:8786", "tcp://[::1]:8786", "tls://node1:1"]
+)
+def test_a_scheduler_is_its_address(address: str) -> None:
+    assert where(address).address == address
+
+
+@pytest.mark.parametrize("host", ["10.0.0.5", "node1", "0.0.0.0", "127.0.0.1.example.org", "[fe80::1]", "localhost.x"])
+def test_beyond_this_machine_a_link_is_encrypted(host: str) -> None:
+    with pytest.raises(ConfigError, match="not encrypted"):
+        where(f"tcp://{host}:8786")
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "local",
+        "local:",
+        "local:x",
+        "local:0",
+        "local:9999",
+        "nfs",
+        "ucx://a:1",
+        "tls://",
+        "tls://a",
+        "tls://a:x",
+        "tcp://:1",
+    ],
+)
+def test_what_is_none_is_said_in_one_line(word: str) -> None:
+    with pytest.raises(ConfigError) as found:
+        where(word)
+    assert word in str(found.value)
+    assert "\n" not in str(found.value)
+
+
+def test_a_file_says_more(tmp_path: Path) -> None:
+    for name in ("ca.pem", "me.pem", "me.key"):
+        (tmp_path / name).touch()
+    file = tmp_path / "cluster.yaml"
+    file.write_text(
+        "kind: address\naddress: tls://a:1\ntls: {ca: ca.pem, certificate: me.pem, key: me.key}\nwait_s: 5\n"
+    )
+    found = where(str(file))
+    assert found.tls == Certificates(tmp_path / "ca.pem", tmp_path / "me.pem", tmp_path / "me.key")
+    assert found.wait_s == 5
+    file.write_text("kind: slurm\njobs: 3\ncores: 8\n")
+    assert where(str(file)).expected == 24
+
+
+def test_a_scheduler_leaves_a_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_text('{"address": "tls://a:1"}')
+    assert where(str(file)).address == "tls://a:1"
+    for text in ("", "[]", "{}", '{"address": "tcp://10.1.1.1:1"}', '{"address": 3}'):
+        file.write_text(text)
+        with pytest.raises(ConfigError):
+            where(str(file))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "kind: slurm\njobz: 3\n", "kind: cloud\n", "kind: address\n", "kind: slurm\naddress: tls://a:1\n", "jobs: 0\nkind: pbs",
+        "kind: address\naddress: tcp://10.0.0.1:5\n", 'kind: slurm\nqueue: "a\\nrm -rf"\n',
+        "kind: address\naddress: tls://a:1\ntls: {ca: no.pem, certificate: no.pem, key: no.pem}\n",
+    ],
+)  # fmt: skip
+def test_a_file_that_is_wrong_is_named(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=r"cluster\.yaml"):
+        where(str(file))
+
+
+def test_the_command_line_says_it_in_one_line(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(
+        "sys.argv", ["oragent", "run", "bpp_online", "--cluster", "tcp://10.0.0.5:8786", "--evaluations", "3"]
+    )
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code not in (0, None)
+    assert "is not encrypted" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("word", "missing"), [("local:2", "distributed"), ("local:2", "cryptography"), ("slurm", "dask_jobqueue")]
+)
+def test_what_is_not_installed_is_named_with_what_to_install(word, missing, toy, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("oragent.evaluation.cluster.connect.find_spec", lambda name: None if name == missing else name)
+
+    async def connect() -> None:
+        async with connected(where(word), load(toy), tmp_path):
+            pass
+
+    with pytest.raises(ConfigError, match=rf"needs {missing}, which is not installed: .*\[cluster\]"):
+        asyncio.run(connect())
