@@ -44,11 +44,12 @@ def converse(
     outputs: Annotated[Path, typer.Option(help="Where folders go.")] = Path("outputs/converse"),
 ) -> None:
     """Explore an optimisation model by conversation, with answers that are proven."""
-    command = import_module("oragent.converse.command")  # solver and statistics take long to import
     if problem == "utilities":
         if out is None:
             raise ConfigError("name a file for the utilities with --out")
-        raise typer.Exit(command.utilities(UTILITIES_OF, out, seed, functions, console))
+        utilities = import_module("oragent.evals.converse.utilities_command").utilities
+        raise typer.Exit(utilities(UTILITIES_OF, out, seed, functions, console))
+    command = import_module("oragent.converse.command")  # solver and statistics take long to import
     folder = Path(problem)
     if not (folder / "converse.json").is_file():
         session = import_module("oragent.converse.session")

@@ -256,7 +256,7 @@ def bench_workspace(
         command = _evals("outputs_command")
         given = command.Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
         raise typer.Exit(command.score_command(given, console))
-    roles, command = _module("roles"), _evals("command")
+    roles, command = _evals("roles"), _evals("command")
     shown = [name.removeprefix("revise-") for name in map(str, views.Variant)]
     request = command.BenchRequest(
         outputs, root, chosen or list(layout.Mode),

@@ -6,7 +6,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -18,16 +17,13 @@ from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.markdown import tables, unescaped
-from oragent.converse.problems.registry import problem as problem_of
 from oragent.converse.session import Request, Session, begin
 from oragent.converse.session_page import write_page
-from oragent.evals.converse.stakeholders import diversity, stakeholders_of
-from oragent.evals.converse.utility_files import write
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
 from oragent.report.pages.text import one_line, plain
 
-__all__ = ["converse", "go_on", "page", "utilities"]
+__all__ = ["converse", "go_on", "page"]
 
 MOST_LINES, MOST_NAMED = 400, 5
 
@@ -90,18 +86,6 @@ def page(folder: Path) -> Path:
 
 async def _silent(request: LlmRequest, /) -> Reply:
     raise ConfigError("a page is written from what is recorded: nobody is asked")
-
-
-def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
-    """Generate utilities for the problem of a name and write them; say how much they ask for."""
-    problem = problem_of(spec)
-    made = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
-    kind = f"function-centric, {functions}" if functions else "solution-centric"
-    write(out, problem, made, f"{kind}, seed {seed}")
-    found = diversity(made)
-    told = f"{found.utilities} utilities, {found.unique} with one maximiser, over {found.optima} different "
-    console.print(f"{told}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
-    return 0
 
 
 def show_text(text: str, console: Console) -> None:

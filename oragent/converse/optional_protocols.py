@@ -1,4 +1,4 @@
-"""What a decision problem may offer besides: haste, a frontier, a chart, changes, published figures."""
+"""What a decision problem may offer besides: a shorter limit, a frontier, a chart, changes."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,11 +6,10 @@ from typing import Protocol, runtime_checkable
 
 from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.state import State
-from oragent.evals.converse.published import Published
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
 
-__all__ = ["Chart", "Charted", "Editable", "Explored", "Extremes", "Hurried", "Studied", "published_of"]
+__all__ = ["Chart", "Charted", "Editable", "Explored", "Extremes", "Hurried"]
 
 
 @dataclass(frozen=True)
@@ -76,16 +75,3 @@ class Hurried(Protocol):
 
     def hurried(self, limit_s: float) -> DecisionProblem:
         """The same problem with so many seconds for a solve."""
-
-
-@runtime_checkable
-class Studied(Protocol):
-    """A problem of which others have published an evaluation."""
-
-    def published(self) -> Published:
-        """Figures in print; empty ones where nothing was published of these data."""
-
-
-def published_of(problem: DecisionProblem) -> Published:
-    """What was published of a problem; empty where that is nothing."""
-    return problem.published() if isinstance(problem, Studied) else Published()

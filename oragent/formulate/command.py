@@ -11,14 +11,13 @@ from rich.text import Text
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.formulate.mock_models import ALL, STAND_INS
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
 from oragent.formulate.formulation import Formulated
 from oragent.formulate.launch import Outcome, launch, settle
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import Options, chosen, known
+from oragent.formulate.options import ALL, STAND_INS, Options, chosen, known
 from oragent.formulate.pages import write_page
 from oragent.formulate.problem import MOST_CHARACTERS, read_problem
 from oragent.formulate.texts import read_text

@@ -8,10 +8,13 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.formulate.interface import Form
 
-__all__ = ["EXTRAS", "PARTS", "PRESETS", "Options", "chosen", "known"]
+__all__ = ["ALL", "EXTRAS", "PARTS", "PRESETS", "STAND_INS", "Options", "chosen", "known"]
 
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
+
+STAND_INS = ("oracle", "planted", "scripted")  # mock models of benchmarks; a problem of a user has no gold answer
+ALL = "planted:all"  # every single error in a case of its own
 
 
 @dataclass(frozen=True)

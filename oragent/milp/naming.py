@@ -1,13 +1,13 @@
 """Names that other forms cannot hold, and the way back from those that stand in for them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 from oragent.milp.model import Milp
 
-__all__ = ["Naming", "free_name", "renamed"]
+__all__ = ["Naming", "free_name", "renamed", "safe_names"]
 
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
 RESERVED = re.compile(
@@ -16,6 +16,8 @@ RESERVED = re.compile(
     "objsense|marker|idle_row)",
     re.IGNORECASE,
 )
+
+PROGRAM_NAMES = {"objective", "problem", "p"}  # names that generated programs use themselves
 
 
 @dataclass(frozen=True)
@@ -81,3 +83,32 @@ def _stand_ins(names: Iterable[str], letter: str) -> dict[str, str]:
                 number += 1
             found[name] = f"{letter}{number}"
     return found
+
+
+def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
+    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one.
+
+    Raises:
+        MilpError: if two names become the same.
+    """
+    variables = _identifiers([one.name for one in milp.variables])
+    rows = _identifiers([row.name for row in milp.rows])
+    return renamed(milp, variables, rows), {new: old for old, new in variables.items()}
+
+
+def _identifiers(names: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in names:
+        stem = identifier(name)
+        new, number = stem, 1
+        while new in found.values():
+            number += 1
+            new = f"{stem}_{number}"
+        found[name] = new
+    return found
+
+
+def identifier(name: str) -> str:
+    """A name as an identifier: letters, digits and underscores alone."""
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
+    return f"n_{plain}" if plain[0].isdigit() or plain in PROGRAM_NAMES else plain

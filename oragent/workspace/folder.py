@@ -12,14 +12,14 @@ from typing import Any
 
 from oragent._base.budget import Budget
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.generating.programs import program
-from oragent.evals.workspace.generating.uses import safe_names
 from oragent.ledger import Study
 from oragent.ledger.study import Finished
 from oragent.milp.files import read as read_milp
+from oragent.milp.naming import safe_names
 from oragent.workspace import parameters
 from oragent.workspace.facts import main_program
 from oragent.workspace.layout import REQUIRED, Finding, Mode, Workspace, check
+from oragent.workspace.program_codegen import program
 from oragent.workspace.reading import decode, named, read_bytes, walk
 from oragent.workspace.recording import records_of
 from oragent.workspace.records import inputs_hash

@@ -12,7 +12,7 @@ from typing import Any
 
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, Status
-from oragent.workspace.grading import Stop
+from oragent.workspace.attempts import Stop
 from oragent.workspace.records import INPUTS
 from oragent.workspace.runner import Model, Ran
 

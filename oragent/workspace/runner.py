@@ -23,7 +23,7 @@ from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Statu
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import PYTHON, Command, Ended, Limits
-from oragent.workspace.grading import Attempt, Direction, Stop
+from oragent.workspace.attempts import Attempt, Direction, Stop
 from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import named, read_bytes, walk
 from oragent.workspace.shim import POINT, SOLVES

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent.evals.workspace.agents import Work
-from oragent.evals.workspace.tasks import Task
 from oragent.ledger.case import Case
 from oragent.ledger.study import Study
 from oragent.llm.model import Message
@@ -16,14 +14,13 @@ from oragent.milp.plain import number
 from oragent.milp.solution import Status
 from oragent.programs.replies import extract_json
 from oragent.workspace import explaining, facts, parameters
+from oragent.workspace.attempts import Stop, passes
 from oragent.workspace.citations import check
 from oragent.workspace.comparing import compared
 from oragent.workspace.folder import RECORDS, Home, add_parameters, plain_json, records_for, rows_of, with_values
-from oragent.workspace.grading import Stop, passes
-from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
 from oragent.workspace.records import are_stale
-from oragent.workspace.roles import BEGIN, TEMPERATURE, Manner, fill, system, worked
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, Work, fill, track_text, worked
 from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tools import Desk, described
 from oragent.workspace.versions import Versions
@@ -54,16 +51,16 @@ class Verbs:
     accept: bool = False
 
     @property
-    def _manner(self) -> Manner:
-        return Manner(seconds=self.runner.limits.cpu_s)
+    def _track_text(self) -> str:
+        return track_text(seconds=self.runner.limits.cpu_s)
 
     async def build(self, case: Case) -> dict[str, Any]:
         """Build a program from documents and data, and write it if its model has an optimum."""
         texts = await self._texts(case)
         draft = self.home.draft(case.name, texts)
         desk = Desk(draft, self.runner, ("src",))
-        task = Task(case.name, 0, Mode.BUILD, None, draft)
-        done = await worked(case, "builder", system(task, self._manner), BEGIN, desk)
+        told = fill("builder", place=f"src/{NAME}", track=self._track_text)
+        done = await worked(case, "builder", told, BEGIN, desk)
         ran = await self._ran(desk, done)
         found = self._result(done, ran) | {"verb": "build", "request": "", "written": False}
         if _works(ran):
@@ -95,7 +92,7 @@ class Verbs:
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_text(text, encoding="utf-8")
         old = "no objective" if before.printed.value is None else number(before.printed.value)
-        told = fill("change", request=path, program=program, track=self._manner.track_text, objective=old)
+        told = fill("change", request=path, program=program, track=self._track_text, objective=old)
         done = await worked(case, "reviser", told, BEGIN, desk)
         after = await self._ran(desk, done)
         found = self._result(done, after) | {"verb": "revise", "request": request, "plan": plan, "written": False}

@@ -11,7 +11,7 @@ from oragent.converse.conversation import Conversation, End, Outcome, Stopping
 from oragent.converse.deciders.decider import Said, View
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.generated import generated
-from oragent.converse.problems.oracle import Solving, is_unique
+from oragent.converse.problems.oracle import Solving
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
 from oragent.converse.solving import Solver
@@ -20,6 +20,7 @@ from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.deciders.asking import Asking
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
+from oragent.evals.converse.people.uniqueness import is_unique
 from oragent.evals.converse.people.utilities import Direction, Utility, maximum
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 from oragent.evals.converse.utility_files import read

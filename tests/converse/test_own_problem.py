@@ -11,16 +11,15 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.converse.optional_protocols import published_of
 from oragent.converse.problems.formulated import Formulated
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
 from oragent.evals.converse.benchmark import Benchmark
 from oragent.evals.converse.command import MANIFEST, BenchRequest, run_bench
 from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
+from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scripted import standing_in
-from oragent.evals.converse.stakeholders import stakeholders_of
 from oragent.evals.converse.utility_files import read
 from oragent.llm.model import Message, Request, ToolCall
 from tests.converse.test_documented import STUDY

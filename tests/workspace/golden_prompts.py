@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from oragent.evals.workspace.roles import Interface, Manner, system
 from oragent.evals.workspace.tasks import Task
 from oragent.evals.workspace.views import Variant
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import TRACKS, Interface, Manner, Track, fill, system
+from oragent.workspace.roles import TRACKS, Track, fill
 
 FOLDER = Path(__file__).parent / "golden"
 

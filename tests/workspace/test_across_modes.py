@@ -7,10 +7,10 @@ import pytest
 from oragent._base.budget import Spent
 from oragent.evals.bench.plan import Cell
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
+from oragent.evals.workspace.grading import Outcome
 from oragent.evals.workspace.published import SOLVERS
 from oragent.evals.workspace.tables import Measured
 from oragent.ledger.study import Finished
-from oragent.workspace.grading import Outcome
 
 
 def measured(subject: str, name: str, outcomes: list[Outcome], tokens: int = 0, **settings: str) -> Measured:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from oragent.evals.workspace.grading import Outcome, compare, grade, release_label
 from oragent.evals.workspace.references import Reference
-from oragent.workspace.grading import Attempt, Direction, Outcome, Stop, compare, grade, passes, release_label
+from oragent.workspace.attempts import Attempt, Direction, Stop, passes
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 

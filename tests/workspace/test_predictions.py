@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.grading import Outcome
 from oragent.evals.workspace.importing import read_release
 from oragent.evals.workspace.label_audit import recorded
 from oragent.evals.workspace.predictions import Prediction, grade_predictions, read_predictions, unrevised
 from oragent.evals.workspace.references import Reference, read_references, workspace_id
-from oragent.workspace.grading import Outcome
 from oragent.workspace.layout import Mode
 from tests.workspace.release import PUBLIC, needs_release
 

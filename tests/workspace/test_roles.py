@@ -8,6 +8,7 @@ import pytest
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ReplyError, WorkspaceError
+from oragent.evals.workspace.roles import Interface, Manner, code_in, files_told, judge, work
 from oragent.evals.workspace.rubric import read_rubrics
 from oragent.evals.workspace.tasks import Task
 from oragent.ledger import Study
@@ -15,7 +16,6 @@ from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import Interface, Manner, code_in, files_told, judge, work
 from oragent.workspace.runner import Runner
 from oragent.workspace.tools import Desk
 from tests.workspace.golden_prompts import FOLDER, prompts

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.grading import Outcome, grade
 from oragent.evals.workspace.references import Reference
 from oragent.milp import Status, solve
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Limits
-from oragent.workspace.grading import Outcome, Stop, grade
+from oragent.workspace.attempts import Stop
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.recording import records_of

@@ -1,7 +1,7 @@
 """Districts of any size as oracles: exact where they are enumerated, by the solver beyond."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Protocol
 
@@ -9,15 +9,9 @@ from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem, Solved
 from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
 from oragent.converse.problems.district import District, clock
-from oragent.converse.solving import model
 from oragent.converse.state import Kind, Restriction, State
-from oragent.evals.converse.people.utilities import Utility, classes, maximum
-from oragent.milp.model import Objective as Cost
-from oragent.milp.model import Relation, Row
-from oragent.milp.solution import Status
-from oragent.milp.solving import solve
 
-__all__ = ["Solving", "constraints", "is_unique", "restrictions"]
+__all__ = ["OfDistrict", "Solving", "constraints", "restrictions"]
 
 
 class OfDistrict(DecisionProblem, Protocol):
@@ -80,27 +74,3 @@ def constraints(problem: OfDistrict, state: State) -> Constraints:
         else:
             deviation = one.limit
     return Constraints(frozenset(chosen[Kind.FIX]), frozenset(chosen[Kind.FORBID]), load, deviation)
-
-
-def is_unique(
-    problem: OfDistrict, utility: Utility, schedule: str, solver: Callable[[State], Solved], limit_s: float = 60.0
-) -> bool | None:
-    """Whether a schedule is the only one of greatest utility: no other is, by a no-good cut in each best outcome.
-
-    Returns:
-        None where a limit came first.
-    """
-    greatest = maximum(utility, Solving(problem, solver))
-    times = len(problem.district.times)
-    chosen = {f"x[{school},{time + 1}]": 1.0 for school, time in enumerate(problem.district.chosen(schedule), 1)}
-    other = Row("another schedule", chosen, Relation.AT_MOST, len(chosen) - 1.0)
-    for outcome, asked in classes(utility, times):
-        if utility.value(outcome, times) < greatest - 1e-9:
-            return True
-        milp = model(problem, State((0.0, 0.0), restrictions(problem.district, asked)))
-        found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
-        if found.status.has_point:
-            return False
-        if found.status is not Status.INFEASIBLE:
-            return None
-    return True

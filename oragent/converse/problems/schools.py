@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 
 import numpy as np
 
@@ -26,9 +25,6 @@ from oragent.converse.problems.sfusd import DEFAULT, SFUSD
 from oragent.converse.remark import Remark
 from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import State
-from oragent.evals.converse.people.published import DROSSMAN
-from oragent.evals.converse.published import Published
-from oragent.evals.converse.stakeholders import Stakeholders
 from oragent.milp import Milp, Relation, Row, Sense, Status
 
 __all__ = ["LIMIT_S", "Schools", "sfusd"]
@@ -195,25 +191,6 @@ class Schools:
     def hurried(self, limit_s: float) -> "Schools":
         """The same schools with another limit."""
         return replace(self, limit_s=limit_s)
-
-    def published(self) -> Published:
-        """The published evaluation, of the ten schools alone."""
-        return DROSSMAN if self.district == SFUSD else Published()
-
-    def stakeholders(self) -> Stakeholders:
-        """Everybody at the schools.
-
-        Raises:
-            ConfigError: Schedules are too many to be enumerated.
-        """
-        if self.exact is None:
-            raise ConfigError(
-                "an evaluation needs a district whose schedules can be enumerated: expected sfusd or a small one, not "
-                f"{self.name!r}"
-            )
-        everybody = import_module("oragent.evals.converse.people.everybody")  # statistics take long to import
-        found: Stakeholders = everybody.Everybody(self, self.exact)
-        return found
 
     def remarks(
         self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,

@@ -27,10 +27,11 @@ from oragent.evals.converse.audit import COUNTS, audit
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.deciders.asking import Asking
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, Template
+from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.paradigms import RULES, Paradigm
 from oragent.evals.converse.scoring import Scored
 from oragent.evals.converse.scripted import standing_in
-from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders, stakeholders_of
+from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.utility_files import read
 from oragent.ledger import Case, Replaying, Study
 from oragent.ledger.study import Finished

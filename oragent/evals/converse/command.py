@@ -13,7 +13,6 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown
-from oragent.converse.optional_protocols import published_of
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
@@ -21,9 +20,10 @@ from oragent.evals.bench.plan import Plan
 from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, Benchmark
 from oragent.evals.converse.contestants import contestants
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Style
+from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
 from oragent.evals.converse.measured import measured
 from oragent.evals.converse.page import write_page
-from oragent.evals.converse.stakeholders import Stakeholder, stakeholders_of
+from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.tables import terminal_tables
 from oragent.evals.converse.utility_files import read, write
 from oragent.report.pages.text import one_line, plain

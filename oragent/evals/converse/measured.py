@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.converse.optional_protocols import published_of
 from oragent.evals.bench.plan import Cell
 from oragent.evals.converse.benchmark import Benchmark, scored
+from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
 from oragent.ledger.study import Finished

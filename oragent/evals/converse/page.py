@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 from oragent._base.errors import StoreError
 from oragent._base.files import replace
 from oragent.converse.conversation import LIMIT, Outcome
-from oragent.converse.optional_protocols import published_of
 from oragent.converse.transcript import transcript_page
 from oragent.evals.bench.plan import Cell
 from oragent.evals.converse.benchmark import Benchmark
 from oragent.evals.converse.deciders.talking import prompt
+from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.measured import Measured
 from oragent.evals.converse.tables import (
     agent_table,

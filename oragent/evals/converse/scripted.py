@@ -2,7 +2,7 @@
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
-from oragent.evals.converse.stakeholders import stakeholders_of
+from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.llm.scripted import Scripted
 from oragent.report.pages.text import one_line
 

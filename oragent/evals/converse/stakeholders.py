@@ -1,6 +1,6 @@
 """Those whom a decision concerns, each with a hidden utility: what an evaluation asks of the problem it is about.
 
-A problem of one's own takes part in an evaluation by its method ``stakeholders``; nothing else needs to know it.
+A user's problem takes part in an evaluation through its method ``stakeholders``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,13 +9,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from oragent._base.errors import ConfigError
-from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judge
 from oragent.converse.state import Restriction
 from oragent.llm.model import Request as LlmRequest
 from oragent.llm.scripted import Given
-from oragent.report.pages.text import one_line
 
 __all__ = [
     "Diversity",
@@ -27,7 +24,6 @@ __all__ = [
     "Telling",
     "Wish",
     "diversity",
-    "stakeholders_of",
 ]
 
 Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
@@ -137,20 +133,6 @@ class Evaluable(Protocol):
 
     def stakeholders(self) -> Stakeholders:
         """Its stakeholders; ``ConfigError`` where it is too large to know what they can have."""
-
-
-def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
-    """The stakeholders of a problem.
-
-    Raises:
-        ConfigError: It has none.
-    """
-    if not isinstance(problem, Evaluable):
-        raise ConfigError(
-            f"{one_line(problem.name, 60)} has no stakeholders: an evaluation needs a problem with a method "
-            "'stakeholders', which says who wants what of it"
-        )
-    return problem.stakeholders()
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, StoreError
 from oragent.converse.decision import DecisionProblem
-from oragent.evals.converse.stakeholders import Stakeholder, stakeholders_of
+from oragent.evals.converse.evaluable_problems import stakeholders_of
+from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.report.pages.text import one_line
 
 __all__ = ["SCHEMA", "UtilitySet", "read", "write"]

@@ -9,6 +9,7 @@ from itertools import combinations
 from statistics import StatisticsError, correlation, mean
 
 from oragent.evals.bench.tables import Table
+from oragent.evals.workspace.grading import Outcome
 from oragent.evals.workspace.published import (
     CORRELATIONS,
     FLAT,
@@ -20,7 +21,6 @@ from oragent.evals.workspace.published import (
     Scores,
 )
 from oragent.evals.workspace.tables import Measured
-from oragent.workspace.grading import Outcome
 from oragent.workspace.layout import Mode
 
 __all__ = ["gain_table", "published_tables", "rate_table", "token_table", "track_table"]

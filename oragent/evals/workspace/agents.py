@@ -22,9 +22,10 @@ from oragent.workspace.explaining import answer
 from oragent.workspace.facts import known as known_facts
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import walk
+from oragent.workspace.roles import Work
 from oragent.workspace.runner import Runner
 
-__all__ = ["AGENTS", "Plant", "Work", "attempt", "plants"]
+__all__ = ["AGENTS", "Plant", "attempt", "plants"]
 
 AGENTS = ("oracle", "copy", "planted", "records")
 
@@ -42,27 +43,6 @@ class Plant:
     kind: str
     name: str
     milp: Milp
-
-
-@dataclass(frozen=True)
-class Work:
-    """What an agent leaves.
-
-    Attributes:
-        path: Path of its program; empty where there is none.
-        answer: Its answer; empty where there is none.
-        planted: Error that was put into it, as ``kind: name``; empty for none.
-        calls: Calls of tools.
-        broken: Citations of the answer that do not hold, one line each.
-        end: How it came to an end, one line.
-    """
-
-    path: str = ""
-    answer: str = ""
-    planted: str = ""
-    calls: int = 0
-    broken: tuple[str, ...] = ()
-    end: str = ""
 
 
 def attempt(name: str, task: Task, folder: Path, known: Known | None, runner: Runner) -> Work:

@@ -19,11 +19,12 @@ from oragent.evals.bench.result import Measure, Result, Score
 from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.bench.terms import Terms
 from oragent.evals.workspace import evidence
-from oragent.evals.workspace.agents import AGENTS, Work, attempt
+from oragent.evals.workspace.agents import AGENTS, attempt
 from oragent.evals.workspace.evaluating import Labels, answered, programmed
 from oragent.evals.workspace.generating.sets import read_known
 from oragent.evals.workspace.judging import Judgement, by_predicates
 from oragent.evals.workspace.label_sets import VAULT, LabelSet, read_labels
+from oragent.evals.workspace.roles import Interface, Manner, judge, work
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, Task, lay_out, tasks
 from oragent.evals.workspace.views import Variant
@@ -34,7 +35,7 @@ from oragent.llm.factory import models
 from oragent.llm.model import Model, ModelSettings
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
-from oragent.workspace.roles import Interface, Manner, Track, judge, work
+from oragent.workspace.roles import Track, Work
 from oragent.workspace.runner import LIMITS, Runner
 from oragent.workspace.tools import Desk
 

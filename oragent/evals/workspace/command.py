@@ -19,6 +19,7 @@ from oragent.evals.workspace.across_modes import gain_table, published_tables, r
 from oragent.evals.workspace.benchmark import TERMS, Benchmark, labels_readable, subjects
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.evals.workspace.published import PROTOCOL
+from oragent.evals.workspace.roles import Interface
 from oragent.evals.workspace.tables import (
     Measured,
     difference_table,
@@ -33,7 +34,7 @@ from oragent.evals.workspace.views import Variant
 from oragent.llm.model import Model
 from oragent.report.pages.html import environment
 from oragent.workspace.layout import Mode
-from oragent.workspace.roles import Interface, Track
+from oragent.workspace.roles import Track
 
 __all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench", "show_bench"]
 

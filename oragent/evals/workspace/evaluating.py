@@ -8,15 +8,16 @@ from typing import Any
 from oragent.evals.workspace.generating.patches import operations
 from oragent.evals.workspace.generating.plain_forms import Known
 from oragent.evals.workspace.generating.programs import functions
+from oragent.evals.workspace.grading import Grade, Outcome, grade, release_label
 from oragent.evals.workspace.judging import Judgement, score
 from oragent.evals.workspace.references import Reference
 from oragent.evals.workspace.rubric import Rubric
 from oragent.evals.workspace.tasks import PROGRAM, Task
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
+from oragent.workspace.attempts import passes
 from oragent.workspace.cells import locate
 from oragent.workspace.comparing import Difference, compared
-from oragent.workspace.grading import Grade, Outcome, grade, passes, release_label
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import read_text, walk

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.bench.tables import Table
+from oragent.evals.workspace.grading import Outcome
 from oragent.evals.workspace.judging import Judgement, Result, by_predicates, mean, read_judgements, score_all
 from oragent.evals.workspace.label_audit import recorded
 from oragent.evals.workspace.label_sets import LabelSet
 from oragent.evals.workspace.predictions import Prediction, Score, grade_predictions, read_predictions, unrevised
 from oragent.evals.workspace.rubric import Rubric, read_answers
-from oragent.workspace.grading import Outcome
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shown
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
+from oragent.evals.workspace.grading import STRICT, Grade, Outcome, compare
 from oragent.evals.workspace.references import Reference
-from oragent.workspace.grading import STRICT, Grade, Outcome, compare
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import finite, named, read_jsonl, shown

@@ -14,10 +14,10 @@ from oragent.evals.bench.plan import Cell
 from oragent.evals.bench.result import Score
 from oragent.evals.bench.tables import Table
 from oragent.evals.workspace.difficulty import tertiles
+from oragent.evals.workspace.grading import Outcome
 from oragent.evals.workspace.published import HIGHS, MAIN, find
 from oragent.ledger.study import Finished
 from oragent.report.pages.format import money
-from oragent.workspace.grading import Outcome
 from oragent.workspace.layout import Mode
 
 __all__ = ["Measured", "difference_table", "failure_table", "floor_lines", "group_tables", "instance_table",

@@ -12,7 +12,8 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judged
 from oragent.converse.prompting import fill, quiet
 from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
-from oragent.evals.converse.stakeholders import Stakeholder, Telling, stakeholders_of
+from oragent.evals.converse.evaluable_problems import stakeholders_of
+from oragent.evals.converse.stakeholders import Stakeholder, Telling
 from oragent.llm.model import Message, Tool, ToolCall
 
 __all__ = ["DECIDER", "Feedback", "Knowing", "Persona", "Style", "Talking", "Template", "prompt"]

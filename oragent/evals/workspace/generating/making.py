@@ -16,12 +16,13 @@ from oragent.evals.workspace.generating.patches import Patch, apply
 from oragent.evals.workspace.generating.sheets import REQUIREMENT, written
 from oragent.evals.workspace.generating.sketching import Sketch
 from oragent.evals.workspace.generating.stories import STORIES
-from oragent.evals.workspace.generating.uses import Base, safe_names
+from oragent.evals.workspace.generating.uses import Base
 from oragent.evals.workspace.noise.artifacts import Artifacts, Step
 from oragent.evals.workspace.noise.planting import plant, resolve
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp
+from oragent.milp.naming import safe_names
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
 from oragent.workspace import parameters

@@ -19,12 +19,13 @@ from oragent.evals.workspace.generating.making import Made, revised_artifacts
 from oragent.evals.workspace.generating.programs import program
 from oragent.evals.workspace.generating.sheets import REQUIREMENT
 from oragent.evals.workspace.noise.artifacts import Artifacts
+from oragent.evals.workspace.roles import code_in, files_told
 from oragent.ledger.case import Case
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.workspace import tables
 from oragent.workspace.reading import walk
-from oragent.workspace.roles import TRACKS, Track, code_in, files_told, fill
+from oragent.workspace.roles import TRACKS, Track, fill
 from oragent.workspace.runner import Ran, Runner
 
 __all__ = ["ROLES", "lay_out", "put", "rewrite", "rewritten"]

@@ -1,6 +1,5 @@
 """What operators of revision share: who is active in an optimum, how far a variable can go, and whether it is used."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -9,14 +8,12 @@ import numpy as np
 
 from oragent.evals.workspace.generating.patches import Figure, NewParameter, NewRow, Patch
 from oragent.milp.model import Kind, Milp, Objective, Relation, Sense, Variable
-from oragent.milp.naming import renamed
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
 
-__all__ = ["Base", "identifier", "safe_names", "use"]
+__all__ = ["Base", "use"]
 
 ACTIVE = 1e-6
-RESERVED = {"objective", "problem", "p"}
 
 
 @dataclass
@@ -112,32 +109,3 @@ def use(base: Base, chosen: Sequence[Variable]) -> tuple[dict[str, str], Patch] 
             (NewParameter(limit, most, most, unit, meaning),), (Variable(names[one.name], 0, 1, Kind.INTEGER),), (row,)
         ))  # fmt: skip
     return names, patch
-
-
-def safe_names(milp: Milp) -> tuple[Milp, dict[str, str]]:
-    """The model with names that Python and PuLP keep as they are; and each variable's own name by its new one.
-
-    Raises:
-        MilpError: if two names become the same.
-    """
-    variables = _identifiers([one.name for one in milp.variables])
-    rows = _identifiers([row.name for row in milp.rows])
-    return renamed(milp, variables, rows), {new: old for old, new in variables.items()}
-
-
-def _identifiers(names: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for name in names:
-        stem = identifier(name)
-        new, number = stem, 1
-        while new in found.values():
-            number += 1
-            new = f"{stem}_{number}"
-        found[name] = new
-    return found
-
-
-def identifier(name: str) -> str:
-    """A name as an identifier: letters, digits and underscores alone."""
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "x"
-    return f"n_{plain}" if plain[0].isdigit() or plain in RESERVED else plain

@@ -9,27 +9,12 @@ from enum import StrEnum
 
 from oragent.evals.workspace.references import Reference
 from oragent.workspace import objective
+from oragent.workspace.attempts import Attempt, Direction, Stop, passes
 from oragent.workspace.objective import Backing, Printed, relative_error
 
-__all__ = ["STRICT", "Attempt", "Direction", "Grade", "Outcome", "Stop", "compare", "grade", "passes", "release_label"]
+__all__ = ["STRICT", "Grade", "Outcome", "compare", "grade", "release_label"]
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
-
-
-class Stop(StrEnum):
-    """How a program ended."""
-
-    ENDED = "ended"
-    TIMEOUT = "timeout"
-    MEMORY = "memory"
-    ERROR = "error"
-
-
-class Direction(StrEnum):
-    """Sense of the submitted model's objective; no file of the release gives the reference's."""
-
-    MINIMIZE = "minimize"
-    MAXIMIZE = "maximize"
 
 
 class Outcome(StrEnum):
@@ -49,28 +34,6 @@ class Outcome(StrEnum):
     MISSING_CONSTRAINT = "missing constraint"
     WRONG_DATA = "too tight or wrong data"
     WRONG_VALUE = "wrong value"
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What came of running a submitted program.
-
-    Attributes:
-        stop: Way in which it ended.
-        stdout: Text of its standard output.
-        stderr: Text of its standard error.
-        status: Status of the last model solved, as the solver names it; empty where none was solved.
-        objectives: Objectives of the models that were solved, None for one without a solution; None where nobody
-            watched.
-        direction: Direction of the last model; None where unknown.
-    """
-
-    stop: Stop = Stop.ENDED
-    stdout: str = ""
-    stderr: str = ""
-    status: str = ""
-    objectives: tuple[float | None, ...] | None = None
-    direction: Direction | None = None
 
 
 @dataclass(frozen=True)
@@ -99,11 +62,6 @@ class Grade:
     def passed(self) -> bool:
         """Whether it counts."""
         return self.outcome is Outcome.PASSED
-
-
-def passes(value: float, reference: float, tolerance: float) -> bool:
-    """The objective rule: whether a value lies within a relative tolerance of the reference."""
-    return relative_error(value, reference) <= tolerance
 
 
 def grade(attempt: Attempt, reference: Reference, original: float | None = None, demand_model: bool = False) -> Grade:

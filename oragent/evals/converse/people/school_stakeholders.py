@@ -1,4 +1,4 @@
-"""Everybody at the schools of a district whose schedules are all known: the stakeholders of its evaluation."""
+"""SchoolStakeholders at the schools of a district whose schedules are all known: the stakeholders of its evaluation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from oragent.evals.converse.people.person import Person, Role
 from oragent.evals.converse.people.script import Script
 from oragent.evals.converse.stakeholders import Telling
 
-__all__ = ["Everybody"]
+__all__ = ["SchoolStakeholders"]
 
 VAGUE = (
     "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",
@@ -30,7 +30,7 @@ PRECISE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Everybody:
+class SchoolStakeholders:
     """Whoever may care for a start time, early or late.
 
     Attributes:

@@ -1,0 +1,25 @@
+"""Do what ``oragent converse --utilities`` asks for: generate utilities of a problem and write them."""
+
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from oragent.converse.problems.registry import problem as problem_of
+from oragent.evals.converse.evaluable_problems import stakeholders_of
+from oragent.evals.converse.stakeholders import diversity
+from oragent.evals.converse.utility_files import write
+
+__all__ = ["utilities"]
+
+
+def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
+    """Generate utilities for the problem of a name and write them; say how much they ask for."""
+    problem = problem_of(spec)
+    made = stakeholders_of(problem).generated(np.random.default_rng(seed), functions)
+    kind = f"function-centric, {functions}" if functions else "solution-centric"
+    write(out, problem, made, f"{kind}, seed {seed}")
+    found = diversity(made)
+    told = f"{found.utilities} utilities, {found.unique} with one maximiser, over {found.optima} different "
+    console.print(f"{told}{problem.vocabulary.decision}s: {out}", highlight=False, soft_wrap=True, markup=False)
+    return 0
