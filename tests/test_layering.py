@@ -6,79 +6,35 @@ import pytest
 
 from tests.sources import ROOT, SOURCES, source
 
-VALUES = {
-    "errors",
-    "literals",
-    "trees",
-    "protocol",
-    "output",
-    "plain",
-    "terminal",
-    "direction",
-    "racing",
-    "settings",
-    "files",
-    "mounts",
-    "budget",
-    "distribution",
-    "shipped",
-}  # of these, none imports a system
-SYSTEM = VALUES | {"programs", "llm", "sandbox", "evaluation", "ledger", "pages", "bench", "milp"}  # beside the search
+SUBPACKAGES = ("sandbox.isolation", "report.pages", "evals.bench")  # layers of their own inside a package
+SYSTEM = {"_base", "programs", "llm", "sandbox", "ledger", "report.pages", "milp"}  # what products stand on
 ALLOWED = {
-    "errors": set(),
-    "trees": set(),
-    "literals": {"trees"},
-    "protocol": {"literals"},
-    "output": set(),
-    "plain": set(),
-    "terminal": {"plain"},
-    "direction": set(),
-    "racing": {"direction"},
-    "files": set(),
-    "mounts": set(),
-    "distribution": {"errors"},
-    "shipped": set(),
-    "settings": {"errors", "shipped"},
-    "budget": {"settings"},
-    "programs": {"errors", "isolation", "trees"},
-    "llm": VALUES | {"programs"},
-    "isolation": {"errors"},
-    "sandbox": VALUES | {"isolation"},
-    "evaluation": VALUES | {"programs", "sandbox", "isolation"},
-    "cluster": VALUES | {"sandbox", "evaluation", "isolation"},
-    "ledger": VALUES | {"llm"},
-    "pages": VALUES | {"programs"},
-    "milp": VALUES,
-    "bench": VALUES | {"ledger", "pages"},
-    "harness": {
-        "errors",
-        "protocol",
-        "output",
-        "plain",
-        "direction",
-        "racing",
-        "isolation",
-        "distribution",
-        "shipped",
-        "programs",
-    },
-    "domains": {"errors", "distribution", "shipped"},
-    "solvers": {"errors", "shipped"},
-    "attention_bias": {"errors", "protocol", "isolation", "harness", "domains", "solvers"},
-    "traffic": {"errors", "harness", "domains"},
-    "training": {"errors", "files", "domains", "solvers", "distribution"},
-    "search": VALUES | {"programs", "llm", "sandbox", "evaluation", "cluster", "ledger"},
-    "report": VALUES | {"programs", "sandbox", "evaluation", "ledger", "pages", "bench", "search"},
-    "compare": VALUES | {"evaluation", "ledger", "pages", "bench", "search", "report"},
-    "study": VALUES | {"evaluation", "pages", "bench", "search", "compare"},
-    "authoring": VALUES | {"programs", "sandbox", "evaluation"},
+    "_base": set(),
+    "sandbox.isolation": {"_base"},
+    "sandbox": {"_base", "sandbox.isolation"},
+    "programs": {"_base", "sandbox.isolation"},
+    "llm": {"_base", "programs"},
+    "ledger": {"_base", "llm"},
+    "report.pages": {"_base", "programs"},
+    "milp": {"_base"},
+    "harness": {"_base", "sandbox.isolation", "programs"},
+    "domains": {"_base", "harness"},
+    "solvers": {"_base", "sandbox.isolation", "harness", "domains"},
+    # It starts the scorer of networks and the guest's interpreter by their names.
+    "evaluation": {"_base", "programs", "sandbox", "sandbox.isolation", "solvers", "harness"},
+    "search": {"_base", "programs", "llm", "sandbox", "evaluation", "ledger"},
+    "authoring": {"_base", "programs", "sandbox", "evaluation"},
     "formulate": SYSTEM | {"harness"},  # its evaluator is a script in the sandbox, with a guest of its own
     "converse": SYSTEM,
-    "workspace": SYSTEM | {"isolation"},  # a program gives up more, in its own process
+    "workspace": SYSTEM | {"sandbox.isolation"},  # a program gives up more, in its own process
+    "report": {"_base", "programs", "sandbox", "evaluation", "ledger", "report.pages", "search"},
+    "evals.bench": {"_base", "ledger", "report.pages"},
+    "evals": SYSTEM | {"evaluation", "search", "report", "evals.bench", "formulate", "converse", "workspace"},
 }
+PRODUCTS = {"formulate", "converse", "workspace"}
 COMPOSERS = {"cli", "api", "__main__", "__init__"}
-EVALUATION_TOWER = {"harness", "domains", "solvers", "attention_bias", "traffic"}
-SEARCHING = {"report", "compare", "study", "cli", "api", "__init__"}  # who may import the search
+EVALUATION = {"harness", "domains", "solvers"}  # what an eval.py may import
+SEARCHING = {"report", "evals", "cli", "api", "__init__"}  # who may import the search
 HEAVY = {
     "scipy",
     "cmaes",
@@ -105,7 +61,14 @@ EVALUATORS = sorted((ROOT / "problems").glob("*/eval.py"))
 def part(module: str) -> str | None:
     """The part of oragent that a module belongs to; None for the top package and for others' modules."""
     names = module.split(".")
-    return names[1] if names[0] == "oragent" and len(names) > 1 else None
+    if names[0] != "oragent" or len(names) < 2:
+        return None
+    return inner if (inner := ".".join(names[1:3])) in SUBPACKAGES else names[1]
+
+
+def part_of(path: Path) -> str:
+    """The part that a file of oragent belongs to."""
+    return part(".".join(("oragent", *path.relative_to(ROOT / "oragent").with_suffix("").parts))) or ""
 
 
 def imported(path: Path) -> set[str]:
@@ -127,7 +90,7 @@ def parts_imported(path: Path) -> set[str]:
 
 def too_much(path: Path) -> set[str]:
     """Parts that a module imports although its own part may not."""
-    own = path.relative_to(ROOT / "oragent").with_suffix("").parts[0]
+    own = part_of(path)
     return set() if own in COMPOSERS else parts_imported(path) - {own} - ALLOWED[own]
 
 
@@ -136,17 +99,27 @@ def test_a_module_imports_only_what_its_part_may() -> None:
 
 
 def test_only_what_reads_runs_knows_the_search() -> None:
-    knowing = {
-        path.relative_to(ROOT / "oragent").with_suffix("").parts[0]
-        for path in SOURCES
-        if "search" in parts_imported(path)
-    }
+    knowing = {part_of(path) for path in SOURCES if "search" in parts_imported(path)}
     assert knowing - {"search"} <= SEARCHING
 
 
 @pytest.mark.parametrize("path", EVALUATORS, ids=lambda path: path.parent.name)
-def test_an_evaluator_knows_only_the_evaluation_tower(path: Path) -> None:
-    assert parts_imported(path) <= EVALUATION_TOWER
+def test_an_evaluator_imports_the_harness_domains_and_solvers_alone(path: Path) -> None:
+    assert parts_imported(path) <= EVALUATION
+
+
+def test_no_product_imports_an_evaluation_or_another_product() -> None:
+    wrong = {
+        path: names
+        for path in SOURCES
+        if (own := part_of(path)) in PRODUCTS
+        and (names := {name for name in parts_imported(path) if name.split(".")[0] in {"evals"} | PRODUCTS - {own}})
+    }
+    assert wrong == {}
+
+
+def test_there_are_at_most_nineteen_packages() -> None:
+    assert len(list((ROOT / "oragent").glob("*/__init__.py"))) <= 19
 
 
 def test_only_heavy_packages_are_imported_inside_functions() -> None:
@@ -161,7 +134,7 @@ def test_there_is_no_import_cycle_between_modules() -> None:
     edges = {
         name: {
             target
-            for one in imported(path)
+            for one in imported(path) | imported_by_name(path)
             for target in (one, one.rpartition(".")[0])
             if target in modules and target != name
         }

@@ -20,7 +20,7 @@ BOUNDED = "JSON, whose reader takes time by the length of the text, which is bou
 
 # How often each file calls a parser, and why it may.
 SITES = {
-    "trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
+    "_base/trees.py": ({"ast.parse": 1}, f"{CHILD}, or {PASSED}"),
     "programs/syntax.py": ({"tree_of": 1, "ast.unparse": 3, "compile": 1}, f"{CHILD}, or {PASSED}"),
     "programs/likeness.py": ({"tree_of": 2}, CHILD),
     "programs/regions.py": ({"ast.unparse": 1}, f"{CHILD}, or {PASSED}"),
@@ -38,10 +38,10 @@ SITES = {
     "evaluation/cluster/station.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/where.py": ({"json.loads": 1}, USER),
     "evaluation/cluster/wire.py": ({"json.loads": 1}, f"what the courier says: {BOUNDED}"),
-    "distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
-    "literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
-    "protocol.py": ({"json.loads": 1}, BOUNDED),
-    "racing.py": ({"json.loads": 1}, OURS),
+    "_base/distribution.py": ({"json.loads": 1}, "what pip noted when it installed this copy"),
+    "_base/literals.py": ({"tree_of": 1, "ast.literal_eval": 1}, "a single string of a literal, found by a pattern before"),
+    "_base/protocol.py": ({"json.loads": 1}, BOUNDED),
+    "_base/racing.py": ({"json.loads": 1}, OURS),
     "search/genetics/variation.py": ({"tree_of": 3, "ast.unparse": 3}, PASSED),
     "search/genetics/draft.py": ({"tree_of": 1, "ast.unparse": 1}, PASSED),
     "search/genetics/growth.py": ({"ast.unparse": 4}, PASSED),
@@ -80,7 +80,7 @@ SITES = {
     "search/folder.py": ({"yaml.safe_load": 1}, OURS),
     "search/grid.py": ({"json.loads": 1}, OURS),
     "search/store.py": ({"json.loads": 9}, OURS),
-    "settings.py": ({"yaml.safe_load": 2}, USER),
+    "_base/settings.py": ({"yaml.safe_load": 2}, USER),
     "ledger/replies.py": ({"json.loads": 1}, OURS),
     "ledger/study.py": ({"json.loads": 5}, OURS),
     "sandbox/wire.py": ({"json.loads": 1}, OURS),

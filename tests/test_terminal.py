@@ -87,7 +87,7 @@ def test_an_error_is_plain(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
 # Who writes to a terminal but through ours, and why that may be.
 OTHERS = {
     "formulate/evaluator.py": "prints its answer as JSON, in the sandbox",
-    "terminal.py": "it is ours",
+    "_base/terminal.py": "it is ours",
     "domains/driving/scoring.py": "an evaluator's own, which says where its pictures are",
     "workspace/inside.py": "prints one figure, in the sandbox",
     "harness/main.py": "prints figures and the guest's log, both plain",

@@ -15,6 +15,7 @@ from oragent.llm.model import Request as LlmRequest
 from oragent.llm.scripted import Given
 
 __all__ = [
+    "DECIDER",
     "Diversity",
     "Evaluable",
     "Profile",
@@ -26,6 +27,7 @@ __all__ = [
     "diversity",
 ]
 
+DECIDER = "decider"  # role in which a model that plays a stakeholder is asked
 Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
 
 

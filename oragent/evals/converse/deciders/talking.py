@@ -13,12 +13,11 @@ from oragent.converse.judging import Judged
 from oragent.converse.prompting import fill, quiet
 from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
 from oragent.evals.converse.evaluable_problems import stakeholders_of
-from oragent.evals.converse.stakeholders import Stakeholder, Telling
+from oragent.evals.converse.stakeholders import DECIDER, Stakeholder, Telling
 from oragent.llm.model import Message, Tool, ToolCall
 
 __all__ = ["DECIDER", "Feedback", "Knowing", "Persona", "Style", "Talking", "Template", "prompt"]
 
-DECIDER = "decider"  # role in which its model is asked
 MOST_ROUNDS = 6  # of checks before a message
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
 FIRST = "Write your first message to the assistant."

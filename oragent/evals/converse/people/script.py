@@ -13,7 +13,7 @@ from oragent.converse.problems.district import clock
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.deciders.talking import DECIDER
+from oragent.evals.converse.stakeholders import DECIDER
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Given
 
