@@ -3,8 +3,6 @@
 import gc
 from importlib import import_module
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Import the command line, then run it."""

@@ -14,8 +14,6 @@ from pydantic_core import ArgsKwargs
 
 from oragent._base.settings import STRICT
 
-__all__ = ["Budget", "Spent", "apportioned"]
-
 JOINT = ("evaluations", "model_calls")  # bounds that both must be reached with ``until: both``
 GRACE, LEAST_GRACE_S, MOST_GRACE_S = 0.1, 1.0, 30.0  # share of the bound on time, and its ends
 

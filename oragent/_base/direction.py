@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from enum import StrEnum
 
-__all__ = ["Direction"]
-
 
 class Direction(StrEnum):
     """Whether more or less score is better."""

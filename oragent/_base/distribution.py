@@ -14,8 +14,6 @@ from oragent._base.errors import ConfigError
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
 
-__all__ = ["CPU_BUILD", "NAME", "demand_version", "intruder", "unsupported_versions", "with_extra", "with_package"]
-
 NAME = "operations-research-agents"  # on the package index; "oragent" is somebody else's there
 PACKAGE = Path(__file__).resolve().parents[1]
 DEVELOPMENT = {"all", "docs", "test"}  # extras that no command of oragent needs

@@ -17,21 +17,6 @@
 A candidate's failure never crosses the sandbox as an exception: there it is data.
 """
 
-__all__ = [
-    "BudgetExhausted",
-    "CandidateError",
-    "ConfigError",
-    "MilpError",
-    "ModelError",
-    "OragentError",
-    "ProblemError",
-    "ReplyError",
-    "SandboxError",
-    "StoreError",
-    "UntrustedError",
-    "WorkspaceError",
-]
-
 
 class OragentError(Exception):
     """Base of every exception that oragent raises on purpose; its text is one line for a person."""

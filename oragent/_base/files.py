@@ -6,8 +6,6 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["first_link", "remove_files", "replace", "replacing", "resolved"]
-
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:

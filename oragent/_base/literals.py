@@ -11,8 +11,6 @@ from typing import Any, NamedTuple
 
 from oragent._base.trees import tree_of
 
-__all__ = ["MAX_CHARACTERS", "MAX_DEPTH", "read_literal"]
-
 MAX_CHARACTERS = 1_000_000
 MAX_DEPTH = 40  # collections within collections
 

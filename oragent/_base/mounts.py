@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-__all__ = ["network"]
-
 TABLE = Path("/proc/self/mounts")
 # Their locks, and memory shared through them, are not what a database needs. Shares of a virtual machine's host are not
 # among them: there is one machine that uses them.

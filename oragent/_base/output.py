@@ -1,7 +1,5 @@
 """The output of a process, bounded: as it comes, or as a text."""
 
-__all__ = ["Capped", "ends"]
-
 
 def ends(text: str, head: int, tail: int) -> str:
     """A text, or, where it is longer than both together, so many characters of its begin and its end."""

@@ -3,8 +3,6 @@
 import re
 from unicodedata import category
 
-__all__ = ["count", "plain"]
-
 SUSPECT = re.compile("[^\t\n -~]+")
 
 

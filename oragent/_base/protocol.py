@@ -27,8 +27,6 @@ from typing import Any
 
 from oragent._base.literals import read_literal
 
-__all__ = ["ERROR", "RESULT", "Failure", "Result", "Status", "format_failure", "format_result", "parse"]
-
 RESULT, SUCCESS, ERROR = "__SANDBOX_RESULT__", "__SANDBOX_SUCCESS__", "__SANDBOX_ERROR__"
 
 

@@ -15,8 +15,6 @@ from typing import Any, Self
 
 from oragent._base.direction import Direction
 
-__all__ = ["BEHAVIOUR", "BY_INSTANCE", "RACED", "Ended", "Terms", "estimate", "score_of", "shown", "steps", "values_in"]
-
 BY_INSTANCE = "by_instance"  # metric: what each instance came to, by problem size
 BEHAVIOUR = "behaviour"  # metric: hash of the answers on the first instances
 RACED = "raced"  # metric of one that was ended: on how many instances, and what its score would about be

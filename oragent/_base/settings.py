@@ -12,8 +12,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 from oragent._base import shipped
 from oragent._base.errors import ConfigError
 
-__all__ = ["STRICT", "build", "dump", "explain", "load"]
-
 STRICT = ConfigDict(extra="forbid")  # of dataclasses that hold settings: an unknown key is an error
 UNKNOWN = ("unexpected_keyword_argument", "extra_forbidden")
 T = TypeVar("T")

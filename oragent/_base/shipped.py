@@ -6,8 +6,6 @@ In a checkout they lie in its root; ``setup.py`` copies them to ``oragent/shippe
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["FOLDERS", "place", "problems", "root", "settings", "settings_names"]
-
 FOLDERS = "problems", "configs", "checkpoints"
 OTHERS = "prices", "variants"  # in the folder of settings, and none themselves
 HERE = Path(__file__).resolve().parents[1] / "shipped"

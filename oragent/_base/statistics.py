@@ -8,22 +8,7 @@ from math import ceil, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from oragent.report.pages.format import count
-
-__all__ = [
-    "ALPHA",
-    "RESAMPLES",
-    "Alternative",
-    "Interval",
-    "best_case",
-    "bootstrap",
-    "holm",
-    "least_p",
-    "mcnemar",
-    "pairs_needed",
-    "share",
-    "sign_flip",
-]
+from oragent._base.plain import count
 
 ALPHA = 0.05
 RESAMPLES = 10_000

@@ -11,8 +11,6 @@ from rich.segment import Segment
 
 from oragent._base.plain import plain
 
-__all__ = ["Terminal"]
-
 
 class Terminal(Console):
     """A rich console that shows control characters, and marks that cannot be seen, as escapes."""

@@ -8,8 +8,6 @@ the middle of it, by another thread or by a finalizer that a collection of garba
 import ast
 from typing import Literal, overload
 
-__all__ = ["tree_of"]
-
 ATTEMPTS = 5
 
 

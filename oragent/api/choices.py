@@ -18,13 +18,11 @@ from oragent.evaluation.problem import load as load_problem
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.factory import Maker
 from oragent.llm.keys import KEY
-from oragent.llm.model import ModelSettings
+from oragent.llm.model_settings import ModelSettings
 from oragent.search.config import Config
 from oragent.search.launch import Given
 from oragent.search.strategies import FUNCTION
 from oragent.search.strategy import Round, Strategy
-
-__all__ = ["Choices", "ModelChoice", "ProblemChoice", "Settings", "StrategyChoice", "chosen", "found"]
 
 ModelChoice = str | Mapping[str, Any] | ModelSettings | Function
 StrategyChoice = str | Path | Strategy | Round | Mapping[str, Any]

@@ -15,11 +15,9 @@ from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evaluation.problem import Problem, project
 from oragent.search.config import Config
-from oragent.search.engine import Observer, Outcome
 from oragent.search.folder import RunFolder
 from oragent.search.launch import search
-
-__all__ = ["comparison"]
+from oragent.search.progress import Observer, Outcome
 
 VariantChoice = str | Path | Mapping[str, Any]
 

@@ -12,8 +12,6 @@ from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
 from oragent.programs.inspection import fitted, inspect, read
 
-__all__ = ["evaluate", "problems"]
-
 
 def problems(root: str | Path | None = None) -> tuple[Problem, ...]:
     """The problems of a project, by name.

@@ -10,8 +10,6 @@ from typing import Any
 
 from oragent._base.errors import CandidateError
 
-__all__ = ["source_of"]
-
 PLAIN = (bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, type(None))
 
 

@@ -20,8 +20,6 @@ from oragent.search.store import Store
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["SearchRun", "load"]
-
 
 @dataclass(frozen=True, repr=False)
 class SearchRun:

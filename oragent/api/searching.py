@@ -11,13 +11,11 @@ from oragent.api.results import SearchRun, load
 from oragent.api.steering import Steering, awaited, in_own_thread
 from oragent.evaluation.problem import Problem, project, root_of
 from oragent.search.config import Config, read
-from oragent.search.engine import Observer, Outcome, Progress
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
+from oragent.search.progress import Observer, Outcome, Progress
 from oragent.search.starting import Start, gather
 from oragent.search.strategies import FUNCTION
-
-__all__ = ["resume", "run", "run_async"]
 
 
 def run(

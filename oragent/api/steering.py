@@ -13,9 +13,8 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from oragent.search.engine import Engine, Observer, Outcome, Progress
-
-__all__ = ["Steering", "awaited", "in_own_thread"]
+from oragent.search.engine import Engine
+from oragent.search.progress import Observer, Outcome, Progress
 
 Search = Callable[["Steering", Observer], Coroutine[Any, Any, Outcome]]
 POLL_S = 0.1  # between two looks at whether a caller who owes an answer was interrupted

@@ -8,8 +8,6 @@ from oragent.ledger import RecordedReply
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed
 
-__all__ = ["COLUMNS", "rows"]
-
 COLUMNS = (
     "id", "round", "number", "island", "origin", "parents", "status", "score", "gain", "placed", "elapsed_s", "wall_s",
     "cpu_s", "queued_s", "peak_mb", "model", "tokens_in", "tokens_out", "money", "message", "fingerprint", "source",

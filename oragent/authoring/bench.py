@@ -12,8 +12,6 @@ from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import Limits
 
-__all__ = ["Bench", "Breed", "Child", "Seed", "described", "explained"]
-
 LOG_LINES = 10
 SHORTEST_IDLE_S = 5.0  # a machine that is busy elsewhere lets everything sleep a while
 ADVICE = {

@@ -6,8 +6,6 @@ from oragent._base.protocol import Status
 from oragent.authoring.bench import Bench, Seed, described, explained
 from oragent.authoring.finding import Finding, Level, verdict
 
-__all__ = ["command_line"]
-
 QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
 
 

@@ -18,8 +18,6 @@ from oragent.evaluation import Evaluation, Job, Runner, evaluate
 from oragent.evaluation.problem import Feature, Problem, load, root_of
 from oragent.evaluation.requirements import unmet
 
-__all__ = ["check"]
-
 EITHER = (
     "The evaluator draws numbers or reads the clock, or the heuristic does where its text does not show it: "
     "'function of its arguments', below, says whether it is the heuristic, which should make a generator with a fixed "

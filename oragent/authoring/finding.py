@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Level", "verdict"]
-
 
 class Level(StrEnum):
     """How bad it is."""

@@ -9,8 +9,6 @@ from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, ask, missing
 from oragent.programs.randomness import unseeded
 
-__all__ = ["chance", "is_function"]
-
 TITLE = "function of its arguments"
 DECISIONS, QUICK_DECISIONS = 300, 50
 PATIENCE = 10  # an audit starts a process for every decision

@@ -6,8 +6,6 @@ from oragent.authoring.bench import Bench, Seed, explained
 from oragent.authoring.finding import Finding, Level
 from oragent.evaluation.offers import OBSERVER, ask, missing
 
-__all__ = ["hooks"]
-
 TITLE = "hooks"
 COUNTING = """
 calls = {}

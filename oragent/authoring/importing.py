@@ -20,8 +20,6 @@ from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import regions
 from oragent.programs.inspection import documentation, inspect, signature
 
-__all__ = ["Imported", "import_task"]
-
 PROGRAMS = ("initial_program.py", "initial.py")
 EVALUATORS = ("evaluator.py", "evaluate.py")
 CONFIGS = ("config.yaml", "config.yml")

@@ -9,8 +9,6 @@ from oragent.authoring.finding import Finding, Level
 from oragent.evaluation import Evaluation
 from oragent.programs.parts import with_main
 
-__all__ = ["misbehaviour"]
-
 HEAD_START_S = 1.0  # given to a candidate that never ends: it is stopped this long after the seed was done
 
 WRAPPED = """{seed}

@@ -12,8 +12,6 @@ from oragent.authoring.finding import Finding, Level, verdict
 from oragent.programs.inspection import expression
 from oragent.programs.parts import with_main
 
-__all__ = ["primitives"]
-
 MODULES = {"np", "math", "torch"}
 CHILDREN = 60  # a seed with a place for primitives gets some into a third of its children
 NO_PLACE = (

@@ -8,8 +8,6 @@ from pathlib import Path
 from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Problem
 
-__all__ = ["copy", "new"]
-
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

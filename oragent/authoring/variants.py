@@ -10,8 +10,6 @@ from oragent.authoring.finding import Finding, Level, verdict
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import inspect
 
-__all__ = ["variants"]
-
 COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
 TRIES = 80
 

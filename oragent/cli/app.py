@@ -12,8 +12,6 @@ from oragent._base.terminal import Terminal
 from oragent.cli import converse, formulate, machine, memory, models, problems, runs, search, study, training, workspace
 from oragent.cli.options import console
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 

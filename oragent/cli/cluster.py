@@ -11,8 +11,6 @@ from oragent.evaluation.cluster.courier import Known
 from oragent.evaluation.cluster.where import where
 from oragent.evaluation.problem import find, project, root_of
 
-__all__ = ["examine_cluster"]
-
 PROBLEM = "bpp_online"  # one that ships and needs nothing but us: what is sent to try the way
 
 

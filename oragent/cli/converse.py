@@ -10,8 +10,6 @@ from oragent._base.errors import ConfigError
 from oragent.cli.formulate import bench
 from oragent.cli.options import bench_workers, console
 
-__all__ = ["converse", "page"]
-
 UTILITIES_OF = "sfusd"  # whose utilities are published
 
 

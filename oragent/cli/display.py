@@ -17,17 +17,17 @@ from rich.markup import escape
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
+from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.cli.scene import Best, Scene, Work
 from oragent.evaluation.pool import Running
-from oragent.report.pages.format import count, duration, gain, money
+from oragent.report.pages.format import duration, gain, money
 from oragent.report.pages.text import one_line
 from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
-from oragent.search.engine import Engine, Outcome, Progress
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-
-__all__ = ["Display", "summary"]
+from oragent.search.progress import Outcome, Progress
 
 REFRESHES = 4  # a second
 STARTING = "starting: the evaluator, and the model if there is one"

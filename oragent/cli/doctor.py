@@ -13,8 +13,6 @@ from oragent.evaluation.devices import Found, look
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.isolation import Guarantee, Offer, not_held, probe
 
-__all__ = ["examine", "unguarded", "warning"]
-
 
 def examine(console: Console) -> bool:
     """Try every means of isolation, and print what there is and what follows.

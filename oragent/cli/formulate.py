@@ -10,8 +10,6 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent.cli.options import bench_workers, console
 
-__all__ = ["bench", "formulate", "go_on", "page", "shown"]
-
 bench = typer.Typer(no_args_is_help=True, help="Measure systems on sets of problems.")
 
 

@@ -9,8 +9,6 @@ from oragent.cli.cluster import examine_cluster
 from oragent.cli.doctor import examine
 from oragent.cli.options import console
 
-__all__ = ["doctor", "settings"]
-
 
 def doctor(
     cluster: Annotated[

@@ -17,8 +17,6 @@ from oragent.evaluation.problem import project
 from oragent.report.run import load
 from oragent.search.starting import family, lessons_of, memory_file
 
-__all__ = ["memory"]
-
 
 def memory(
     name: Annotated[

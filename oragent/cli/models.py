@@ -8,8 +8,6 @@ import typer
 
 from oragent.cli.options import console
 
-__all__ = ["solve"]
-
 SOLVED, UNSOLVED = 0, 3  # exit codes
 
 

@@ -10,19 +10,6 @@ from oragent._base.terminal import Terminal
 from oragent.evaluation.problem import project
 from oragent.sandbox.limits import processors
 
-__all__ = [
-    "DEVICE_HELP",
-    "ProblemName",
-    "Root",
-    "RunPath",
-    "Settings",
-    "SettingsFile",
-    "Workers",
-    "bench_workers",
-    "console",
-    "problem_names",
-]
-
 console = Terminal()
 
 Root = Annotated[Path | None, typer.Option(help="Project root: where problems/ is (default: here or above).")]

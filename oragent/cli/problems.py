@@ -27,8 +27,6 @@ from oragent.programs.inspection import read
 from oragent.report.pages.text import one_line
 from oragent.search.genetics.breeding import child_of_seed
 
-__all__ = ["check", "evaluate_candidate", "import_task", "new", "problems"]
-
 UNBOUNDED = 10_000  # columns
 AUDIT_PATIENCE = 60  # thousands of processes take their time
 

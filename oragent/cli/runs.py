@@ -30,8 +30,6 @@ from oragent.search.folder import reopen
 
 OTHER_DEVICE = "Where networks compute for --test, --final, --pictures (default: the run's device)."
 
-__all__ = ["report", "rescore", "show_run"]
-
 
 def show_run(run: RunPath) -> None:
     """Show a run: best program, its difference from the seed, archive, failures."""

@@ -10,11 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.budget import Budget, Spent
+from oragent._base.plain import count
 from oragent._base.protocol import Status
-from oragent.report.pages.format import count, duration, money
+from oragent.report.pages.format import duration, money
 from oragent.report.pages.text import one_line
-
-__all__ = ["Best", "Scene", "Work", "clock"]
 
 WIDE = 140  # columns from which what runs stands beside the rest
 RUNNING = 6  # lines of what runs

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from oragent import report as reports
 from oragent._base.errors import ConfigError, OragentError, UntrustedError
+from oragent._base.plain import count
 from oragent.cli import formulate, workspace
 from oragent.cli.display import Display, summary
 from oragent.cli.doctor import unguarded, warning
@@ -26,15 +27,12 @@ from oragent.cli.options import (
 )
 from oragent.evals import compare
 from oragent.evaluation.problem import Problem, find, project, root_of
-from oragent.report.pages.format import count
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.rebuilding import rebuild
 from oragent.search.starting import Start, gather
 from oragent.search.strategies import STRATEGIES
-
-__all__ = ["compare_strategies", "resume", "run"]
 
 
 def run(

@@ -9,8 +9,6 @@ from oragent.cli.options import Root, Settings, Workers, console
 from oragent.evals import study as studies
 from oragent.evaluation.problem import project
 
-__all__ = ["study"]
-
 
 def study(
     name: Annotated[str, typer.Argument(help="table1, fig5, fig6, fig7, fig8, elitist, reflection, ideas or driving.")],

@@ -10,8 +10,6 @@ from oragent.evaluation.problem import project
 from oragent.solvers.training import command as training
 from oragent.solvers.training.request import PROBLEMS, TrainRequest
 
-__all__ = ["train"]
-
 
 def train(
     problem: Annotated[str, typer.Argument(metavar="NETWORK", help=f"{', '.join(PROBLEMS)}.")],

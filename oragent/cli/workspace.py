@@ -10,8 +10,6 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
 from oragent.cli.options import bench_workers, console
 
-__all__ = ["bench_workspace", "go_on", "page", "shown", "workspace"]
-
 workspace = typer.Typer(no_args_is_help=True, help="Build, revise and explain models in folders that last.")
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from oragent._base.errors import ConfigError
+from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, opening
 from oragent.converse.deciders.decider import View
 from oragent.converse.deciders.human import LEAVING
@@ -21,9 +22,7 @@ from oragent.converse.session import Request, Session, begin
 from oragent.converse.session_page import write_page
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
-from oragent.report.pages.text import one_line, plain
-
-__all__ = ["converse", "go_on", "page"]
+from oragent.report.pages.text import one_line
 
 MOST_LINES, MOST_NAMED = 400, 5
 

@@ -14,8 +14,6 @@ from oragent.converse.solving import problem_in_force
 from oragent.converse.state import State
 from oragent.milp.changes import ModelChange
 
-__all__ = ["LIMIT", "Conversation", "End", "Outcome", "Stopping", "Turn", "changes_of", "opening", "plain_state"]
-
 LIMIT = 20  # messages of the decision agent
 SHOWN = 1e-3  # percent: a gap that is worth a word
 MOST_RESULT = 6000  # characters of a result that a transcript keeps

@@ -15,17 +15,6 @@ from oragent.converse.state import State
 from oragent.milp.model import Milp, Row, Sense
 from oragent.milp.solution import Status
 
-__all__ = [
-    "DecisionProblem",
-    "Goal",
-    "Reading",
-    "Solved",
-    "Vocabulary",
-    "figure",
-    "goal_named",
-    "unknown",
-]
-
 
 @dataclass(frozen=True)
 class Goal:

@@ -12,8 +12,6 @@ from oragent.converse.solving import Solver, begin
 from oragent.converse.state import Kind, Restriction
 from oragent.milp.model import Sense
 
-__all__ = ["by_bounds", "frontier"]
-
 POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
 Point = tuple[float, float]
 

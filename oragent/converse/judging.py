@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["Judge", "Judged"]
-
 ENOUGH = 1e-9  # below the maximum, as sums of a few products
 
 

@@ -11,14 +11,9 @@ from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Solver, problem_in_force
 from oragent.converse.state import Restriction, State
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words
-from oragent.milp.model import INFINITY
 from oragent.milp.solution import Status
+from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
-
-__all__ = [
-    "ChangeRequest", "Verb", "change_in_words", "compared", "decision_changes", "loose_bound", "named",
-    "objectives_in_words", "own_limit", "with_change",
-]  # fmt: skip
 
 LONGEST = 60  # characters of a name in a message
 MOST_CHANGES = 20  # changed values in one line

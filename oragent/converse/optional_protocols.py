@@ -9,8 +9,6 @@ from oragent.converse.state import State
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
 
-__all__ = ["Chart", "Charted", "Editable", "Explored", "Extremes", "Hurried"]
-
 
 @dataclass(frozen=True)
 class Chart:

@@ -4,8 +4,6 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
-__all__ = ["fill", "quiet"]
-
 PROMPTS = "prompts"
 MARKS = str.maketrans({"`": "'", "#": " ", "\n": " ", "\r": " "})
 

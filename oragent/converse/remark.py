@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Remark", "RemarkKind", "Standing"]
-
 
 class RemarkKind(StrEnum):
     """What an answer may state that can be held against the problem."""

@@ -26,11 +26,10 @@ from oragent.converse.solving import Solver, model, problem_in_force
 from oragent.converse.state import Kind, Restriction, State
 from oragent.ledger import Case, Interrupted, Study
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.milp.files import write
 from oragent.sandbox.border import Sandbox
-
-__all__ = ["CASE", "FILE", "Request", "Session", "begin", "is_session", "read_request", "state_of"]
 
 CASE, FILE = "conversation", "converse.json"
 MOST_TURNS = 10_000

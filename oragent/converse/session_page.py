@@ -7,8 +7,6 @@ from oragent._base.files import replace
 from oragent.converse.session import Session
 from oragent.converse.transcript import session_page
 
-__all__ = ["write_page"]
-
 
 def write_page(session: Session) -> Path:
     """Write ``report.html`` into the folder of a conversation.

@@ -14,8 +14,6 @@ from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 from oragent.report.pages.text import one_line
 
-__all__ = ["Clash", "Solver", "begin", "by_milp", "clash", "in_force", "model", "problem_in_force"]
-
 KEPT = 1e-7  # relative loss of the first objective that the second one may cost
 MOST_LISTED = 30  # rows of the model in a list of what is in force
 CONFLICT_S, MOST_OWN = 6.0, 8  # seconds for a conflict, parts of it that are listed

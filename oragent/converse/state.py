@@ -7,8 +7,6 @@ from math import isfinite
 from oragent._base.errors import ConfigError
 from oragent.milp.changes import ModelChange
 
-__all__ = ["STRICT", "Kind", "Restriction", "State"]
-
 STRICT = 1e-3  # natural units that "below" takes from a bound; less than any two values of an objective differ
 
 

@@ -20,8 +20,6 @@ from oragent.llm.model import Tool, ToolCall
 from oragent.milp.model import Sense
 from oragent.milp.solution import Status
 
-__all__ = ["EXTENDED", "PAPER", "Toolbox", "clash_in_words", "found_in_words"]
-
 PAPER, EXTENDED = "paper", "extended"
 MOST_ENUMERATED = 60  # names that the description of a tool lists
 MOST_CHARACTERS = 500  # of a text in an argument

@@ -18,8 +18,6 @@ from oragent.report.pages.figures import Drawing, render
 from oragent.report.pages.html import environment
 from oragent.report.pages.text import clip
 
-__all__ = ["Block", "Curve", "blocks", "curve", "pareto_picture", "session_page", "transcript_page"]
-
 HERE = Path(__file__).parent
 MOST_LABELLED = 12
 

@@ -27,8 +27,6 @@ from oragent.converse.session_page import write_page
 from oragent.converse.transcript import blocks, pareto_picture
 from oragent.llm.model import Model
 
-__all__ = ["Room", "application", "serve"]
-
 HOST = "127.0.0.1"
 PAGE = Path(__file__).with_name("web.html")
 MOST_BODY, MOST_SAID = 20_000, 4000  # bytes of a request, characters of a message

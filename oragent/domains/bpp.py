@@ -10,21 +10,6 @@ from oragent._base.errors import CandidateError
 from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 
-__all__ = [
-    "UNIFORM_STREAM",
-    "WEIBULL_STREAM",
-    "Instance",
-    "check",
-    "fills",
-    "generate_uniform",
-    "generate_weibull",
-    "lower_bound",
-    "objective",
-    "uniform_stream",
-    "wait",
-    "weibull_stream",
-]
-
 WEIBULL_CAPACITY, WEIBULL_SCALE, WEIBULL_SHAPE = 100, 45.0, 3.0
 UNIFORM_CAPACITY, UNIFORM_LEAST, UNIFORM_MOST = 150, 20, 100
 WEIBULL_STREAM = (("train", 5000, 5), ("val", 5000, 5), ("test", 5000, 5), ("test", 10000, 5))

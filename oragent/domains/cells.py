@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-__all__ = ["cell", "geometric_mean"]
-
 
 def cell(*axes: tuple[float, Sequence[float]]) -> tuple[int, ...]:
     """Tell in which bin of each axis a heuristic falls.

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 
-__all__ = ["whole_numbers"]
-
 
 def whole_numbers(claim: Any, what: str, item: str, limit: int) -> NDArray[np.int64]:
     """Turn what claims to be a list of indices into an array.

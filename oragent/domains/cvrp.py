@@ -10,8 +10,6 @@ from oragent._base.errors import CandidateError
 from oragent.domains import fresh, tsp
 from oragent.domains.claims import whole_numbers
 
-__all__ = ["ACO_STREAM", "Instance", "check", "generate", "least_routes", "objective", "split", "spread", "stream"]
-
 CAPACITY, LARGEST_DEMAND = 50, 9
 CENTRE = (0.5, 0.5)
 

@@ -5,8 +5,6 @@ Their generators are seeded with the bytes of a name and the seed, so that two p
 
 import numpy as np
 
-__all__ = ["generator", "legacy", "numbers", "sequence"]
-
 
 def sequence(seed: int, name: str, size: int = 0) -> np.random.SeedSequence:
     """Entropy of one part of a fresh set.

@@ -14,8 +14,6 @@ import numpy as np
 from oragent._base.errors import ProblemError
 from oragent.domains import cvrp, tsp
 
-__all__ = ["SIZES", "routes", "tours"]
-
 SIZES = (200, 500)
 PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
 T = TypeVar("T")

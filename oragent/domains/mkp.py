@@ -10,8 +10,6 @@ from oragent._base.errors import CandidateError
 from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 
-__all__ = ["STREAM", "Instance", "check", "generate", "loads", "objective", "stream"]
-
 SEEDS = {"train": 1234, "val": 3456, "test": 4567}
 STREAM = (  # (mode, items, instances), in the order in which each mode's own generator draws them
     ("train", 100, 5),

@@ -10,8 +10,6 @@ from oragent._base.errors import CandidateError
 from oragent.domains import fresh, tsp
 from oragent.domains.claims import whole_numbers
 
-__all__ = ["ACO_STREAM", "Instance", "check", "distant_prizes", "generate", "objective", "stream", "usual_bound"]
-
 TOLERANCE = 1e-9  # sums of the same lengths in another order
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from oragent.domains import cvrp, fresh, tsp
 
-__all__ = ["CAPACITIES", "COUNT", "SIZES", "cvrp_stream", "tsp_stream"]
-
 SIZES = (200, 500, 1000)
 COUNT = 10  # instances used of each size
 CAPACITIES = {200: 80, 500: 100, 1000: 250}

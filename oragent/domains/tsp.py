@@ -13,22 +13,6 @@ from oragent._base.errors import CandidateError
 from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 
-__all__ = [
-    "ACO_STREAM",
-    "CONSTRUCTIVE_STREAM",
-    "GLS_STREAM",
-    "Instance",
-    "Nodes",
-    "Rounding",
-    "check",
-    "generate",
-    "late_share",
-    "mean_turn",
-    "nearest_share",
-    "objective",
-    "stream",
-]
-
 
 class Rounding(Enum):
     """How a Euclidean distance becomes a length."""

@@ -10,8 +10,6 @@ import numpy as np
 from oragent._base.errors import ProblemError
 from oragent.domains.tsp import Instance, Rounding
 
-__all__ = ["read_tsplib"]
-
 KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
 

@@ -11,19 +11,6 @@ from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 
-__all__ = [
-    "BELOW_FLOOR",
-    "TRAIN",
-    "floor",
-    "name_at_size",
-    "name_on_train",
-    "name_screened",
-    "name_with_floor",
-    "passes",
-    "screened",
-    "with_train",
-]
-
 TRAIN = "score_on_train"  # the metric under which an elite keeps what it reached there
 
 BELOW_FLOOR = "below_floor"  # the metric by which an evaluator says that it ended early, as its floor is out of reach

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from oragent._base.errors import ProblemError
 
-__all__ = ["Companions", "companions", "walked"]
-
 LEFT_OUT = frozenset(("outputs", "__pycache__"))
 NO_PART = frozenset(("problem.yaml",))  # of what scores depend on; nor are texts for people and models
 TEXTS = (".md", ".rst")

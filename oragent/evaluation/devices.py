@@ -19,8 +19,6 @@ from oragent._base.errors import ConfigError
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.isolation.environment import kept
 
-__all__ = ["AUTO", "CPU", "PATTERN", "Card", "Found", "Pinned", "computes", "expect", "look", "pin", "same"]
-
 AUTO, CPU = "auto", "cpu"
 PATTERN = r"auto|cpu|cuda(:\d{1,2})?|mps"
 ASK_S = 120.0  # a cold import of the CUDA build takes half a minute on a slow disk

@@ -15,8 +15,6 @@ from oragent._base.trees import tree_of
 from oragent.programs.parts import files_of
 from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, Ended, Limits
 
-__all__ = ["USAGE", "Evaluation", "Job", "is_guarded"]
-
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
 HARNESS = "oragent.harness"
 DEVICE = "--device="

@@ -8,25 +8,6 @@ from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.problem import LimitSettings, Problem
 
-__all__ = [
-    "AUDIT",
-    "BESIDE",
-    "DEVICE",
-    "FINAL",
-    "FLOOR",
-    "FRESH_SEED",
-    "HEURISTIC_S",
-    "INSTANCES",
-    "OBSERVER",
-    "PROTOCOL",
-    "RACE",
-    "ask",
-    "missing",
-    "offered",
-    "options",
-    "question",
-]
-
 AUDIT = "--audit"  # =N or =all: evaluate again, and put so many decisions to guests that know one call's arguments each
 FRESH_SEED = "--fresh_seed"  # =N: in mode fresh, draw that set again
 HEURISTIC_S = "--heuristic_s"  # =X: CPU seconds of all guests of an evaluation

@@ -4,8 +4,6 @@ import asyncio
 from heapq import heappop, heappush
 from itertools import count as numbers
 
-__all__ = ["Places"]
-
 
 class Places:
     """A semaphore whose size changes, which serves who waits by an order that they bring, and then as they came.

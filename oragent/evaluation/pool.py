@@ -11,8 +11,6 @@ from oragent.evaluation.job import Evaluation, Job
 from oragent.evaluation.places import Places
 from oragent.evaluation.runner import evaluate
 
-__all__ = ["Evaluating", "Pool", "Running"]
-
 
 @dataclass(frozen=True)
 class Running:

@@ -2,8 +2,6 @@
 
 from typing import Any, Self
 
-__all__ = ["TYPES", "Primitive", "read"]
-
 # By name: whether it is an array, and whether it is never below zero; None where reading the expression tells.
 TYPES: dict[str, tuple[bool, bool]] = {
     "number": (False, False),

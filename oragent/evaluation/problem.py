@@ -26,19 +26,6 @@ from oragent.programs.syntax import Signature
 from oragent.sandbox.isolation.environment import Value, chosen
 from oragent.sandbox.messages import Limits
 
-__all__ = [
-    "CandidateSettings",
-    "Feature",
-    "Language",
-    "LimitSettings",
-    "Problem",
-    "available",
-    "find",
-    "load",
-    "project",
-    "root_of",
-]
-
 
 class Language(StrEnum):
     """A language that candidates are written in."""

@@ -9,8 +9,6 @@ from oragent._base.errors import ProblemError
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.isolation.environment import refused
 
-__all__ = ["COMPILERS", "demand", "unmet"]
-
 PROGRAM = "program:"
 COMPILERS = ("g++", "c++", "clang++")
 EXTRAS = {

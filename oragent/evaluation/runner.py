@@ -16,8 +16,6 @@ from oragent.sandbox.border import Sandbox
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import Command, Ended
 
-__all__ = ["PATIENCE", "Runner", "evaluate"]
-
 PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured again
 
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from oragent._base.errors import SandboxError
 from oragent.sandbox.limits import environment
 
-__all__ = ["IDLE_S", "LIVES", "Scorer"]
-
 SERVING = "oragent.solvers.attention_bias.serving"
 MEMORY_MB = 16_384  # of the process, and of the device
 START_S = 300.0  # the first import of PyTorch's CUDA build on a machine takes a minute, the driver its time

@@ -9,8 +9,6 @@ from oragent.sandbox.border import LIVES
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import Ended, Limits
 
-__all__ = ["verdict"]
-
 # How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
 EXCEPTION = re.compile(
     r"""(?:Exception\ in\ thread\ "[^"]*"\ |Caused\ by:\ |Uncaught\ )?

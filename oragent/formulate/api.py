@@ -22,8 +22,6 @@ from oragent.formulate.running import Bounds
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.model import Model
 
-__all__ = ["Formulated", "Options", "formulate"]
-
 
 def formulate(
     text: str,

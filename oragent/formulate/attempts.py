@@ -8,8 +8,6 @@ from oragent.formulate.running import Ran
 from oragent.milp.solution import Status
 from oragent.milp.verdict import Verdict
 
-__all__ = ["Attempt", "best"]
-
 
 @dataclass(frozen=True)
 class Attempt:

@@ -6,8 +6,6 @@ from typing import Any
 
 from oragent._base.plain import plain
 
-__all__ = ["mismatches"]
-
 DEPTHS = {"scalar": 0, "vector": 1, "matrix": 2}
 WORDS: Mapping[str, tuple[type, ...]] = {
     "integer": (int,), "float": (int, float), "boolean": (bool, int), "categorical": (str, int),

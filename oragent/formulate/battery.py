@@ -23,8 +23,6 @@ from oragent.milp.plain import number, quoted
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["Held", "Property", "battery"]
-
 FACTOR = 3.0  # by which money and amounts are scaled
 CLOSE = 1e-6  # relative, when two optima are the same
 TRIES = 3  # of perturbed data on which program and checker must agree

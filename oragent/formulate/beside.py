@@ -12,8 +12,6 @@ import pulp
 from oragent.formulate.symbols import Affine, symbolic
 from oragent.milp import capturing
 
-__all__ = ["bring_solver", "check_numbers", "check_symbols", "solve"]
-
 CAPTURED: list[dict[str, Any]] = []  # the models that were solved, as they were then
 SOLVED: dict[str, float] = {}  # values of the variables of the last one, by name
 MOST_MODELS = 5  # the last ones are kept

@@ -11,8 +11,6 @@ from oragent.formulate.witness import Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
 
-__all__ = ["Checked", "Finding", "Reason", "State", "judge"]
-
 WHOLE = 1e-5  # how far a value may be from a whole number
 RELATIONS = {"<=": "<=", "<": "<=", ">=": ">=", ">": ">=", "=": "=", "==": "="}
 SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.plain import plain
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
 from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
@@ -29,9 +30,7 @@ from oragent.milp.solution import Solution, Status
 from oragent.milp.tables import blocks, printed
 from oragent.milp.verdict import TOLERANCES
 from oragent.report.pages.format import money
-from oragent.report.pages.text import fitted_lines, one_line, plain
-
-__all__ = ["Wanted", "formulate_file", "resume", "rewrite", "show"]
+from oragent.report.pages.text import fitted_lines, one_line
 
 MOST = 6  # values of a program, up to which they are printed beside its objective
 MOST_LINES, ENDS = 40, 5  # that are printed in all, and those before and after the answer: folder, files, report

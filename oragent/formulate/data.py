@@ -12,8 +12,6 @@ from oragent._base.errors import ProblemError
 from oragent._base.plain import plain
 from oragent.formulate.texts import read_text, shown
 
-__all__ = ["described", "kinds", "read_data"]
-
 SHOWN_CHARACTERS = 3000  # of all data, up to which it is shown in whole
 SAMPLE_ROWS, SAMPLE_TEXTS, MOST_COLUMNS = 3, 3, 100  # of a table that is described
 MOST_NAMES = 200

@@ -12,8 +12,6 @@ from oragent.milp.decisions import PULP, Family, families
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
 
-__all__ = ["decided", "objective_unit"]
-
 MOST_LABELS, LONGEST_LABEL = 20_000, 80
 KINDS = re.compile(r"continuous|integer|binary|boolean|real", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+")

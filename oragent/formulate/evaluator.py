@@ -18,11 +18,10 @@ from oragent.formulate.matching import sentences_behind
 from oragent.formulate.witness import Entry, counterexample, wire
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import INFINITY, Kind, Milp, Variable
+from oragent.milp.model import Kind, Milp, Variable
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
-
-__all__ = ["main"]
+from oragent.milp.wellformed import INFINITY
 
 INNER = 0.5  # of the time of a call: for the solves of the program itself, so that it can return what it has
 LOG_CHARACTERS = 2000

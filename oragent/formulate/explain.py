@@ -11,8 +11,6 @@ from oragent.milp.model import Milp
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Solution
 
-__all__ = ["explained", "made_optimal", "sentences", "with_sentences"]
-
 
 def explained(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[Remark, ...]:
     """Which constraints bind and what one unit more is worth, what has room; or the conflict, or what runs off."""

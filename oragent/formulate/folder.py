@@ -20,8 +20,6 @@ from oragent.milp.files import write
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
 
-__all__ = ["CASE", "Request", "begin", "is_formulation", "leave", "read_request"]
-
 CASE = "formulation"  # the one case of the study in such a folder
 REQUEST = "formulate.json"
 ABOUT_CHARACTERS = 2000  # of a problem, in its model

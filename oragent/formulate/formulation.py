@@ -19,8 +19,6 @@ from oragent.milp import as_json
 from oragent.milp.model import Milp
 from oragent.milp.solution import Status
 
-__all__ = ["Formulated", "formulated"]
-
 
 @dataclass(frozen=True)
 class Formulated:

@@ -10,8 +10,6 @@ from typing import Any
 from oragent._base.errors import ProblemError
 from oragent.formulate.texts import read_text
 
-__all__ = ["DEFAULT", "Form", "Interface", "read_interface"]
-
 FUNCTION = re.compile(r"^def\s+([A-Za-z_]\w*)\s*\(([^)]*)\)", re.MULTILINE)
 OBJECTIVES = ("objective_value", "objective", "obj")
 SOURCE = '''

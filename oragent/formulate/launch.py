@@ -14,12 +14,11 @@ from oragent.formulate.running import Bounds, Runner, solution_of
 from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings, Reply
+from oragent.llm.model import Model, Reply
+from oragent.llm.model_settings import ModelSettings
 from oragent.milp.solution import Solution
 from oragent.milp.solving import priced
 from oragent.sandbox.border import Sandbox
-
-__all__ = ["Outcome", "launch", "settle"]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from oragent.milp.model import Milp, Relation
 
-__all__ = ["sentences_behind"]
-
 TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 SIGNS = {"<": "<=", "<=": "<=", ">": ">=", ">=": ">=", "=": "=", "==": "="}
 
@@ -15,13 +13,20 @@ class Check(Protocol):
     """What is known of a check: left side less right side by column, relation, right side, sentence."""
 
     @property
-    def terms(self) -> Mapping[str, float]: ...
+    def terms(self) -> Mapping[str, float]:
+        """Left side less right side, by column."""
+
     @property
-    def relation(self) -> str: ...
+    def relation(self) -> str:
+        """Relation, such as ``<=``."""
+
     @property
-    def rhs(self) -> float: ...
+    def rhs(self) -> float:
+        """Right side."""
+
     @property
-    def sentence(self) -> str: ...
+    def sentence(self) -> str:
+        """Sentence of the problem behind it."""
 
 
 Form = tuple[tuple[tuple[str, float], ...], str, float]

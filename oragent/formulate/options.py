@@ -8,8 +8,6 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.formulate.interface import Form
 
-__all__ = ["ALL", "EXTRAS", "PARTS", "PRESETS", "STAND_INS", "Options", "chosen", "known"]
-
 PARTS = ("semantic_encoder", "formalization", "counterfactual", "syntax_analysis")  # that an ablation leaves out
 EXTRAS = ("conductor", "terminology", "reviewer")  # that were found harmful
 

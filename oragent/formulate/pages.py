@@ -12,6 +12,7 @@ from markupsafe import Markup, escape
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace
+from oragent._base.plain import plain
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained, sentences, with_sentences
 from oragent.formulate.folder import Request
@@ -24,9 +25,7 @@ from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Solution
 from oragent.milp.tables import blocks
 from oragent.report.pages.html import environment
-from oragent.report.pages.text import DiffLine, clip, plain
-
-__all__ = ["changes", "marked", "page", "write_page"]
+from oragent.report.pages.text import DiffLine, clip
 
 MOST_ROWS = 400
 MOST_MATHS = 200  # variables and rows, above which the mathematics are left to the files

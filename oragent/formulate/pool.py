@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["MODEL", "PERSON", "Entry", "Pool"]
-
 MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
 
 

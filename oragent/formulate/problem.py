@@ -10,8 +10,6 @@ from oragent.formulate.data import read_data
 from oragent.formulate.interface import DEFAULT, Interface, read_interface
 from oragent.formulate.texts import read_text, shown
 
-__all__ = ["Problem", "fitted", "read_problem"]
-
 MOST_CHARACTERS = 200_000  # of a problem's text in a prompt; a longer one is cut, and says so
 
 

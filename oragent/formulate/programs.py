@@ -5,8 +5,6 @@ import re
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
-__all__ = ["program_in"]
-
 IMPORT = re.compile(r"^(?:import|from)\s", re.MULTILINE)
 MOST_CHARACTERS = 200_000
 

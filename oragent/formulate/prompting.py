@@ -4,8 +4,6 @@ from functools import lru_cache
 from importlib.resources import files
 from string import Template
 
-__all__ = ["fill"]
-
 
 def fill(template: str, **values: object) -> str:
     """Fill a prompt template, by its name."""

@@ -19,8 +19,6 @@ from oragent.milp.verdict import Verdict
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
-__all__ = ["Bounds", "Ran", "Report", "Runner", "limits", "solution_of"]
-
 EVALUATOR = Path(__file__).with_name("evaluator.py")
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned

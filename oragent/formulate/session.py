@@ -21,8 +21,6 @@ from oragent.llm.model import Message
 from oragent.milp.verdict import Verdict
 from oragent.programs.replies import extract_json
 
-__all__ = ["Session"]
-
 T = TypeVar("T")
 
 

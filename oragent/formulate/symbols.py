@@ -7,8 +7,6 @@ are no rows, and nothing is made up.
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-__all__ = ["Affine", "symbolic"]
-
 NOT_LINEAR = "a check with variables must be linear: it may not {what} them"
 
 

@@ -5,8 +5,6 @@ from pathlib import Path
 from oragent._base.errors import ProblemError
 from oragent._base.plain import plain
 
-__all__ = ["read_text", "shown"]
-
 
 def read_text(path: Path, what: str) -> str:
     """Read a text file in UTF-8, with or without a byte-order mark.

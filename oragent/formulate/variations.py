@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["has_figures", "is_table", "keys", "mapped", "numbers", "renamed", "scaled", "shaken", "turned"]
-
 SPREAD = 0.3  # of each shaken figure, up and down
 # Words of time and place in a row: what is called so has an order that means something. Digits are such words too.
 ORDERED = re.compile(

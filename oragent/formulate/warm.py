@@ -11,8 +11,6 @@ from oragent.milp.engines import make_ahead
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.solving import solve
 
-__all__: list[str] = []
-
 SMALL = Milp(
     (Variable("x", 0, 5, Kind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),

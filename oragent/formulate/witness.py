@@ -12,14 +12,13 @@ from typing import Any, Self
 
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
-from oragent.milp.model import INFINITY, Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.points import breaches
 from oragent.milp.rays import ray
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
-
-__all__ = ["Entry", "Ruling", "Witness", "counterexample", "of_rows", "wire"]
+from oragent.milp.wellformed import INFINITY
 
 BETTER = 1e-6  # by how much an objective must be better, relative to the larger of 1 and its size
 RELATIONS = {"<=": Relation.AT_MOST, "<": Relation.AT_MOST, ">=": Relation.AT_LEAST, ">": Relation.AT_LEAST,

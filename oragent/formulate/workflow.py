@@ -9,8 +9,6 @@ from oragent.formulate.attempts import Attempt
 from oragent.formulate.checks import Reason, State
 from oragent.formulate.session import Session
 
-__all__ = ["ormind"]
-
 STEPS = {
     "terminology": modules.interpret,
     "semantic_encoder": modules.encode,

@@ -7,8 +7,6 @@ from typing import Any
 from oragent.formulate.interface import DEFAULT
 from oragent.milp.model import Milp, Sense
 
-__all__ = ["checker_of", "parameters_of", "program_of"]
-
 PROGRAM = '''import pulp
 
 PARAMETERS = {parameters!r}

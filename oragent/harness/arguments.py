@@ -16,8 +16,6 @@ import yaml
 from oragent._base import shipped
 from oragent._base.racing import Terms
 
-__all__ = ["FINAL", "FRESH", "MODES", "PROTOCOL", "Arguments", "parse_arguments"]
-
 PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
 MODES = ("train", "val", "test")

@@ -18,8 +18,6 @@ from oragent._base.protocol import Status
 from oragent.harness.guest import Guest
 from oragent.harness.modules import Callee
 
-__all__ = ["audit", "same", "sample", "spot_check"]
-
 MARGIN = 0.75  # two answers are the same up to this power of their type's precision
 MISMATCH = (
     "answers a call otherwise when it is asked that call alone: a heuristic must be a function of its arguments, "

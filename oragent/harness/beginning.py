@@ -12,8 +12,6 @@ import yaml
 
 from oragent.sandbox.isolation.environment import RESTARTED, chosen, restart_without_secrets
 
-__all__ = ["OWN"]
-
 
 def _own_variables() -> dict[str, str]:
     """The variables that the ``problem.yaml`` beside an evaluator by hand names, as a search would give them."""

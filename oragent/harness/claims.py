@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from random import SystemRandom
 from typing import Any
 
-__all__ = ["Calls", "Claim", "Replay", "Witness"]
-
 Witness = Callable[..., Any]
 Replay = Callable[[Witness, list[int]], None]
 KEPT_BYTES = 256 << 20  # of calls that are kept for an audit

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from oragent._base.errors import CandidateError
 from oragent._base.racing import BY_INSTANCE
 
-__all__ = ["BY_INSTANCE", "averages", "figures", "matrix", "seconds"]
-
 RESAMPLES = 1000
 
 

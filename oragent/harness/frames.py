@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HEAD", "FrameError", "check_lengths", "decode", "encode", "receive"]
-
 HEAD = struct.Struct("<QQ")
 MAX_HEADER, MAX_PAYLOAD = 64 << 20, 1 << 30
 PLAIN = frozenset((type(None), bool, int, float, str))

@@ -20,8 +20,6 @@ from oragent.harness.racing import Race
 from oragent.sandbox.isolation import memory
 from oragent.sandbox.isolation.guest import Cage
 
-__all__ = ["Guest"]
-
 DEFAULT_MEMORY_MB = 2048
 FIRST_S = 5.0  # CPU seconds of a guest's first call that do not count: imports and compilation fit
 UNCOUNTED_S = 0.05  # between two looks at what a guest used: each may cost a question to who forked it

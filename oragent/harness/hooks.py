@@ -17,8 +17,6 @@ from oragent._base.errors import CandidateError
 from oragent._base.output import ends
 from oragent.harness.guest import Guest
 
-__all__ = ["END", "OBSERVE", "hook", "observing", "watching"]
-
 OBSERVE = "observe"  # function that an observer defines
 END = "end"  # hook that is called once more when all is over
 CALL_S, ALL_S = 60.0, 30.0  # wall seconds of one call, and CPU seconds of all, that an observer may take

@@ -27,8 +27,6 @@ from oragent.sandbox.isolation.guest import Cage, confine
 from oragent.sandbox.isolation.means import FORBID
 from oragent.sandbox.isolation.seccomp import WIRE
 
-__all__ = ["EXIT_OF_MEMORY", "EXIT_UNCONFINED", "OUT_OF_MEMORY", "live", "settle"]
-
 OUT_OF_MEMORY = "ran out of memory"
 MOST_FILES = 1 << 20  # of a process that are looked for, where nothing bounds them
 EXIT_UNCONFINED = 78  # of one that has not let a candidate in, and says why in its log

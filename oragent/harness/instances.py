@@ -5,8 +5,6 @@ from typing import TypeVar
 
 from oragent.harness.guest import Guest
 
-__all__ = ["each"]
-
 T = TypeVar("T")
 
 

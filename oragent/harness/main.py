@@ -14,19 +14,17 @@ from typing import Any, NoReturn
 from oragent._base.errors import CandidateError, OragentError
 from oragent._base.plain import plain
 from oragent._base.protocol import Failure, Result, Status, format_failure, format_result
+from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
 from oragent.harness.beginning import OWN
 from oragent.harness.claims import Calls
-from oragent.harness.figures import BY_INSTANCE
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import observing
 from oragent.harness.racing import Outraced, Race
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.environment import restart_without_secrets
 from oragent.sandbox.isolation.guest import prepare
-
-__all__ = ["run"]
 
 SETS = ("test", "fresh", "final")  # modes that reports read, and no search
 

@@ -13,8 +13,6 @@ from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.programs.parts import files_of, named
 
-__all__ = ["Callee", "load", "read"]
-
 Function = Callable[..., Any]
 
 

@@ -17,8 +17,6 @@ from oragent._base.errors import CandidateError, SandboxError
 from oragent._base.protocol import Status
 from oragent.sandbox.isolation.compiler import Built, compile_apart
 
-__all__ = ["ENDINGS", "Library", "build"]
-
 ENDINGS = (".cpp", ".cc")
 COMPILERS = ("g++", "c++", "clang++")
 GLUE, HEADER, RESULT = "oragent_glue.cpp", "oragent_native.hpp", "candidate.so"

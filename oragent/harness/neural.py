@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = ["CHOICES", "FLAGS", "LEHD_CHOICES", "LEHD_FLAGS", "bias", "device", "need_torch"]
-
 FLAGS = {
     "all_starts": "take the best of all first nodes (likewise; with --augment as the authors of POMO report it)",
     "augment": "take the best over the eight symmetries of the square (not the score that a search sees)",

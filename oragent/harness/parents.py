@@ -20,8 +20,6 @@ from oragent.harness.inside import settle
 from oragent.sandbox.isolation import kernel, ps
 from oragent.sandbox.isolation.guest import Cage, apart
 
-__all__ = ["Live", "Parent", "Scorer", "Spare"]
-
 Live = Callable[[socket.socket, int, int, Cage], NoReturn]  # wire, log, process id of the parent, cage
 REQUEST, REPLY = struct.Struct("<cq"), struct.Struct("<?qqd")
 # Question and answer take turns, and each is one short write: where there are no messages, a stream keeps them apart.

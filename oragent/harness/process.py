@@ -19,8 +19,6 @@ from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMOR
 from oragent.harness.parents import Parent
 from oragent.sandbox.isolation import memory
 
-__all__ = ["Process"]
-
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
 LOG_BYTES = 16384  # kept of what a candidate prints
 CHUNK = 1 << 16

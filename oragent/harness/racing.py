@@ -9,8 +9,6 @@ import numpy as np
 
 from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, Ended, Terms, score_of, steps
 
-__all__ = ["Outraced", "Race"]
-
 BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
 CLOSE = 1e-5  # relative: a mean of rounded values, and a score
 

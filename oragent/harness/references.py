@@ -11,8 +11,6 @@ from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError
 from oragent.harness.arguments import Arguments
 
-__all__ = ["FILE", "fresh", "gaps"]
-
 FILE = "references.yaml"
 DRAWN_ANEW = "instances of the same law, drawn anew; nobody knows references for them"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # saves an evaluation two milliseconds, where it is there

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["rendered"]
-
 MOST_CHARACTERS = 4000
 MOST_VALUES = 8  # of a line that are told
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")  # no attribute of something else

@@ -13,8 +13,6 @@ from oragent.ledger.replies import RecordedReply, Replies
 from oragent.llm.context import fit_messages
 from oragent.llm.model import Message, Model, Request, Tool
 
-__all__ = ["Case", "Desk", "Interrupted", "side_by_side"]
-
 T = TypeVar("T")
 
 

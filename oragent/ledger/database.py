@@ -10,8 +10,6 @@ from typing import Any, Self
 from oragent._base.errors import StoreError
 from oragent._base.mounts import network
 
-__all__ = ["Database", "Migration"]
-
 META = "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);"
 Migration = Callable[[sqlite3.Connection], None]
 

@@ -4,8 +4,6 @@ from oragent._base.errors import ModelError
 from oragent.ledger.replies import Replies
 from oragent.llm.model import Reply, Request
 
-__all__ = ["Replaying"]
-
 
 class Replaying:
     """Answers calls from what is recorded of them.

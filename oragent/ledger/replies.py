@@ -15,8 +15,6 @@ from oragent._base.errors import StoreError
 from oragent.ledger.database import Database
 from oragent.llm.model import Reply, Request, ToolCall
 
-__all__ = ["REPLIES", "RecordedReply", "Replies", "migrate_replies"]
-
 REPLIES = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT NOT NULL, prompt_hash TEXT NOT NULL, role TEXT NOT NULL, prompt TEXT NOT NULL, text TEXT NOT NULL,

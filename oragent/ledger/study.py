@@ -19,8 +19,6 @@ from oragent.ledger.replies import REPLIES, RecordedReply, Replies
 from oragent.llm.client import CHECK
 from oragent.llm.model import Model, Reply
 
-__all__ = ["Finished", "Study"]
-
 SCHEMA = f"""
 {REPLIES}
 CREATE TABLE IF NOT EXISTS cases (

@@ -5,7 +5,8 @@ from oragent.llm.client import Client
 from oragent.llm.command import Command
 from oragent.llm.factory import Models, models
 from oragent.llm.keys import taken_key
-from oragent.llm.model import Learner, Message, Model, ModelSettings, Reply, Request, Tool, ToolCall
+from oragent.llm.model import Learner, Message, Model, Reply, Request, Tool, ToolCall
+from oragent.llm.model_settings import ModelSettings
 from oragent.llm.prices import Price, Prices
 from oragent.llm.scripted import Scripted
 from oragent.programs.replies import extract_code, extract_json

@@ -11,8 +11,6 @@ from oragent.llm import fenced
 from oragent.llm.model import Message, Model, Reply, Request, estimate_tokens
 from oragent.llm.wire import bounded
 
-__all__ = ["Function", "wrapped"]
-
 Function = Callable[[list[dict[str, str]]], str | Awaitable[str]]
 
 

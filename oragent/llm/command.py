@@ -19,8 +19,6 @@ from oragent.llm.patience import delay_s
 from oragent.llm.prices import Prices
 from oragent.llm.wire import LONGEST, bounded, clean
 
-__all__ = ["Command"]
-
 MOST_BYTES = 4 * LONGEST  # of a reply: the longest, in the widest letters
 MOST_SAID = 4000  # bytes of stderr that are read for the reason of a failure
 TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}

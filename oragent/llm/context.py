@@ -5,9 +5,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from oragent.llm.model import Message, ModelSettings
-
-__all__ = ["Part", "fit", "fit_messages", "room"]
+from oragent.llm.model import Message
+from oragent.llm.model_settings import ModelSettings
 
 LETTERS_A_TOKEN = 3  # of code; prose has four: an estimate that is too high wastes a little room, one too low a call
 REPLY_SHARE = 4  # the reply gets one part in four of the context where no limit on it is set

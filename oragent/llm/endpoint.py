@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import httpx
     import openai
 
-__all__ = ["OPENAI_URL", "AttemptFailed", "Endpoint"]
-
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "no-key"  # local servers ask for none, the package insists on one
 LONGEST_BODY = 16_000_000  # characters of an answer: a hundred times the longest reply

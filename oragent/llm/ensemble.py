@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 
 from oragent.llm.model import Model, Reply, Request
 
-__all__ = ["Arm", "Ensemble", "choose"]
-
-
 CHEAPEST = 0.01  # of the dearest model's cost: no round is free, as it takes time and an evaluation too
 
 

@@ -11,10 +11,9 @@ from oragent.llm.client import Client
 from oragent.llm.command import Command
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.keys import KEY, Keys, taken_keys
-from oragent.llm.model import Model, ModelSettings, Reply, Request
+from oragent.llm.model import Model, Reply, Request
+from oragent.llm.model_settings import ModelSettings
 from oragent.llm.prices import Prices
-
-__all__ = ["Maker", "Models", "models"]
 
 Maker = Callable[[ModelSettings], Model]
 

@@ -22,8 +22,6 @@ from oragent.llm.wire import NAMELESS, clean, read_arguments
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.replies import extract_json
 
-__all__ = ["read", "written"]
-
 TASK = """You can call tools. To call one, write a fenced JSON block of this form, and nothing after it:
 
 ```json

@@ -13,8 +13,6 @@ from oragent._base.errors import ModelError
 from oragent.llm.endpoint import OPENAI_URL
 from oragent.llm.model_settings import ModelSettings
 
-__all__ = ["ADDRESS", "KEY", "Keys", "address", "origin", "taken_key", "taken_keys"]
-
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
 PORTS = {"http": 80, "https": 443}
 NO_KEY = SecretStr("")

@@ -8,10 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
-from oragent.llm.model_settings import ModelSettings
-
-__all__ = ["Learner", "Message", "Model", "ModelSettings", "Reply", "Request", "Tool", "ToolCall", "estimate_tokens"]
-
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

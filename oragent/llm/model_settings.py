@@ -12,8 +12,6 @@ from annotated_types import Ge, Gt, Le
 from pydantic import ConfigDict, Field, JsonValue
 from pydantic.dataclasses import dataclass
 
-__all__ = ["Effort", "ModelSettings", "Style"]
-
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Style = Literal["auto", "small", "strong"]
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}")

@@ -2,8 +2,6 @@
 
 import random
 
-__all__ = ["LONGEST_WAIT_S", "delay_s"]
-
 LONGEST_WAIT_S = 120.0  # who asks for more is down for this run
 LONGEST_BACKOFF_S = 30.0
 

@@ -13,8 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from oragent._base.errors import ConfigError
 
-__all__ = ["Price", "Prices", "package"]
-
 # What may follow a listed name: a snapshot (-2024-07-18, -0613, :latest), never another member of the family (-mini).
 SNAPSHOT = re.compile(r"[-@:](\d[\w.-]*|latest|preview(-[\d-]+)?)")
 

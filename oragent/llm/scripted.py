@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 from oragent.llm.model import Message, Reply, Request, estimate_tokens
 from oragent.llm.wire import written_call
 
-__all__ = ["Given", "Scripted"]
-
 Given = str | Message  # a message where the reply calls tools
 
 

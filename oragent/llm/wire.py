@@ -11,25 +11,6 @@ from typing import Any
 
 from oragent.llm.model import Message, Request, Tool, ToolCall, estimate_tokens
 
-__all__ = [
-    "LONGEST",
-    "NAMELESS",
-    "bounded",
-    "clean",
-    "joined",
-    "read_arguments",
-    "read_cached",
-    "read_calls",
-    "read_money",
-    "read_text",
-    "read_usage",
-    "sent_tokens",
-    "written_call",
-    "written_message",
-    "written_schema",
-    "written_tool",
-]
-
 LONGEST = 1_000_000  # characters of a text: what follows is dropped, and so long a reply refused where it is read
 MOST_CALLS = 128  # of tools in one message; what follows is not read
 LONGEST_ID = 200  # characters of a call's id

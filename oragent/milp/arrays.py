@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from oragent.milp.model import Milp, Sense
 from oragent.milp.sparse import Sparse
 
-__all__ = ["FEASIBLE", "Arrays", "Vector"]
-
 Vector = NDArray[np.float64]
 FEASIBLE = 1e-6  # by how much a point may break a row or bound, relative to the size of what is added up there
 

@@ -11,12 +11,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Objective, Row, Variable
+from oragent.milp.model import Milp, Objective, Row, Variable
 from oragent.milp.plain import plain, quoted
 from oragent.milp.solution import Solution
-from oragent.milp.wellformed import finite
-
-__all__ = ["from_dict", "from_json", "point_from_json", "solution_dict", "to_dict", "to_json"]
+from oragent.milp.wellformed import INFINITY, finite
 
 MODEL = {"name", "meaning", "sense", "objective", "variables", "rows"}
 OBJECTIVE = {field.name for field in fields(Objective)}

@@ -4,8 +4,6 @@ from oragent.milp.mathematics import Line, Token, Word, lines
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
-__all__ = ["to_latex"]
-
 SPECIAL = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "^": r"\textasciicircum{}", "~": r"\textasciitilde{}", "<": r"\textless{}", ">": r"\textgreater{}",

@@ -7,8 +7,6 @@ from oragent.milp.mathematics import Line, Token, Word, lines
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
-__all__ = ["to_mathml"]
-
 FIXED = {"<=": "≤", ">=": "≥", "=": "=", "in": "∈", "Z": "ℤ", "R": "ℝ", "{0, 1}": "{0, 1}", "+": "+", "-": "−"}
 TAGS = {Word.NAME: "mi", Word.NUMBER: "mn", Word.SIGN: "mo", Word.RELATION: "mo", Word.SET: "mi", Word.TEXT: "mi"}
 

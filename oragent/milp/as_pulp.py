@@ -8,11 +8,10 @@ from typing import Any
 import pulp
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp.naming import Naming
 from oragent.milp.plain import quoted
-
-__all__ = ["PulpForm", "from_pulp", "from_pulp_dict", "to_pulp"]
+from oragent.milp.wellformed import INFINITY
 
 SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
 RELATIONS = {

@@ -22,8 +22,6 @@ from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Vari
 from oragent.milp.naming import Naming, free_name, renamed
 from oragent.milp.sparse import Sparse
 
-__all__ = ["FORMS", "from_text", "to_text"]
-
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
 NOTE = re.compile(r"^[*\\] oragent (variable|row|model) (?:(\S+) )?(\".*\")$", re.MULTILINE)
 PULP_SENSE = re.compile(r"^\*SENSE:Maximize\s*$", re.MULTILINE | re.IGNORECASE)

@@ -11,8 +11,6 @@ import pulp
 
 from oragent.milp.engines import JUMP, engine, jumps
 
-__all__ = ["GAP", "Keep", "bound", "bring_solver", "snapshot"]
-
 Keep = Callable[[dict[str, Any]], None]
 GAP = 1e-9  # relative, so that a printed optimum is one; HiGHS itself stops at 1e-4
 

@@ -7,11 +7,10 @@ from math import isfinite, isnan
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import INFINITY, Milp, Relation, Row
+from oragent.milp.model import Milp, Relation, Row
 from oragent.milp.naming import free_name
 from oragent.milp.plain import number, quoted
-
-__all__ = ["OBJECTIVE", "ChangedPart", "ModelChange", "apply_changes", "current_part", "limits_in_words"]
+from oragent.milp.wellformed import INFINITY
 
 OBJECTIVE = "objective"  # name by which a change means the objective of the model
 

@@ -13,14 +13,13 @@ from oragent._base.errors import MilpError
 from oragent.milp.explanation import explain as explained
 from oragent.milp.files import read, read_point
 from oragent.milp.inverses import Inverse, inverse
-from oragent.milp.model import INFINITY, Milp
+from oragent.milp.model import Milp
 from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.remark import Remark
 from oragent.milp.solution import Interval, Sensitivity, Solution, Source
 from oragent.milp.solution_files import check_ending, write_solution
 from oragent.milp.solving import solve
-
-__all__ = ["show", "solve_file"]
+from oragent.milp.wellformed import INFINITY
 
 GUTTER = 3  # columns of a terminal between two columns of a table
 MOST = 60  # variables, rows, or sentences on a topic that are shown; the page and the files have all

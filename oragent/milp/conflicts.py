@@ -11,8 +11,6 @@ from oragent.milp.arrays import Arrays
 from oragent.milp.highs import Claim, run
 from oragent.milp.model import Milp
 
-__all__ = ["Conflict", "Part", "Side", "conflict", "without"]
-
 NODES = 2_000  # of one check of an integer model: without its bounds the search may have no end
 CHECK_S = 10.0  # of one check
 

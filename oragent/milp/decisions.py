@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from oragent.milp.model import Milp
 
-__all__ = ["PULP", "Family", "Index", "families"]
-
 NOISE = 1e-9  # a value below it is shown as 0
 MOST_PARTS, MOST_CHARACTERS = 60, 400  # of a name that is split; a longer one stays whole
 PULP = str.maketrans("-+[] ->/", "________")  # what PuLP makes of signs in names

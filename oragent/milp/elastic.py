@@ -11,8 +11,6 @@ from oragent.milp.model import Milp, Relation, Sense
 from oragent.milp.solution import Status
 from oragent.milp.sparse import Sparse
 
-__all__ = ["Nearest", "nearest"]
-
 
 @dataclass(frozen=True)
 class Nearest:

@@ -6,8 +6,6 @@ from typing import Any
 
 import highspy
 
-__all__ = ["JUMP", "VERSION", "engine", "jumps", "make_ahead"]
-
 JUMP = "mip_heuristic_run_feasibility_jump"  # an option of HiGHS, on by default
 SMALL = 100  # variables: up to there branching alone takes a millisecond or two, and the jump ten
 _AHEAD: list[Any] = []  # to be used once each

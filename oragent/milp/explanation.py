@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from oragent.milp.marginals import Marginal, Slope, marginal
-from oragent.milp.model import INFINITY, Milp, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted, rounded, signed
 from oragent.milp.remark import Remark, Topic
 from oragent.milp.solution import Interval, Sensitivity, Solution, Status
+from oragent.milp.wellformed import INFINITY
 from oragent.milp.why_not import infeasible, unbounded
-
-__all__ = ["explain"]
 
 BINDS = 1e-6  # slack, over the larger of 1 and the right-hand side's size, up to which a row binds
 KINKS = 10  # rows of a degenerate optimum that are solved again for their slopes to either side

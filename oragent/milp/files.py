@@ -12,8 +12,6 @@ from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 from oragent.milp.reader import REFUSED
 
-__all__ = ["read", "read_point", "write"]
-
 LARGEST = 64 << 20  # bytes
 CHILD = "import sys; from oragent.milp.reader import main; sys.exit(main(sys.argv[1], int(sys.argv[2])))"
 PATIENCE_S = 10.0  # CPU seconds of a reading process, and one more a megabyte

@@ -12,8 +12,6 @@ from oragent.milp.engines import JUMP, VERSION, engine, jumps
 from oragent.milp.model import Sense
 from oragent.milp.sparse import Sparse
 
-__all__ = ["SOLVER", "Claim", "Run", "as_highs", "quiet", "run"]
-
 SOLVER = f"HiGHS {VERSION}"
 
 _STATUS = highspy.HighsModelStatus

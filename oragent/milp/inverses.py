@@ -15,8 +15,6 @@ from oragent.milp.rays import ray_of
 from oragent.milp.solution import Status
 from oragent.milp.sparse import Sparse
 
-__all__ = ["Inverse", "inverse"]
-
 ROUNDS = 200  # of cuts for an integer model
 
 

@@ -10,8 +10,6 @@ from oragent.milp.model import Milp
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
 
-__all__ = ["Marginal", "Slope", "marginal"]
-
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
 
 

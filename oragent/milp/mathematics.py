@@ -11,8 +11,6 @@ from enum import Enum, auto
 from oragent.milp.model import Milp, Sense, Variable
 from oragent.milp.plain import number
 
-__all__ = ["Line", "Token", "Word", "lines"]
-
 
 class Word(Enum):
     """What a token is."""

@@ -13,8 +13,6 @@ from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 from oragent.milp.wellformed import INFINITY, bound, checked_terms, choice, finite, require_name, require_text, unique
 
-__all__ = ["INFINITY", "Kind", "Milp", "Objective", "Relation", "Row", "Sense", "Variable"]
-
 
 class Sense(StrEnum):
     """Which way the objective is to go."""

@@ -7,8 +7,6 @@ from typing import Self
 
 from oragent.milp.model import Milp
 
-__all__ = ["Naming", "free_name", "renamed", "safe_names"]
-
 SAFE = re.compile(r"(?![eE][0-9]|[eE]$)[A-Za-z_][A-Za-z0-9_]{0,99}\Z")  # "e1" would read as part of a number
 RESERVED = re.compile(
     "(min|max|minimi[sz]e|maximi[sz]e|minimum|maximum|st|subject|to|such|that|bounds?|free|inf|infinity|gen|generals?|"

@@ -8,8 +8,6 @@ import math
 
 from oragent._base.plain import plain as shown
 
-__all__ = ["amount", "number", "plain", "quoted", "rounded", "signed"]
-
 BREAKS = str.maketrans({"\t": "\\u0009", "\n": "\\u000a"})
 WIDTH = 80
 NOISE = 1e-9

@@ -10,8 +10,6 @@ from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.model import Milp
 from oragent.milp.plain import number, quoted
 
-__all__ = ["Breach", "breaches", "vector"]
-
 
 @dataclass(frozen=True)
 class Breach:

@@ -9,8 +9,6 @@ from oragent.milp.arrays import FEASIBLE, Arrays, Vector
 from oragent.milp.highs import Claim, run
 from oragent.milp.model import Milp
 
-__all__ = ["ray", "ray_of"]
-
 
 def ray(milp: Milp) -> Mapping[str, float] | None:
     """The variables that run off, and how fast against each other.

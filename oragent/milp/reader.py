@@ -11,8 +11,6 @@ from oragent._base.errors import MilpError
 from oragent.milp.as_json import to_json
 from oragent.milp.as_text import from_text
 
-__all__ = ["REFUSED", "main"]
-
 MEMORY = 4 << 30  # bytes
 REFUSED = 3  # exit code where the text is no model; any other means that the reader itself broke
 

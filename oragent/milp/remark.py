@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Remark", "Topic"]
-
 
 class Topic(StrEnum):
     """What a sentence is about."""

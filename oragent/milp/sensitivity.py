@@ -11,8 +11,6 @@ from oragent.milp.highs import Run
 from oragent.milp.model import Milp
 from oragent.milp.solution import Interval, Sensitivity, Source
 
-__all__ = ["dual_bound", "sensitivity"]
-
 NOISE = 1e-9  # a dual or reduced cost as small as that, against the largest figures it is made of, is 0
 DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 0, with room
 BASIC = highspy.HighsBasisStatus.kBasic

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Interval", "Sensitivity", "Solution", "Source", "Status"]
-
 
 class Status(StrEnum):
     """How far a model was solved."""

@@ -13,8 +13,6 @@ from oragent.milp.naming import Naming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
 
-__all__ = ["check_ending", "write_solution"]
-
 ENDINGS = (".csv", ".json", ".sol")
 
 

@@ -14,8 +14,6 @@ from oragent.milp.rays import ray_of
 from oragent.milp.sensitivity import dual_bound, sensitivity
 from oragent.milp.solution import Sensitivity, Solution, Source, Status
 
-__all__ = ["PROVEN", "at_point", "priced", "solve"]
-
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
 
 

@@ -12,8 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Sparse"]
-
 Vector = NDArray[np.float64]
 Places = NDArray[np.int32]
 

@@ -8,8 +8,6 @@ from rich.cells import cell_len, set_cell_size
 from oragent.milp.decisions import Family, Index
 from oragent.milp.plain import amount, plain
 
-__all__ = ["Block", "blocks", "printed"]
-
 LEAST_LINES = 5  # of a table in a terminal: title, heads, two values, what is left out
 HANDY = 6  # columns, up to which a table is not turned
 MOST_CELL = 24  # characters of a label in a terminal

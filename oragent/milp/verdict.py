@@ -6,8 +6,6 @@ from enum import StrEnum
 
 from oragent._base.errors import MilpError
 
-__all__ = ["TOLERANCES", "Tolerance", "Verdict"]
-
 
 @dataclass(frozen=True)
 class Tolerance:

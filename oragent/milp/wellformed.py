@@ -9,8 +9,6 @@ from typing import TypeVar
 from oragent._base.errors import MilpError
 from oragent.milp.plain import number, quoted
 
-__all__ = ["INFINITY", "bound", "checked_terms", "choice", "finite", "require_name", "require_text", "unique"]
-
 INFINITY = math.inf
 LARGEST = 1e15  # HiGHS refuses coefficients beyond it
 NO_BOUND = 1e20  # HiGHS takes a bound as large as that for none

@@ -11,8 +11,6 @@ from oragent.milp.rays import ray
 from oragent.milp.remark import Remark, Topic
 from oragent.milp.solution import Status
 
-__all__ = ["infeasible", "unbounded"]
-
 TERMS = 6  # of a row that are written out
 ALONE = 20  # rows of a conflict of which it is asked what each alone would need
 

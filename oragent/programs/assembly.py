@@ -11,8 +11,6 @@ from oragent._base.errors import ReplyError
 from oragent.programs import caps
 from oragent.programs.walking import nodes
 
-__all__ = ["completed", "defined", "parsed"]
-
 TYPING = "Any Callable Dict Iterable List Optional Sequence Set Tuple Union"
 FAMILIAR = {
     "np": "import numpy as np",

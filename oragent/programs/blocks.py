@@ -4,20 +4,6 @@ import re
 import textwrap
 from dataclasses import dataclass
 
-__all__ = [
-    "NEAREST",
-    "REPLACE",
-    "SEARCH",
-    "Block",
-    "drop_thoughts",
-    "fence",
-    "fenced_blocks",
-    "loose_code",
-    "outermost_block",
-    "tag",
-    "without_edits",
-]
-
 SEARCH = re.compile(r"\s*<{5,9} ?SEARCH\b")  # the lines at which an edit begins and ends
 REPLACE = re.compile(r"\s*>{5,9} ?REPLACE\b")
 NEAREST = "The nearest lines of the parent are:"  # said of an edit that missed

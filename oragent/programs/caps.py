@@ -9,19 +9,6 @@ import re
 
 from oragent.programs.walking import children, nodes
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_COPIES",
-    "MAX_DEPTH",
-    "MAX_DIGITS",
-    "MAX_LINES",
-    "MAX_PARTS",
-    "MAX_REPLY",
-    "size_problem",
-    "text_problem",
-    "tree_problem",
-]
-
 MAX_REPLY = 400_000  # characters: four times the longest program, and more than any model writes at once
 MAX_BYTES = 100_000  # of a program: a hundred times what people and models write
 MAX_LINES = 20_000  # of a program, a table of numbers in it included

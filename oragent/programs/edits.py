@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from oragent._base.errors import ReplyError
 from oragent.programs.blocks import NEAREST, REPLACE, SEARCH
 
-__all__ = ["apply_edits", "has_edits"]
-
 DIVIDER = re.compile(r"\s*={5,9}\s*$")
 WORD = re.compile(r"\w+|[^\w\s]")
 MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of what is shown of it

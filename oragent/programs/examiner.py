@@ -26,8 +26,6 @@ from oragent._base.errors import OragentError
 from oragent.programs.examining import CPU_S, HEAD, MEMORY_MB
 from oragent.sandbox.isolation.means import FORBID
 
-__all__ = ["Examiner", "Hopeless", "ask", "promptly"]
-
 T = TypeVar("T")
 LONGEST = 64 << 20  # bytes of an answer: a canonical form, a reply's JSON
 PATIENCE_S = 120.0  # by the clock on the wall, for a machine with other things to do; the kernel counts CPU time

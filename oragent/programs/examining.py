@@ -22,8 +22,6 @@ from oragent.sandbox.isolation import credentials, kernel, landlock, seccomp
 from oragent.sandbox.isolation.guest import DEVICES, surrender
 from oragent.sandbox.isolation.means import Means, allowed
 
-__all__ = ["CPU_S", "HEAD", "MEMORY_MB", "REQUESTS", "main"]
-
 CPU_S = 2.0  # a request's; a usual program takes a thousandth of that
 MEMORY_MB = 512
 WORN_MB = 256  # a process that still holds so much after a request makes room for a fresh one

@@ -18,25 +18,8 @@ from oragent._base.errors import CandidateError, OragentError, ProblemError
 from oragent._base.trees import tree_of
 from oragent.programs import caps, examiner, looking, regions, syntax
 from oragent.programs.examiner import Hopeless
-from oragent.programs.looking import Inspected
+from oragent.programs.looking import Inspected as Inspected
 from oragent.programs.syntax import Signature
-
-__all__ = [
-    "Inspected",
-    "documentation",
-    "expression",
-    "fitted",
-    "foretold",
-    "inspect",
-    "layout",
-    "length",
-    "outline",
-    "read",
-    "signature",
-    "tree",
-    "vouch",
-    "vouched",
-]
 
 MOST_EXPRESSION = 2_000  # characters of a primitive
 T = TypeVar("T")

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from oragent._base.trees import tree_of
 from oragent.programs.nearness import distance
 
-__all__ = ["MOST_WORK", "Tree", "grown", "likeness", "tree_distance", "work"]
-
 TOKEN = re.compile(r"\w+|\S")
 MOST_TOKENS = 20_000
 MOST_WORK = 600_000  # steps of a comparison: about half a second

@@ -10,8 +10,6 @@ from oragent.programs.normalise import drop_docstrings
 from oragent.programs.parts import files_of, joined
 from oragent.programs.syntax import Signature
 
-__all__ = ["Inspected", "expression_problem", "hashed", "laid_out", "look", "vet"]
-
 
 @dataclass(frozen=True)
 class Inspected:

@@ -11,8 +11,6 @@ from oragent.programs import caps
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.programs.edits import apply_edits, has_edits
 
-__all__ = ["canonical", "chance", "check", "documentation", "length", "pull", "signature_text"]
-
 PIECE = re.compile(
     r"""(?P<comment>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z))
       |(?P<raw>R"(?P<tag>[^()\\\s"]{0,16})\((?:.|\n)*?(?:\)(?P=tag)"|\Z))

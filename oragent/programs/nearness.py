@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-__all__ = ["MOST_WORK", "distance", "may_be_near", "nearest"]
-
 MOST_WORK = 10_000_000  # steps of 64 tokens each in all comparisons of a program: some tenths of a second
 _SETUP = 10  # steps that a token takes besides
 

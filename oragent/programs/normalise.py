@@ -9,8 +9,6 @@ from importlib import import_module
 from oragent.programs.scopes import arguments, rename_locals
 from oragent.programs.walking import nodes
 
-__all__ = ["drop_docstrings", "normalise"]
-
 # A program that uses one of these may see its own names, text, annotations or definitions.
 _REFLECTIVE = re.compile(
     "eval|exec|compile|locals|globals|vars|dir|getattr|setattr|delattr|hasattr|open|attrgetter|methodcaller|getsource|"

@@ -7,8 +7,6 @@ programs as texts, however many files they have. Plain operations on text: nothi
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["NAME", "files_of", "joined", "named", "with_main"]
-
 NAME = re.compile(r"[A-Za-z_]\w*\.(?:py|cpp|cc|hpp|h)")
 HEAD = re.compile(r"^(?:#|//)[ \t]?-{3,}[ \t]?file:[ \t]?(?P<name>[\w.]{1,100})[ \t]?-{3,}[ \t]*$", re.MULTILINE)
 

@@ -17,8 +17,6 @@ from oragent.programs.edits import apply_edits, has_edits
 from oragent.programs.parts import files_of, joined, named
 from oragent.programs.syntax import Signature
 
-__all__ = ["pull_code", "pull_json"]
-
 # Strings are matched to be kept; one that never closes is matched to the end, so that the scan stays linear.
 TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\])*+(?:"|\\?\Z))|,(?=\s*[}\]])', re.DOTALL)
 MOST_MENDED = 20  # texts from which trailing commas are taken

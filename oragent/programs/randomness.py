@@ -5,8 +5,6 @@ import ast
 from oragent._base.errors import CandidateError
 from oragent.programs import inspection, native
 
-__all__ = ["unseeded"]
-
 SEEDABLE = {  # random from call to call where they get no seed
     "numpy.random.default_rng": "np.random.default_rng(0)",
     "numpy.random.RandomState": "np.random.RandomState(0)",

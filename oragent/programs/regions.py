@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from oragent._base.errors import CandidateError, ProblemError
 from oragent.programs import syntax
 
-__all__ = ["blocks_in", "filled", "frame", "has_markers", "spread"]
-
 MARK = re.compile(r"^[ \t]*(?:#|//)[ \t]*EVOLVE-BLOCK-(?P<end>START|END)\b[^\n]*\n?", re.MULTILINE)
 KEEP = "keep the comment lines EVOLVE-BLOCK-START and EVOLVE-BLOCK-END, and change only what stands between them"
 

@@ -12,8 +12,6 @@ from oragent.programs import caps, examiner, inspection
 from oragent.programs.examiner import Hopeless
 from oragent.programs.syntax import Signature, plain
 
-__all__ = ["edited", "extract_code", "extract_json"]
-
 
 def extract_code(text: str, function: str, parent: str | None = None, wanted: Signature | None = None) -> str:
     """Take the program out of a reply.

@@ -14,8 +14,6 @@ from itertools import count
 
 from oragent.programs.walking import children
 
-__all__ = ["arguments", "rename_locals"]
-
 _Named = ast.Name | ast.arg
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 

@@ -13,21 +13,6 @@ from oragent._base.trees import tree_of
 from oragent.programs import caps
 from oragent.programs.normalise import drop_docstrings, normalise
 
-__all__ = [
-    "Signature",
-    "canonical",
-    "check",
-    "compiled",
-    "fingerprint",
-    "hold",
-    "length",
-    "outline",
-    "parse",
-    "plain",
-    "reduced",
-    "signature",
-]
-
 
 @dataclass(frozen=True)
 class Signature:

@@ -2,8 +2,6 @@
 
 import ast
 
-__all__ = ["children", "nodes"]
-
 _LEAVES = frozenset(["arg", "attr", "conversion", "ctx", "id", "kind", "level", "module", "type_comment"])
 
 

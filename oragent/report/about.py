@@ -12,8 +12,6 @@ from oragent._base.budget import Budget
 from oragent._base.direction import Direction
 from oragent._base.errors import ConfigError, StoreError
 
-__all__ = ["About", "Axis", "read"]
-
 
 @dataclass(frozen=True)
 class Axis:

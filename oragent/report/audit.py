@@ -13,8 +13,6 @@ from oragent.evaluation.offers import AUDIT, missing
 from oragent.report.held_out import Scorer, best_text, digest
 from oragent.search.folder import reopen
 
-__all__ = ["FILE", "BestAudit", "audit_best", "read"]
-
 FILE = "audit.yaml"
 COUNT = "audited"  # the metric that says how many decisions were put
 PATIENCE = 60  # thousands of processes take their time

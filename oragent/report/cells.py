@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from oragent.report.run import RunData
 
-__all__ = ["MAX_PANELS", "Map", "mapped"]
-
 MAX_PANELS = 9
 WIDEST = 40  # bins on an axis; beyond them only those with an elite are drawn
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from oragent._base.direction import Direction
 
-__all__ = ["LEVEL", "Measured", "beyond_gain", "beyond_score"]
-
 LEVEL = 0.001  # probability below which a gap is no chance: so low as sets of five instances have narrow intervals
 NORMAL = NormalDist()
 WIDTH = 2 * NORMAL.inv_cdf(0.975)

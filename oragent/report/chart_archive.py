@@ -18,8 +18,6 @@ from oragent.report.cells import MAX_PANELS, Map, mapped
 from oragent.report.pages.charts import BEST, EMPTY, FAILED, INK, MANY, MUTED, SCALE, bare, label, new_figure
 from oragent.report.run import RunData
 
-__all__ = ["caption", "draw"]
-
 CHARACTER = 4.9  # points that a digit takes at the size of a cell's text
 
 

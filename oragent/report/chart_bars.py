@@ -9,8 +9,6 @@ from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, OTHER, bare, 
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed
 
-__all__ = ["FATES", "draw_failures", "draw_operators", "fates"]
-
 FATES = ("took an empty cell", "took a worse program's cell", "not kept", "failed")
 COLORS = (BEST, KEPT, OTHER, FAILED)
 MAX_ORIGINS = 12

@@ -13,8 +13,6 @@ from oragent.report.pages.charts import BEST, FAILED, INK, MANY, MUTED, label, n
 from oragent.report.progress import Point
 from oragent.report.run import RunData
 
-__all__ = ["caption", "draw", "window"]
-
 MARGIN = 0.065  # least distance of two labels, as a share of the panel's height
 
 

@@ -4,8 +4,6 @@ from oragent.report import chart_archive, chart_bars, chart_progress
 from oragent.report.pages.figures import Drawing, render
 from oragent.report.run import RunData
 
-__all__ = ["draw"]
-
 
 def draw(data: RunData) -> dict[str, Drawing]:
     """Draw whatever the run has something to show for, by name."""

@@ -7,8 +7,6 @@ from oragent.report.page import page
 from oragent.report.pages.files import save
 from oragent.report.run import load
 
-__all__ = ["write"]
-
 
 def write(folder: Path) -> Path:
     """Write ``report.html`` and ``figures/*.svg``, ``figures/*.png`` into a run's folder, each file in one step.

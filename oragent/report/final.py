@@ -13,14 +13,13 @@ import yaml
 from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import ProblemError, StoreError
+from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
 from oragent.report.chance import Measured, beyond_score
 from oragent.report.held_out import Scorer, digest, identity
-from oragent.report.pages.format import count, score
+from oragent.report.pages.format import score
 from oragent.search.candidate import Elite
-
-__all__ = ["ELITES", "FILE", "Final", "Place", "final_round", "read"]
 
 FILE = "final.yaml"
 WINNER = "winner.py"

@@ -17,8 +17,6 @@ from oragent.report.held_out import Scorer, best_text, digest, paired_figures
 from oragent.report.pages.format import gain
 from oragent.report.paired import BY_INSTANCE, Paired, kept
 
-__all__ = ["FILE", "Sets", "fresh", "sets"]
-
 FILE = "fresh.yaml"
 WORDS = {"test": "held out (test)", "fresh": "fresh"}
 

@@ -20,8 +20,6 @@ from oragent.report.paired import kept
 from oragent.search.folder import RunFolder, best_file, reopen
 from oragent.search.store import Store
 
-__all__ = ["FILE", "Scorer", "best_text", "digest", "held_out", "identity", "paired_figures", "read"]
-
 FILE = "test.yaml"
 PATIENCE = 10  # the test set may be that many times slower than what a search is patient with
 

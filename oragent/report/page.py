@@ -9,8 +9,6 @@ from oragent.report.pages.html import environment
 from oragent.report.pages.text import clip
 from oragent.report.run import RunData
 
-__all__ = ["page"]
-
 MAX_ELITES = 60
 MAX_LINES = 500
 

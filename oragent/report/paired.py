@@ -8,8 +8,6 @@ from typing import Any
 from oragent._base.direction import Direction
 from oragent._base.statistics import ALPHA, best_case
 
-__all__ = ["BY_INSTANCE", "Paired", "gains", "kept"]
-
 BY_INSTANCE = "by_instance"  # the metric that says what each instance came to, by problem size
 MOST = 100_000  # instances
 

@@ -9,8 +9,6 @@ from oragent._base.direction import Direction
 from oragent._base.statistics import RESAMPLES, sign_flip
 from oragent.report.paired import Paired, gains
 
-__all__ = ["pair"]
-
 
 def pair(direction: Direction, seed: Mapping[str, Any], best: Mapping[str, Any]) -> Paired | None:
     """Hold a best program against its seed, instance by instance.

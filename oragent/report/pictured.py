@@ -17,8 +17,6 @@ from oragent.report.held_out import Scorer, best_text, digest, identity
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Command, Ended
 
-__all__ = ["FOLDER", "Picture", "pictured", "read"]
-
 FOLDER = "pictures"
 FILE = "pictures.yaml"
 MAGIC = {".png": b"\x89PNG\r\n\x1a\n", ".gif": b"GIF8"}

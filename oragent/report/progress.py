@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from oragent._base.direction import Direction
 from oragent.search.candidate import Committed
 
-__all__ = ["Point", "over_evaluations", "over_seconds"]
-
 
 @dataclass(frozen=True)
 class Point:

@@ -8,8 +8,6 @@ from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
 from oragent.search.history import Tending, replay
 
-__all__ = ["replayed"]
-
 
 def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
     """Place again what was placed, with all that migrated and was reset.

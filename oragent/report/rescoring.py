@@ -16,8 +16,6 @@ from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
 
-__all__ = ["FILE", "Rescored", "rescore"]
-
 FILE = "rescored.yaml"
 
 

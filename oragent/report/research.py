@@ -17,8 +17,6 @@ from oragent.search.strategies.or_agent.notes import (
     TreeNote,
 )
 
-__all__ = ["Branch", "Research", "Tree", "research"]
-
 LATEST = 10  # rounds whose trees are shown
 MARKS = {"open": "better", "grown": "better", "closed": "better", "worse": "not better", "failed": "failed"}
 MARKS |= {UNTRIED: "not tried"}

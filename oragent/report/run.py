@@ -26,8 +26,6 @@ from oragent.search.candidate import Committed, Elite
 from oragent.search.folder import another
 from oragent.search.store import Store
 
-__all__ = ["RunData", "load"]
-
 
 @dataclass(frozen=True)
 class RunData:

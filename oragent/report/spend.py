@@ -8,8 +8,6 @@ from oragent._base.protocol import Status
 from oragent.ledger import RecordedReply
 from oragent.search.candidate import Committed
 
-__all__ = ["Calls", "Spend", "spend"]
-
 
 @dataclass(frozen=True)
 class Calls:

@@ -12,8 +12,6 @@ from oragent.report.pages.text import clip, one_line
 from oragent.report.research import Research
 from oragent.report.run import RunData
 
-__all__ = ["show"]
-
 MAX_ELITES = 10
 MAX_LINES = 120
 MAX_MEMORY = 20

@@ -11,20 +11,6 @@ from oragent.report.pages.text import DiffLine, diff
 from oragent.report.run import RunData
 from oragent.search.candidate import Committed, Elite
 
-__all__ = [
-    "Comparison",
-    "EliteRow",
-    "FailureRow",
-    "Step",
-    "against_seed",
-    "costs",
-    "descent",
-    "elites",
-    "failures",
-    "is_rewrite",
-    "trust",
-]
-
 EARLY, LATE = 15, 25  # steps of a long descent that are shown: those from the seed on, and those up to the best
 STEP_LINES = 40
 REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, from which on it is a rewrite

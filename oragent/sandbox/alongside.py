@@ -12,8 +12,6 @@ from pathlib import Path
 
 from oragent.sandbox.messages import Beside
 
-__all__ = ["RUNS", "alongside", "displaced"]
-
 RUNS = "outputs"  # of a project, where its runs lie
 CACHE = "__pycache__"
 SMALL_BYTES = 128 << 10  # a file of so many is copied, whatever it is

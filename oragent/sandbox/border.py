@@ -18,8 +18,6 @@ from oragent.sandbox.lifecycle import End, Life, Stage
 from oragent.sandbox.messages import Beside, Command, Ended, Limits
 from oragent.sandbox.wire import Closed
 
-__all__ = ["LIVES", "Sandbox"]
-
 LIVES = 2  # attempts at a command under which its server dies
 
 

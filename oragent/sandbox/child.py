@@ -12,8 +12,6 @@ from oragent.sandbox.isolation.means import Means
 from oragent.sandbox.limits import restrict
 from oragent.sandbox.staging import Launch, Setting
 
-__all__ = ["live"]
-
 TROUBLE, RULES, LINE = 3, 4, 5  # descriptors, after the standard streams
 
 

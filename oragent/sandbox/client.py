@@ -22,8 +22,6 @@ from oragent.sandbox.messages import PYTHON, Beside, Command, Ended, Limits
 from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
-__all__ = ["Client", "Worker"]
-
 GRACE_S = 5.0  # a worker answers its first message within this time
 SILENT_S = 20.0  # one of which nothing is heard for so long is dead: it tells every other second that it watches
 START_S = 300.0  # the first import on a machine compiles kernels

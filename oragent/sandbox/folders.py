@@ -14,8 +14,6 @@ from pathlib import Path
 
 from oragent.sandbox.messages import sound_name
 
-__all__ = ["bring", "hand_over", "link", "opened", "put", "write"]
-
 DEEP = 32  # folders within folders that are looked into
 MANY = 50_000  # files and folders that are looked at
 BROUGHT = 1000  # files that are brought back

@@ -4,8 +4,6 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["End", "Life", "Stage"]
-
 
 class Stage(StrEnum):
     """Where a command is in its life."""

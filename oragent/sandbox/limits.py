@@ -7,10 +7,9 @@ from pathlib import Path
 
 from oragent.sandbox.isolation import ps
 from oragent.sandbox.isolation.environment import kept
-from oragent.sandbox.isolation.kernel import LINUX, lower_limits
+from oragent.sandbox.isolation.kernel import lower_limits
+from oragent.sandbox.isolation.means import LINUX
 from oragent.sandbox.messages import Limits
-
-__all__ = ["environment", "kernel_cache", "processors", "restrict", "tasks"]
 
 PACKAGE = Path(__file__).parents[1]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")

@@ -11,8 +11,6 @@ from typing import Any, Self
 from oragent._base.errors import SandboxError
 from oragent.sandbox.lifecycle import End
 
-__all__ = ["FOLDER", "PYTHON", "SHARE", "Beside", "Command", "Ended", "Limits", "sound_name"]
-
 # Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
 # stays, since a virtual environment is recognised by it.
 PYTHON = os.path.join(os.path.realpath(os.path.dirname(sys.executable)), os.path.basename(sys.executable))

@@ -10,8 +10,6 @@ from oragent.sandbox.isolation import ps
 from oragent.sandbox.isolation.cgroups import Group
 from oragent.sandbox.isolation.means import LINUX
 
-__all__ = ["Meter"]
-
 TICKS = os.sysconf("SC_CLK_TCK")
 # Places in a process's line of figures, counted from what follows its name; system time follows user time.
 USER, USER_OF_CHILDREN, BEGUN = 11, 13, 19

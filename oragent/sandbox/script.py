@@ -12,9 +12,6 @@ from contextlib import suppress
 from types import CodeType
 from typing import NoReturn
 
-__all__ = ["keep", "kept", "run"]
-
-
 _COMPILED: dict[str, tuple[bytes, CodeType]] = {}  # by its path, the one script that is run again and again
 
 

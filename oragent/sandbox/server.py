@@ -34,8 +34,6 @@ from oragent.sandbox.staging import Outline, Setting, Unplaced, settle
 from oragent.sandbox.watch import Abandoned, watch
 from oragent.sandbox.wire import Closed, receive, send
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run commands until the engine is gone."""

@@ -28,8 +28,6 @@ from oragent.sandbox.messages import FOLDER, Beside, Command, Limits
 from oragent.sandbox.script import kept
 from oragent.sandbox.wire import receive_through
 
-__all__ = ["Launch", "Outline", "Setting", "Unplaced", "placed", "settle"]
-
 KERNELS_MB = 256
 SHOWN_TO_GUESTS = Path("/.guest")  # in the root of commands, what the harness shows a candidate
 HARDWARE = "/sys/devices/system/cpu", "/sys/devices/system/node"

@@ -3,8 +3,6 @@
 import mmap
 import os
 
-__all__ = ["Tape", "text"]
-
 
 class Tape:
     """The head and the tail of a stream of bytes.

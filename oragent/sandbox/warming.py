@@ -9,8 +9,6 @@ from pathlib import Path
 
 from oragent.sandbox.messages import Beside
 
-__all__ = ["warm_helpers", "warm_up"]
-
 MOST_HELPERS = 200  # files beside a script that are read for their imports
 
 

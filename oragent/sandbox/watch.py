@@ -23,8 +23,6 @@ from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
 from oragent.sandbox.tape import Tape
 from oragent.sandbox.wire import Closed, send
 
-__all__ = ["Abandoned", "watch"]
-
 TROUBLE_BYTES = 4096
 LOOK_S = 0.02  # where the kernel cannot tell us of a child's end, we look this often
 BEAT_S = 2.0  # so often the engine hears that somebody watches

@@ -7,8 +7,6 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-__all__ = ["Closed", "receive", "receive_raw", "receive_through", "send"]
-
 HEAD = struct.Struct("<Q")
 MOST_PARTS = 64  # in one call of the kernel, which takes a thousand
 Buffer = bytes | memoryview

@@ -8,8 +8,6 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
 
-__all__ = ["AgentSettings", "Temperatures"]
-
 Temperature = Annotated[float, Ge(0), Le(2)] | None
 
 

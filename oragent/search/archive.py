@@ -14,8 +14,6 @@ from oragent._base.direction import Direction
 from oragent.search.candidate import Elite
 from oragent.search.grid import Grid
 
-__all__ = ["AddStatus", "Archive", "restarts"]
-
 
 class AddStatus(IntEnum):
     """What became of a candidate, from worst to best; true if the archive changed."""

@@ -16,8 +16,6 @@ from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
 
-__all__ = ["AUDITS", "AuditStage", "Audits", "audited", "found_out", "name_of_audit", "name_of_found_out", "would_lead"]
-
 AUDITS = "audit "  # how names of audits begin in the store
 
 

@@ -11,8 +11,6 @@ from oragent.llm.prices import Prices
 from oragent.search.config import Config
 from oragent.search.strategy import Strategy
 
-__all__ = ["IDLE", "expect_an_end", "way_on"]
-
 IDLE = "no new program to score"  # how the reason begins where a search has come to its end by itself
 
 

@@ -21,8 +21,6 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import Problem
 from oragent.ledger.database import Database
 
-__all__ = ["Cache", "conditions"]
-
 SCHEMA = "CREATE TABLE IF NOT EXISTS evaluations (key TEXT PRIMARY KEY, evaluation TEXT NOT NULL);"
 VERSION = "cache 1"
 # What load or a full machine may have caused is tried again.

@@ -8,8 +8,6 @@ from oragent._base.errors import CandidateError
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import length
 
-__all__ = ["NOWHERE", "PROBE", "Candidate", "Committed", "Elite", "Parent"]
-
 PROBE = "probe"  # origin of a program that is run for what it prints: it is no solution, whatever it scores
 NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
 

@@ -16,12 +16,10 @@ from oragent._base.direction import Direction
 from oragent._base.settings import STRICT
 from oragent.evaluation.devices import AUTO, PATTERN
 from oragent.evaluation.problem import LimitSettings
-from oragent.llm.model import ModelSettings
+from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.limits import processors
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.history import Tending
-
-__all__ = ["ArchiveSettings", "Blocks", "Config", "Show", "StrategySettings", "build", "read", "tending"]
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 

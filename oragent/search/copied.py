@@ -18,8 +18,6 @@ from oragent._base import files
 from oragent._base.errors import StoreError
 from oragent._base.mounts import network
 
-__all__ = ["COPY_S", "copying", "fetched"]
-
 COPY_S = 60.0  # between two copies
 COUNTED = ("evaluations", "replies", "candidates")
 

@@ -18,8 +18,6 @@ from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import Marks
 
-__all__ = ["Desk"]
-
 T = TypeVar("T")
 
 

@@ -44,8 +44,6 @@ from oragent.search.strategies.tuned import is_worth, period, with_tuning
 from oragent.search.strategy import Round, Strategy
 from oragent.search.wording import marks
 
-__all__ = ["REBUILT", "Engine", "Observer", "Outcome", "Progress"]
-
 CACHE = Path("outputs") / "cache.db"  # of evaluations, from the root of the project
 ANNOUNCED_S = 5.0  # after which a new best of a round that goes on is told
 REBUILT = "rebuilt"  # the origin of what a lost run had found

@@ -34,8 +34,6 @@ from oragent.search.strategies import FUNCTION, settled
 from oragent.search.strategy import Strategy
 from oragent.search.trust import expect_trust, remember
 
-__all__ = ["RunFolder", "another", "begin", "best_file", "reopen", "with_rounds_of_then"]
-
 LOCK = "run.lock"
 HOLDER_CHARACTERS = 200
 CANDIDATES = "candidates"

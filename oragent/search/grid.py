@@ -14,8 +14,6 @@ import numpy as np
 
 from oragent.evaluation.problem import Feature
 
-__all__ = ["FIRST", "Grid"]
-
 FIRST = 20  # candidates with a score, the seed among them, from which bounds are taken
 ROOM = 0.5  # of the width, added on both sides: a search goes where nobody was
 TAIL = 0.05  # of the candidates, on either side, that do not stretch the bounds

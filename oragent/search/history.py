@@ -14,8 +14,6 @@ from oragent.search.archive import AddStatus, Archive
 from oragent.search.candidate import NOWHERE, Candidate, Committed, Elite
 from oragent.search.grid import Grid
 
-__all__ = ["Tending", "credit", "replay", "resetting"]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Tending:

@@ -29,17 +29,16 @@ from oragent.llm.model import Model, Reply
 from oragent.llm.prices import Prices
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Config
-from oragent.search.engine import Engine, Observer, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.places import evaluating
+from oragent.search.progress import Observer, Outcome
 from oragent.search.starting import Start
 from oragent.search.store import Store
 from oragent.search.strategies import FUNCTION, chosen
 from oragent.search.strategies.scripted import player
 from oragent.search.strategy import Strategy
-
-__all__ = ["STOPPED", "Given", "launch", "search"]
 
 STARTED = "start"  # the origin of programs that a run begins with
 STOPPED = "stopped by Ctrl-C"

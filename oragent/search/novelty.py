@@ -10,8 +10,6 @@ from oragent.programs.inspection import inspect
 from oragent.programs.nearness import may_be_near
 from oragent.programs.syntax import Signature
 
-__all__ = ["Known", "too_near"]
-
 Known = tuple[str, str]  # a program's name and its source
 TOKEN = re.compile(r"\w+(?:\.\d+)?|\S")
 

@@ -15,8 +15,6 @@ from oragent.evaluation.problem import Problem
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
 
-__all__ = ["Evaluations", "evaluating"]
-
 LOG = "cluster.log"  # in a run's folder
 
 

@@ -8,8 +8,6 @@ from oragent._base.budget import Spent
 from oragent.search.auditing import Audits
 from oragent.search.candidate import Candidate, Elite
 
-__all__ = ["Observer", "Outcome", "Progress"]
-
 
 @dataclass(frozen=True)
 class Progress:

@@ -13,8 +13,6 @@ from oragent._base.racing import BEHAVIOUR, Ended, Terms, values_in
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 
-__all__ = ["RACES", "course", "mark", "name_of_race", "terms_of"]
-
 RACES = "raced "  # how names of candidates begin that were ended early
 DIGEST = 16  # characters of the hash of terms
 

@@ -5,8 +5,6 @@ from oragent._base.mounts import network
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store, is_blank
 
-__all__ = ["rebuild"]
-
 MOST_BYTES = 200_000  # of a program; what is longer is none of ours
 SUFFIXES = ("", "-wal", "-shm")
 

@@ -26,8 +26,6 @@ from oragent.search.scoring import Gate, Seen
 from oragent.search.store import Note
 from oragent.search.wording import styled
 
-__all__ = ["Run"]
-
 T = TypeVar("T")
 SOME = 3  # building blocks that a prompt names where it names some
 

@@ -26,8 +26,6 @@ from oragent.search.novelty import too_near
 from oragent.search.racing import course, name_of_race, terms_of
 from oragent.search.store import Store
 
-__all__ = ["Gate", "Scoring", "Seen"]
-
 AUDIT_PATIENCE, FEW_PATIENCE = 3, 10  # times the limits of an evaluation, as each guest may compile for seconds
 AUDIT_COST = 2  # evaluations: it evaluates again, and puts decisions for as long as that takes
 FIRST_AUDITS = 3  # programs that are audited whatever their share: the seed heuristic and the first two that lead

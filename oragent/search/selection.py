@@ -7,8 +7,6 @@ import numpy as np
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed, Elite
 
-__all__ = ["best", "by_rank", "cyclic", "drawn", "parents"]
-
 
 def parents(
     archive: Archive, island: int, count: int, rng: np.random.Generator, temperature: float = 0.2

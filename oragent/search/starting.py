@@ -12,8 +12,6 @@ from oragent.search.folder import best_file
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.notes import MEMORY, MemoryNote
 
-__all__ = ["Start", "family", "gather", "lessons_of", "memory_file"]
-
 MOST_PROGRAMS = 20  # of one run: its best
 MOST_BYTES = 200_000  # of a program; what is longer is none
 MOST_LETTERS = 8_000  # of lessons: every prompt that has them is as much longer

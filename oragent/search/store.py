@@ -25,8 +25,6 @@ from oragent.search.candidate import Candidate, Committed
 from oragent.search.grid import Grid
 from oragent.search.racing import RACES
 
-__all__ = ["Note", "Store", "is_blank"]
-
 SCHEMA = f"""
 {REPLIES}CREATE TABLE IF NOT EXISTS evaluations (
     fingerprint TEXT PRIMARY KEY, status TEXT NOT NULL, score REAL, features TEXT, metrics TEXT NOT NULL,

@@ -9,8 +9,6 @@ from oragent._base.errors import ConfigError
 from oragent.search.config import Blocks, Config, StrategySettings
 from oragent.search.run import Run
 
-__all__ = ["Round", "Strategy"]
-
 Round = Callable[[Run], Awaitable[None]]
 
 

@@ -15,8 +15,6 @@ from oragent._base.errors import UntrustedError
 from oragent._base.plain import plain
 from oragent.search.config import Config
 
-__all__ = ["expect_trust", "remember"]
-
 SHOWN = 120  # characters of a command or an address in a message
 MOST_BYTES = 1 << 20  # of a strategy's file
 

@@ -5,10 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oragent._base.protocol import Status
-from oragent.llm.model import ModelSettings
+from oragent.llm.model_settings import ModelSettings
 from oragent.search.candidate import Candidate
-
-__all__ = ["Marks", "marks", "styled"]
 
 SIZE = re.compile(r"(?<![a-z0-9.])(\d+(?:\.\d+)?)b(?![a-z0-9])", re.IGNORECASE)
 SMALL_B = 9.0  # billions of parameters that make a small model, by its name

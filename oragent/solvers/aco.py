@@ -28,19 +28,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "Solution",
-    "Watch",
-    "all_left",
-    "draw_uniforms",
-    "effective_choices",
-    "follow",
-    "inlined",
-    "make_colony",
-    "no_way_on",
-    "usable_promise",
-]
-
 FLOOR, CEILING = 1e-9, 1e200  # no candidate weighs nothing, and no sum of weights overflows
 
 Rule = Callable[..., Any]

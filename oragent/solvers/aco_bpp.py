@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import Watch, draw_uniforms, follow, inlined, make_colony
 from oragent.solvers.kernels import kernel
 
-__all__ = ["Packing", "bounded_promise", "solve_bpp"]
-
 LEAST, MOST = 1e-6, 1e6  # promises count within these bounds
 BASE = 1e-5  # what any item that fits weighs at least
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
-__all__ = ["solve_op"]
-
 
 class Problem(NamedTuple):
     """What the rules read, and what every ant carries."""

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import CandidateError
 
-__all__ = ["audit_packing", "audit_tour", "construct_tour", "pack_online", "retrace"]
-
 Heuristic = Callable[..., Any]
 
 

@@ -16,8 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from oragent.solvers.kernels import kernel
 
-__all__ = ["with_shunts"]
-
 _LANES = 72  # 201 frequencies in three blocks; measured at 8 to 201
 _MATRICES = types.Array(types.complex128, 3, "C", readonly=True)
 _VECTOR = types.Array(types.float64, 1, "C", readonly=True)

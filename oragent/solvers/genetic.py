@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Solution", "evolve", "mend"]
-
 Genes = NDArray[np.int64]
 Fitness = Callable[[Genes], NDArray[np.float64]]
 Crossover = Callable[[Genes, int], Genes]

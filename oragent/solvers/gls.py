@@ -31,8 +31,6 @@ from oragent.solvers.local_search import (
     sorted_neighbours,
 )
 
-__all__ = ["Guided", "solve_tsp_gls", "usable_badness"]
-
 CEILING = 1e30  # of a badness: far from where single precision ends
 WEIGHT = 0.1  # of a penalty, in mean edges of the first local optimum
 PENALTIES_A_MOVE = 100  # at most: about one is usual, but where all cities are in one place no penalty makes any move

@@ -8,8 +8,6 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["drop_stale", "kernel"]
-
 
 def kernel(signatures: Sequence[Any], **options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for these signatures, or load it where that was done before.

@@ -15,19 +15,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = [
-    "LEAST_GAIN",
-    "SLACK",
-    "best_relocation",
-    "best_two_opt",
-    "closed_length",
-    "descend",
-    "nearest_neighbour_tour",
-    "reverse",
-    "shift",
-    "sorted_neighbours",
-]
-
 LEAST_GAIN = 1e-6  # of a 2-opt move: less may be rounding
 MAX_ROUNDS = 1000  # of a descent: relocations that land beside their gap can go in circles
 SLACK = 4e-6  # times the longest length: more than a sum of six lengths can be wrong in single precision

@@ -5,8 +5,6 @@ from enum import StrEnum
 
 from oragent.workspace.objective import relative_error
 
-__all__ = ["Attempt", "Direction", "Stop", "passes"]
-
 
 class Stop(StrEnum):
     """How a program ended."""

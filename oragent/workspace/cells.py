@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from oragent.workspace import parameters, tables
 from oragent.workspace.tables import Table
 
-__all__ = ["Grid", "locate"]
-
 WORD = re.compile(r"[a-z0-9]+")
 Grid = Mapping[str, Table]
 

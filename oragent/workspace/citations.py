@@ -16,8 +16,6 @@ from oragent.workspace import tables
 from oragent.workspace.matching import Answer, normalise
 from oragent.workspace.reading import parse_json, read_text, shown
 
-__all__ = ["Broken", "Cell", "Key", "Line", "check", "find"]
-
 FORM = re.compile(
     r'\[(?P<path>[^\[\]:,="]+?)(?:'
     r':(?P<line>[0-9]{1,7})(?: "(?P<quote>[^"\]]{0,300})")?'

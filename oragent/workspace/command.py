@@ -16,7 +16,8 @@ from oragent._base.errors import ConfigError, WorkspaceError
 from oragent.ledger import Replaying, Study
 from oragent.ledger.case import Case
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.milp.plain import number
 from oragent.report.pages.text import one_line
 from oragent.sandbox.border import Sandbox
@@ -32,24 +33,6 @@ from oragent.workspace.undoing import Reversal
 from oragent.workspace.unfinished import Begun, begun, forget, keep
 from oragent.workspace.verbs import Verbs, failure_request
 from oragent.workspace.versions import Versions
-
-__all__ = [
-    "Wanted",
-    "ask",
-    "build",
-    "check",
-    "diff",
-    "history",
-    "new",
-    "redo",
-    "report",
-    "restore",
-    "resume",
-    "revise",
-    "run",
-    "show",
-    "undo",
-]
 
 FAILED = 3  # exit code where nothing came of it
 NOTHING_GIVEN = GivenEffort()

@@ -12,8 +12,6 @@ from enum import StrEnum
 from oragent.milp.model import Milp, Row, Variable
 from oragent.milp.plain import number, plain
 
-__all__ = ["Difference", "Flaw", "compared"]
-
 Key = tuple[object, ...]
 Where = Callable[[str, float], str]
 

@@ -15,8 +15,6 @@ from oragent.sandbox.messages import Limits
 from oragent.workspace.reading import named, read_text
 from oragent.workspace.runner import LIMITS
 
-__all__ = ["FILE", "Effort", "GivenEffort", "effort_of"]
-
 FILE = "workspace.yaml"
 LARGEST = 100_000  # bytes of the file
 

@@ -17,8 +17,6 @@ from oragent.workspace.layout import Role
 from oragent.workspace.reading import read_json
 from oragent.workspace.runner import Runner
 
-__all__ = ["Statement", "answer", "statements"]
-
 MOST = 12  # rows, of each kind
 CHANGES = 12  # that are taken back one at a time
 TIGHT = 1e-6

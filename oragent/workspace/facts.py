@@ -13,8 +13,6 @@ from oragent.workspace.reading import read_bytes, read_json, read_text
 from oragent.workspace.records import are_stale
 from oragent.workspace.runner import Model, Runner
 
-__all__ = ["Facts", "Version", "known", "main_program"]
-
 HELPERS = {"utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execution_record.py"}
 
 

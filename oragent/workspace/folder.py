@@ -26,19 +26,6 @@ from oragent.workspace.records import inputs_hash
 from oragent.workspace.runner import OURS, Ran
 from oragent.workspace.versions import Versions
 
-__all__ = [
-    "Home",
-    "add_parameters",
-    "begin",
-    "begin_from",
-    "finished",
-    "how_to_begin",
-    "plain_json",
-    "records_for",
-    "rows_of",
-    "with_values",
-]
-
 PLACES = ("docs", "data", "src")
 RECORDS = ("logs/", "solver_records/")
 WELCOME = "# What is wanted\n\nSay here what is to be decided, what has to hold, and what is best.\n"

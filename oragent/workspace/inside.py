@@ -20,8 +20,6 @@ from oragent.sandbox.isolation import filters, kernel
 from oragent.workspace.objective import MARKER
 from oragent.workspace.shim import Keeper, SolveLimits, install
 
-__all__ = ["be_program"]
-
 REFUSED = (
     "fork vfork clone clone3 execve execveat socket socketpair ptrace process_vm_readv process_vm_writev "
     "io_uring_setup userfaultfd bpf keyctl add_key request_key shmget msgget semget"

@@ -15,21 +15,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace import parameters, tables
 from oragent.workspace.reading import decode, named, parse_json, read_bytes, read_json, walk
 
-__all__ = [
-    "Entry",
-    "Finding",
-    "Mode",
-    "Role",
-    "Workspace",
-    "check",
-    "digest",
-    "find_mode",
-    "manifest",
-    "open_workspace",
-    "require_clean",
-    "role",
-]
-
 TEXTS = {".md", ".txt", ".rst", ".eml", ".tex"}
 QUIET = {"README.md", ".gitkeep", "workspace.yaml"}  # in no one's way, and shown to no one
 MAGIC = {b"%PDF-": "PDF", b"PK\x03\x04": "Office or ZIP archive", b"\xd0\xcf\x11\xe0": "Office", b"\x89PNG": "PNG"}

@@ -9,8 +9,6 @@ import re
 import unicodedata
 from functools import cached_property
 
-__all__ = ["Answer", "compact", "normalise"]
-
 ALIKE = str.maketrans({
     "“": '"', "”": '"', "„": '"', "‟": '"', "‘": "'", "’": "'", "‚": "'", "‛": "'",
     "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "―": "-", "−": "-",

@@ -8,8 +8,6 @@ from enum import StrEnum
 
 from oragent.workspace.reading import shown
 
-__all__ = ["MARKER", "Backing", "Printed", "backing", "parse", "relative_error"]
-
 MARKER = "OBJECTIVE_VALUE:"
 LINE = re.compile(rf"^[ \t]*{re.escape(MARKER)}(.*)$", re.MULTILINE)
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)

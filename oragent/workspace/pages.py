@@ -9,17 +9,15 @@ from markupsafe import Markup, escape
 
 from oragent._base.errors import StoreError, WorkspaceError
 from oragent._base.files import replace
+from oragent._base.plain import plain
 from oragent.ledger.study import Finished
 from oragent.milp.plain import rounded
 from oragent.report.pages.html import environment
-from oragent.report.pages.text import plain
 from oragent.workspace import tables
 from oragent.workspace.citations import check, find
 from oragent.workspace.folder import Home, finished
 from oragent.workspace.reading import read_text
 from oragent.workspace.versions import Versions
-
-__all__ = ["page", "write_page"]
 
 MOST_LINES = 300
 MOST_ROWS = 60

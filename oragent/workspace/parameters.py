@@ -7,8 +7,6 @@ from oragent.workspace import tables
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table
 
-__all__ = ["FILE", "HEADER", "Parameter", "read"]
-
 FILE = "general_parameters.csv"
 HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
 

@@ -7,8 +7,6 @@ from oragent.milp.model import Milp, Row, Sense, Variable
 from oragent.workspace import parameters
 from oragent.workspace.objective import MARKER
 
-__all__ = ["assemble", "program", "relation_sign", "rows_code", "variable_code"]
-
 HEAD = '''"""{title}"""
 
 import csv
@@ -87,6 +85,7 @@ def assemble(
 
 
 def variables_code(milp: Milp) -> str:
+    """Return the function that declares all variables."""
     lines = [f"        {variable_code(one)}," for one in milp.variables]
     body = "\n".join(lines)
     return (
@@ -103,6 +102,7 @@ def variable_code(one: Variable) -> str:
 
 
 def objective_code(milp: Milp) -> str:
+    """Return the function that builds the objective."""
     terms = [f"        {value!r} * x[{name!r}]," for name, value in milp.objective.terms.items()]
     body = "\n".join(terms)
     return (

@@ -10,21 +10,6 @@ from typing import Any, NoReturn
 
 from oragent._base.errors import WorkspaceError
 
-__all__ = [
-    "MAX_BYTES",
-    "MAX_FILES",
-    "decode",
-    "finite",
-    "named",
-    "parse_json",
-    "read_bytes",
-    "read_json",
-    "read_jsonl",
-    "read_text",
-    "shown",
-    "walk",
-]
-
 MAX_BYTES = 16 << 20  # of one file, some 500 MB as cells; the largest of the public release has 108 kB
 MAX_FILES = 10_000
 MAX_DEPTH = 32

@@ -16,8 +16,6 @@ from oragent.workspace.attempts import Stop
 from oragent.workspace.records import INPUTS
 from oragent.workspace.runner import Model, Ran
 
-__all__ = ["records_of"]
-
 CODES = {Status.OPTIMAL: 2, Status.INFEASIBLE: 3, Status.UNBOUNDED: 5, Status.FEASIBLE: 9, Status.UNKNOWN: 1}
 PULP = {Status.OPTIMAL: "Optimal", Status.INFEASIBLE: "Infeasible", Status.UNBOUNDED: "Unbounded",
         Status.FEASIBLE: "Not Solved", Status.UNKNOWN: "Undefined"}  # fmt: skip

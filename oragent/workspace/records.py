@@ -12,8 +12,6 @@ from oragent.workspace.layout import Role, Workspace
 from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import decode, finite, read_bytes, read_json
 
-__all__ = ["EXECUTION", "INPUTS", "Solution", "VersionRecords", "are_stale", "inputs_hash", "read_version"]
-
 EXECUTION = "logs/execution_record.json"
 INPUTS = "inputs_sha256"  # key of the execution record: hash of the code and data that were run
 SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"

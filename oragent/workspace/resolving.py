@@ -20,8 +20,6 @@ from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import PROVEN, at_point, solve
 from oragent.workspace.reading import finite
 
-__all__ = ["MODELS", "RESOLVED", "main"]
-
 MODELS, RESOLVED = Path("models.json"), Path("resolved.json")
 SENSITIVE = 4000  # variables and rows up to which duals and ranges are computed
 

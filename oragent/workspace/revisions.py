@@ -8,8 +8,6 @@ from enum import IntEnum, StrEnum
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import shown
 
-__all__ = ["Change", "Depth", "Diff", "Type", "read_summary"]
-
 
 class Type(StrEnum):
     """Types of revision; codes and names disagree in the release, the names are those of the paper."""

@@ -13,8 +13,6 @@ from oragent.workspace.citations import check
 from oragent.workspace.runner import LIMITS
 from oragent.workspace.tools import TOOLS, Desk
 
-__all__ = ["BEGIN", "NAME", "TEMPERATURE", "TRACKS", "Track", "Work", "fill", "track_text", "worked"]
-
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
 NUDGES = 2  # replies without a tool call that are answered

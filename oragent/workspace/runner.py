@@ -28,8 +28,6 @@ from oragent.workspace.objective import Backing, Printed, backing, parse
 from oragent.workspace.reading import named, read_bytes, walk
 from oragent.workspace.shim import POINT, SOLVES
 
-__all__ = ["LIMITS", "Model", "Ran", "Runner"]
-
 STAGE = Path(__file__).with_name("stage.py")
 HERE = ".oragent"  # in the working copy, what is ours and no file of the workspace
 OURS = {HERE, "run.db", "run.db-wal", "run.db-shm", "report.html"}  # beside the files of a person's workspace

@@ -19,8 +19,6 @@ import pulp
 
 from oragent.milp.capturing import GAP, bring_solver
 
-__all__ = ["KEPT", "POINT", "SOLVES", "SolveLimits", "install"]
-
 SOLVES = ".oragent/solves"  # below the copy of the workspace
 KEPT = 20  # models, the last ones
 POINT = ".point.json"  # ends the name of a file with the point that a program was given

@@ -11,21 +11,6 @@ from itertools import pairwise
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import named, shown
 
-__all__ = [
-    "NAMES_PARAMETERS",
-    "Column",
-    "Kind",
-    "Reading",
-    "Table",
-    "describe",
-    "duplicates",
-    "is_missing",
-    "number",
-    "read",
-    "read_strict",
-    "write",
-]
-
 NUMBER = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?|[-+]?\.\d+", re.ASCII)
 NEEDS_QUOTES = re.compile(r'[",\r\n]')  # csv.writer leaves a lone carriage return bare
 MISSING = {"", "-", "na", "n/a", "nan", "null", "none", "?"}

@@ -21,8 +21,6 @@ from oragent.workspace.objective import Backing
 from oragent.workspace.reading import decode, finite, named, read_bytes, shown, walk
 from oragent.workspace.runner import OURS, Ran, Runner
 
-__all__ = ["CALLS", "TOOLS", "Desk", "described"]
-
 CALLS = 40  # of tools, in one task
 MOST_LINES, MOST_CHARACTERS = 400, 16_000  # of one answer
 MOST_HITS = 40

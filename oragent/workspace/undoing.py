@@ -11,8 +11,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import named
 from oragent.workspace.versions import PERSON, Change, Version, Versions
 
-__all__ = ["Reversal", "redo", "restore", "undo"]
-
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
 

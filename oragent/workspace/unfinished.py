@@ -9,8 +9,6 @@ from oragent._base import files
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import finite, named, read_json
 
-__all__ = ["Begun", "begun", "forget", "keep"]
-
 FILE = Path(".oragent") / "begun.json"
 
 

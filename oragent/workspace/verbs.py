@@ -25,8 +25,6 @@ from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tools import Desk, described
 from oragent.workspace.versions import Versions
 
-__all__ = ["Verbs", "failure_request"]
-
 FIGURES = f"data/{parameters.FILE}"
 PRESERVED = 1e-4
 MOST = 40  # differences that are kept

@@ -18,8 +18,6 @@ from oragent.ledger.database import Database
 from oragent.workspace.layout import digest
 from oragent.workspace.reading import named, read_bytes
 
-__all__ = ["FOLDERS", "PERSON", "Change", "Version", "Versions", "text_diff"]
-
 PERSON = "person"
 FOLDERS = ("docs", "data", "src")  # what a person writes, and every snapshot holds
 MOST_LINES = 400  # of a diff

@@ -8,7 +8,8 @@ from oragent.harness import run
 from functools import partial
 
 from oragent.domains.driving.courses import LONG
-from oragent.domains.driving.scoring import FLAGS, FUNCTION, HOOK, score
+from oragent.domains.driving.evaluation import FLAGS
+from oragent.domains.driving.scoring import FUNCTION, HOOK, score
 
 if __name__ == "__main__":
     evaluate = partial(score, course=LONG, problem="driving_long")

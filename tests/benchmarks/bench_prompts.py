@@ -18,7 +18,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
 from oragent.llm.context import LETTERS_A_TOKEN
-from oragent.llm.model import ModelSettings, Reply, Request
+from oragent.llm.model import Reply, Request
+from oragent.llm.model_settings import ModelSettings
 from oragent.search.config import build
 from oragent.search.folder import begin
 from oragent.search.genetics.breeding import breed

@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-from oragent.evals.formulate.mock_models import ALL, STAND_INS
 from oragent.evals.formulate.sets import FORMS
 from oragent.formulate.methods import METHODS
-from oragent.formulate.options import PRESETS
+from oragent.formulate.options import ALL, PRESETS, STAND_INS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formulate.md").read_text()
 

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.llm.context import LETTERS_A_TOKEN, Part, fit, fit_messages, room
-from oragent.llm.model import Message, ModelSettings, ToolCall
+from oragent.llm.model import Message, ToolCall
+from oragent.llm.model_settings import ModelSettings
 
 
 def render(left) -> str:

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from oragent._base.direction import Direction
 from oragent.report import chart_bars, chart_progress
 from oragent.report.cells import mapped
-from oragent.report.figures import Drawing, draw
+from oragent.report.figures import draw
 from oragent.report.pages.charts import label
+from oragent.report.pages.figures import Drawing
 from oragent.report.progress import Point
 from oragent.report.run import RunData, load
 

@@ -18,8 +18,8 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build
-from oragent.search.engine import Outcome
 from oragent.search.folder import RunFolder, begin
+from oragent.search.progress import Outcome
 from tests.search.players import search
 
 __all__ = ["LANDSCAPES", "Attentive", "Judge", "played"]

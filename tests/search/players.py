@@ -11,8 +11,9 @@ from typing import Any
 from oragent.evaluation.pool import Pool
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Reply, Request
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
+from oragent.search.progress import Outcome
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import scored

@@ -14,9 +14,10 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.pool import Pool
 from oragent.search.auditing import Audits, found_out, would_lead
 from oragent.search.config import tending
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import replay
+from oragent.search.progress import Outcome
 from oragent.search.run import Run
 from oragent.search.scoring import AUDIT_PATIENCE
 from oragent.search.selection import parents

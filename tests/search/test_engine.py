@@ -13,8 +13,9 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Message, Reply, Request
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
+from oragent.search.progress import Outcome
 from oragent.search.run import Run
 from oragent.search.selection import parents
 from oragent.search.store import Store

@@ -10,9 +10,9 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.offers import INSTANCES
 from oragent.report.run import load
 from oragent.search.candidate import PROBE, Candidate, Committed
-from oragent.search.engine import Progress
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import credit
+from oragent.search.progress import Progress
 from oragent.search.run import Run
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES

@@ -13,8 +13,9 @@ from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.config import read
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
+from oragent.search.progress import Outcome
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, reevo, settled
 from tests.search.test_engine import history, jittery, scored

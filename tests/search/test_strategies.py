@@ -9,8 +9,9 @@ from oragent._base.protocol import Status
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
+from oragent.search.progress import Outcome
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player

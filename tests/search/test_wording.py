@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from oragent._base.budget import Spent
 from oragent.evaluation.pool import Pool
-from oragent.llm.model import ModelSettings
+from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
+from oragent.search.desk import Desk
 from oragent.search.prompting import blocks, entitle, history, standing, system
 from oragent.search.prompting.times import rounded, told
-from oragent.search.run import Desk, Run
+from oragent.search.run import Run
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import Marks, styled

@@ -9,8 +9,6 @@ from oragent.ledger.replies import RecordedReply
 from oragent.llm import fenced
 from oragent.llm.model import Message, Request, Tool
 
-__all__ = ["Agent", "Answer", "Asker", "Event", "calls_of"]
-
 
 class Asker(Protocol):
     """Who puts prompts to models; a case of a study is one."""

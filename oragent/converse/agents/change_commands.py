@@ -7,8 +7,6 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.model_changes import ChangeRequest, Verb, named
 from oragent.converse.optional_protocols import Editable
 
-__all__ = ["CHANGE_HELP", "VERBS", "read_change_command"]
-
 VERBS = tuple(str(verb) for verb in Verb)
 CHANGE_HELP = """Commands that change the model itself (a row, the bounds of a variable, a coefficient):
   set ROW NUMBER            another right-hand side; also: set ROW >= NUMBER

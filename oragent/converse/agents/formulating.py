@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pulp
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Build the model of ``program.py`` with the data of ``data.json``; leave ``result.json``."""

@@ -14,8 +14,6 @@ from oragent.milp.model import Milp
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
-__all__ = ["Built", "Guests", "Printed"]
-
 FORMULATING, WARM = (Path(__file__).with_name(name) for name in ("formulating.py", "warm.py"))
 ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 MOST_TOLD = 6000  # characters of output or of a traceback

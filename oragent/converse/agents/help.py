@@ -7,8 +7,6 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
 from oragent.report.pages.text import one_line
 
-__all__ = ["HELP", "help_about"]
-
 HELP = """Commands, several with ';' between:
   fix ITEM OPTION          such as: fix {fixed}
   forbid ITEM OPTION       such as: forbid {forbidden}

@@ -7,8 +7,6 @@ from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
 
-__all__ = ["read_question"]
-
 NUMBER = r"[-+]?\d[\d,]*\.?\d*"
 NUMBERS = re.compile(NUMBER)
 INSTEAD = re.compile(rf"(?:instead of|rather than|not)\s+(?:the\s+)?{NUMBER}|from\s+{NUMBER}(?=\s+to\b)", re.IGNORECASE)

@@ -17,8 +17,6 @@ from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
-__all__ = ["Blank", "Formulating", "ProgramAgent"]
-
 SOLVE_S = 20.0
 PYTHON = re.compile(r"^(?:import|from)\s+\w|^def\s+\w|^print\(", re.MULTILINE)
 MOST_RAW = 400  # lines of raw values

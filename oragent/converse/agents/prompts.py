@@ -7,8 +7,6 @@ from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.prompting import fill, quiet
 
-__all__ = ["PARTS", "blank", "programs", "tools"]
-
 PARTS = ("task", "setting", "dialogue", "tools")
 MOST_DATA = 4000  # characters of data that a prompt shows
 

@@ -11,8 +11,6 @@ from oragent.converse.decision import unknown
 from oragent.converse.solving import Solver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 
-__all__ = ["AGENTS", "ASKING", "PROGRAMMING", "Design", "agent"]
-
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
 ASKING, PROGRAMMING = AGENTS[:4], AGENTS[1:4]  # those that ask models, and those that write programs
 

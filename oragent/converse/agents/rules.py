@@ -20,8 +20,6 @@ from oragent.milp.model import Sense
 from oragent.milp.solution import Status
 from oragent.report.pages.text import one_line
 
-__all__ = ["Rules"]
-
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
 NUMBER = r"[-+]?\d+\.?\d*"
 RELATIONS = {"≤": "<=", "≥": ">="}

@@ -8,8 +8,6 @@ from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["renamed_values", "silent_errors"]
-
 TOLERANCE = 1e-5
 MOST_ROWS = 60
 CHECK_S = 5.0

@@ -9,8 +9,6 @@ from oragent.converse.agents.agent import Answer, Asker, calls_of
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message
 
-__all__ = ["MOST_ROUNDS", "OUT_OF_ROUNDS", "ROLE", "ToolsAgent"]
-
 ROLE = "agent"
 MOST_ROUNDS = 15  # of tool calls in one turn
 MOST_CALLS = 10  # in one reply

@@ -5,8 +5,6 @@ from typing import Protocol
 
 from oragent.converse.agents.agent import Event
 
-__all__ = ["END_WORD", "Decider", "Said", "View"]
-
 END_WORD = "__END__"
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from oragent.converse.deciders.decider import END_WORD, Said, View
 
-__all__ = ["Human"]
-
 LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}
 
 

@@ -9,8 +9,6 @@ from oragent.converse.problems.constraints import FREE, Constraints, Objective, 
 from oragent.converse.problems.district import District, Features
 from oragent.converse.problems.mentions import Amount, Relation, Said, Unit, placements, said, sentences
 
-__all__ = ["Claim", "ClaimKind", "Resolved", "Verdict", "claims", "resolve"]
-
 STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
 
 CANNOT = r"(?:can(?:not| not|['’]t)|could(?: not|n['’]t)|unable to|(?:not possible|impossible) to)"

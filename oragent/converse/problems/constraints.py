@@ -8,8 +8,6 @@ from typing import Protocol
 from oragent._base.errors import ProblemError
 from oragent.converse.problems.district import District, Features
 
-__all__ = ["EVEN", "FREE", "Choice", "Constraints", "Objective", "Oracle", "Solution", "Weights"]
-
 Choice = tuple[int, int]  # positions of a school and of a start time
 STUDENTS_A_UNIT = 100  # load is weighed in hundreds of students
 

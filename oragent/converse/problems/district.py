@@ -10,8 +10,6 @@ from string import ascii_uppercase
 
 from oragent._base.errors import ProblemError
 
-__all__ = ["District", "Features", "School", "clock"]
-
 LONGEST_NAME = 80
 
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from oragent._base.errors import ProblemError
 from oragent.converse.problems.district import District, Features
 
-__all__ = ["MOST", "Schedules", "enumerated"]
-
 MOST = 2_000_000  # schedules; beyond, their table no longer fits comfortably into memory
 
 

@@ -10,8 +10,6 @@ from oragent.converse.problems.constraints import EVEN, FREE, STUDENTS_A_UNIT, C
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
 
-__all__ = ["Exact"]
-
 TOLERANCE = 1e-9  # of sums of a few floats; true differences are far larger
 
 

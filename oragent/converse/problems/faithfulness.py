@@ -8,8 +8,6 @@ from enum import StrEnum
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.mentions import Amount, Named, Relation, Said, Unit, placements, said, sentences
 
-__all__ = ["Figure", "Truth", "figures"]
-
 MEAN = re.compile(r"\b(?:deviation|average|mean|overall|per school)\b", re.IGNORECASE)
 LOAD = re.compile(r"\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b", re.IGNORECASE)
 OPEN = re.compile(  # sentences about what is not, or not yet, the case

@@ -21,13 +21,12 @@ from oragent.converse.solving import begin, by_milp, model
 from oragent.converse.state import State
 from oragent.milp.as_latex import to_latex
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
-from oragent.milp.model import INFINITY, Milp, Objective, Relation, Row, Sense
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.points import breaches
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
+from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
-
-__all__ = ["Formulated"]
 
 LIMIT_S = 12.0
 NONZERO = 1e-9

@@ -9,8 +9,6 @@ from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.district import Features
 from oragent.converse.problems.exact import Exact
 
-__all__ = ["Point", "conditional", "pareto"]
-
 
 @dataclass(frozen=True)
 class Point:

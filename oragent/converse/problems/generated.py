@@ -6,8 +6,6 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import LIMIT_S, Schools
 
-__all__ = ["generated"]
-
 MOST_SCHOOLS, MOST_TIMES = 500, 12
 FIRST, LAST = 450, 570  # 7:30 and 9:30 in the morning
 GRADES = (("ES", 90, 350), ("MS", 300, 900), ("HS", 700, 2000))  # with the fewest and most students

@@ -4,8 +4,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["objects", "proposals"]
-
 MOST_ATTEMPTS = 200  # opening brackets that are tried
 MOST_NUMBER = 1e15
 NAME_KEYS = ("school", "school_name", "name")

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Table", "tables", "unescaped"]
-
 MOST_ROWS, MOST_COLUMNS = 1000, 16
 LONGEST_LINE, LONGEST_CELL = 5000, 300  # characters; the patterns below may take the square of that
 CELL = re.compile(r"((?:[^|\\]|\\.)*)\|")

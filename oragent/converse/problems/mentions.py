@@ -9,8 +9,6 @@ from functools import lru_cache
 from oragent.converse.problems.district import District
 from oragent.converse.problems.names import CLOCK, find_school, minutes
 
-__all__ = ["Amount", "Named", "Relation", "Said", "Unit", "placements", "said", "sentences"]
-
 LONGEST_TEXT, LONGEST_SENTENCE = 100_000, 1000
 NEAR = 45  # characters before an amount in which a word can say what it is an amount of
 APPROXIMATE = 0.02  # what "about" excuses

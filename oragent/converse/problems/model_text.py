@@ -9,8 +9,6 @@ from oragent.milp.changes import limits_in_words
 from oragent.milp.model import Milp, Row, Variable
 from oragent.milp.plain import number
 
-__all__ = ["MOST_CHARACTERS", "describe_model", "linear_words", "row_line", "search_model", "variable_line"]
-
 MOST_CHARACTERS = 12_000  # of a description, about 4,000 tokens
 MOST_TERMS, MOST_FAMILIES, MOST_MEMBERS, MOST_HITS = 40, 40, 3, 25
 INDEXED = re.compile(r"^(.*?)[\[(_ ]*\d.*$|^(.*?)[\[(].*$")  # a name with a number or an index

@@ -7,8 +7,6 @@ from functools import lru_cache
 
 from oragent.converse.problems.district import District, clock
 
-__all__ = ["CLOCK", "find_school", "find_time", "minutes", "quoted", "short_names", "unknown_school", "unknown_time"]
-
 LONGEST_QUOTE = 60
 CLOCK = re.compile(r"(?<![\d:.])(\d{1,2}):([0-5]\d)(?!\d|:\d)(?:\s{0,2}([ap])\.?m\b\.?)?", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+")

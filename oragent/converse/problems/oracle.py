@@ -11,8 +11,6 @@ from oragent.converse.problems.constraints import EVEN, Constraints, Objective, 
 from oragent.converse.problems.district import District, clock
 from oragent.converse.state import Kind, Restriction, State
 
-__all__ = ["OfDistrict", "Solving", "constraints", "restrictions"]
-
 
 class OfDistrict(DecisionProblem, Protocol):
     """The start times of a district."""

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-__all__ = ["MODEL_PROGRAM", "ProgramForm", "model_form"]
-
 
 class Naming(Protocol):
     """Finds variables of the base model under the names of a program."""

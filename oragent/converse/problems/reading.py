@@ -9,8 +9,6 @@ from oragent.converse.problems.json_objects import proposals
 from oragent.converse.problems.markdown import LONGEST_CELL, Table, tables
 from oragent.converse.problems.names import CLOCK, find_school, find_time, quoted, unknown_school, unknown_time
 
-__all__ = ["Reading", "read"]
-
 LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
 BEFORE = {"current", "now", "today", "previous", "old", "original", "before", "existing", "was", "change", "shift",
           "difference", "default"}  # fmt: skip

@@ -10,8 +10,6 @@ from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import files
 
-__all__ = ["is_named", "problem"]
-
 DISTRICT = re.compile(r"district:(\d{1,6}):(\d{1,6})(?::(\d{1,9}))?")
 
 

@@ -10,8 +10,6 @@ from oragent.converse.problems.faithfulness import Truth
 from oragent.converse.problems.oracle import Solving
 from oragent.converse.remark import Remark, RemarkKind, Standing
 
-__all__ = ["figures", "impossible"]
-
 STANDINGS = {Truth.FALSE: Standing.FALSE, Truth.UNCHECKED: Standing.UNKNOWN}
 
 

@@ -11,8 +11,6 @@ from oragent.converse.problems.district import District
 from oragent.milp import Kind, Milp, Objective, Relation, Row, Variable
 from oragent.milp.model import Sense
 
-__all__ = ["school_model"]
-
 
 def school_model(district: District) -> Milp:
     """One start time a school, load and changes linearised; its objective is left open."""

@@ -4,8 +4,6 @@ import re
 
 from oragent.converse.problems.programs import ProgramForm
 
-__all__ = ["SCHOOLS_PROGRAM", "school_form"]
-
 SCHOOLS_MATHEMATICS = """Sets: schools q in Q = {1, ..., n}, start times t in T = {1, ..., k}.
 x[q,t] in {0, 1}: school q starts at time t. c[q] >= 0: change of school q in minutes. L >= 0: load in hundreds.
 minimise alpha L + beta (1/n) sum_q c[q], with alpha = beta = 1

@@ -5,8 +5,6 @@ from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.tables import render
 from oragent.converse.prompting import fill
 
-__all__ = ["known", "setting", "told"]
-
 
 def told(template: str, **values: object) -> str:
     """Fill a text about schools, by its name."""

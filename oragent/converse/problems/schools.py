@@ -27,8 +27,6 @@ from oragent.converse.solving import begin, by_milp
 from oragent.converse.state import State
 from oragent.milp import Milp, Relation, Row, Sense, Status
 
-__all__ = ["LIMIT_S", "Schools", "sfusd"]
-
 LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
 LONGEST_HEADLINE = 30
 

@@ -2,8 +2,6 @@
 
 from oragent.converse.problems.district import District, School
 
-__all__ = ["DEFAULT", "SFUSD"]
-
 EARLY, MIDDLE, LATE = 470, 520, 570  # 7:50, 8:40 and 9:30 in the morning
 
 SFUSD = District(

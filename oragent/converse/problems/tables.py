@@ -3,8 +3,6 @@
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT
 from oragent.converse.problems.district import District, School, clock
 
-__all__ = ["raw", "render"]
-
 
 def render(district: District, schedule: str) -> str:
     """Write a schedule as a table of schools, with both objectives and the load of each start time below.

@@ -15,8 +15,6 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.scenario import Scenario
 
-__all__ = ["Baseline", "write"]
-
 
 class Baseline:
     """Throughputs of SUMO's own drivers.

@@ -11,8 +11,6 @@ from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation
 from oragent.domains.driving.simulation import Command, Second, Session, failure
 
-__all__ = ["Connected"]
-
 PATIENCE_S = 30.0  # for SUMO to listen
 ASK_AGAIN_S = 0.01
 WINDOW = ("--start", "--quit-on-end", "--delay", "100")

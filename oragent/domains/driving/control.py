@@ -10,8 +10,6 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import Command, State
 from oragent.domains.driving.vehicles import TYPES
 
-__all__ = ["Controller", "check", "edge_info", "vehicles_info"]
-
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
 KEYS = ("veh_id", "acceleration", "lane_changing")
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from oragent.domains.driving.vehicles import TYPES
 
-__all__ = ["IdmMobil", "Wanderer", "stand_still"]
-
 Action = dict[str, Any]
 STOP = -9.0  # m/s², more than any vehicle can brake
 

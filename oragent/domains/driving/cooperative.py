@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Cooperative"]
-
 STANDING = 2.5  # m, the gap that SUMO keeps to a vehicle that stands; less than that counts as a collision
 
 

@@ -13,8 +13,6 @@ from oragent.domains.driving.rules import TTC_THRESHOLD, Rules
 from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
 
-__all__ = ["count"]
-
 
 def count(seconds: Sequence[Second], work: Path, road: Road, rules: Rules) -> Figures:
     """Count what happened, by our rules or by the published ones.

@@ -10,8 +10,6 @@ from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.scenario import HORIZON, Scenario
 
-__all__ = ["LONG", "WEAVING", "Case", "Course"]
-
 HEAVY = 3
 
 

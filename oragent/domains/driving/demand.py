@@ -13,8 +13,6 @@ from oragent.domains.driving.plans import EDGE
 from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.vehicles import TYPES, to_xml
 
-__all__ = ["CASES", "Departure", "draw", "read", "to_xml_file"]
-
 CASES = {2: "light", 3: "heavy"}  # trials a route and second
 LETTERS = {name[0]: name for name in TYPES}  # in files
 MOST_SECONDS, MOST_ROWS = 86_400, 100_000  # of a file: a day, and more than any road takes

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
 
-__all__ = ["time_space"]
-
 SPEEDS = Normalize(0.0, 15.0)  # m/s
 COLOURS = colormaps["RdYlGn"]
 INCHES, DPI = (12.0, 9.0), 110  # for each drive

@@ -15,8 +15,6 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.simulation import Second, Simulation, State
 
-__all__ = ["Backend", "Drive", "drive", "throughput"]
-
 Backend = Callable[..., Simulation]  # of SUMO's arguments, whether to record and to release: `Hosted`, `Connected`
 
 

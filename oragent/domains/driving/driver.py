@@ -5,8 +5,6 @@ from typing import Any, Protocol
 
 from oragent._base.errors import CandidateError
 
-__all__ = ["Driver", "Guest", "RememberingDriver", "check_memory"]
-
 MEMORY_BYTES, MEMORY_DEPTH = 65536, 16
 PLAIN = (type(None), bool, int, float, str)
 

@@ -21,8 +21,6 @@ from oragent.domains.driving.rules import Rules
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
-__all__ = ["FLAGS", "Bench", "Named", "Outcome", "Setup", "evaluate"]
-
 FLAGS = {
     "record": "draw the worst simulation: an animation and a time-space diagram",
     "beside": "likewise, with the seed's drive on the same demand beside it",

@@ -10,8 +10,6 @@ from typing import Any, Self
 from oragent.domains.driving import installation
 from oragent.domains.driving.simulation import Command, Second, Session, failure
 
-__all__ = ["Hosted"]
-
 BOARD_BYTES = 64
 
 

@@ -9,8 +9,6 @@ from typing import Any
 from oragent._base.distribution import with_extra
 from oragent._base.errors import ProblemError
 
-__all__ = ["binary", "load", "versions"]
-
 
 def load(name: str) -> Any:
     """Import ``libsumo`` or ``traci``, which are large and optional.

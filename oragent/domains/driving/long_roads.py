@@ -2,8 +2,6 @@
 
 from oragent.domains.driving.plans import EDGE, Edge, Link, Plan
 
-__all__ = ["KILOMETRES", "LANES", "plan"]
-
 KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
 LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
 ARM = 200.0  # m

@@ -5,19 +5,6 @@ from dataclasses import dataclass
 
 from oragent.domains.cells import cell
 
-__all__ = [
-    "Figures",
-    "Loss",
-    "features",
-    "loss",
-    "paper_score",
-    "safety",
-    "score",
-    "selected",
-    "smoothness",
-    "speediness",
-]
-
 TARGET_SPEED = 13.89  # m/s, the limit
 FLOOR = -100.0  # points
 SPEED_EDGES = (0.1, 0.3, 0.5, 0.7)  # shares of the loss

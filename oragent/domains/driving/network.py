@@ -12,8 +12,6 @@ from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation, plans
 from oragent.domains.driving.plans import EDGE, ENDS, Plan
 
-__all__ = ["Road", "build", "read"]
-
 CACHE = Path(__file__).parent / "__pycache__"  # beside the compiled modules, and like them made anew where missing
 PATIENCE_S = 60.0
 INPUTS = {"road.nod.xml": "--node-files", "road.edg.xml": "--edge-files", "road.con.xml": "--connection-files"}

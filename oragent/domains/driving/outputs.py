@@ -8,8 +8,6 @@ from pathlib import Path
 from oragent._base.errors import ProblemError
 from oragent.domains.driving.network import Road
 
-__all__ = ["Conflict", "Statistics", "critical_entries", "read_statistics"]
-
 
 @dataclass(frozen=True)
 class Statistics:

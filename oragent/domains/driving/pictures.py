@@ -17,8 +17,6 @@ from oragent.domains.driving.network import Road
 from oragent.domains.driving.simulation import Place
 from oragent.domains.driving.vehicles import TYPES
 
-__all__ = ["animate", "moments", "weaving"]
-
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
 ASPHALT, GROUND, PAINT = "#55585c", "#eef0ea", "#c9ccd0"
 LANE_WIDTH, VEHICLE_WIDTH = 3.2, 2.0  # m; twice as wide as long ones would be too small to see

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["EDGE", "ENDS", "PUBLISHED", "SPEED_LIMIT", "WEAVING", "Edge", "Link", "Plan"]
-
 EDGE = "E0"
 ENDS = ("J0", "J1")  # where it begins and ends
 SPEED_LIMIT = 13.89  # m/s

@@ -11,8 +11,6 @@ from oragent.domains.driving.demand import CASES
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import Scenario
 
-__all__ = ["drawn", "files", "summary"]
-
 
 def drawn(seed: int) -> dict[int, Scenario]:
     """A pair of demands of the published law."""

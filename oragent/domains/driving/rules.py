@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from oragent.domains.driving import plans
 from oragent.domains.driving.plans import EDGE, ENDS, Plan
 
-__all__ = ["OURS", "PUBLISHED", "TTC_THRESHOLD", "Rules", "ours"]
-
 TTC_THRESHOLD = 1.5  # s
 COMMON = (
     *("--step-length", "1"),

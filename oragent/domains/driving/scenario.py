@@ -9,8 +9,6 @@ from oragent.domains.driving import demand, installation, network, rules
 from oragent.domains.driving.demand import CASES, Departure
 from oragent.domains.driving.rules import Rules
 
-__all__ = ["HORIZON", "SSM_FILE", "STATISTICS_FILE", "Scenario"]
-
 HORIZON = 600  # s
 QUIET = 30  # s at the end without arrivals
 DEMAND_FILE, WATCHED_FILE = "demand.rou.xml", "watched.txt"

@@ -17,10 +17,8 @@ from time import perf_counter
 from oragent.domains.driving.courses import Course
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.driver import Driver
-from oragent.domains.driving.evaluation import FLAGS, Named, Setup, evaluate
+from oragent.domains.driving.evaluation import Named, Setup, evaluate
 from oragent.domains.driving.network import Road
-
-__all__ = ["FLAGS", "FUNCTION", "HOOK", "data_folder", "score"]
 
 FUNCTION = "driving_actions"
 HOOK = "second"  # of simulated time

@@ -6,8 +6,6 @@ from typing import Any, NamedTuple, Protocol, Self
 from oragent._base.errors import ProblemError
 from oragent.domains.driving.plans import EDGE
 
-__all__ = ["Command", "Place", "Second", "Session", "Simulation", "State", "failure"]
-
 UNCONTROLLED_SPEED, UNCONTROLLED_CHANGES = -1.0, 1621  # SUMO's defaults: its own drivers decide
 NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these without regard for others
 CHANGE_SECONDS = 5.0

@@ -10,8 +10,6 @@ from oragent.domains.driving import metrics
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.scenario import Scenario
 
-__all__ = ["BLOCK", "HOPELESS", "Trial", "blocks", "cell", "is_below", "run", "summary"]
-
 BLOCK = 4  # demands a case that are simulated before one looks whether the rest is worth its time
 HOPELESS = 60.0  # points; the seed has 85: whose mean is two standard errors below that cannot win any more
 

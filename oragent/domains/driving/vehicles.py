@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-__all__ = ["TYPES", "VehicleType", "to_xml"]
-
 
 @dataclass(frozen=True)
 class VehicleType:

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from oragent.domains.pdn.network import FREQUENCIES, GRID, Network
 
-__all__ = ["Parameters", "bumps", "chip_admittance", "generate", "package_admittance"]
-
 Complex = NDArray[np.complexfloating[Any, Any]]
 
 _VACUUM_PERMITTIVITY, _VACUUM_PERMEABILITY = 8.854e-12, 4e-7 * np.pi

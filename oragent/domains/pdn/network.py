@@ -5,8 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FREQUENCIES", "GRID", "PORTS", "Network", "decap_magnitude"]
-
 GRID = 10  # ports stand in a square of GRID x GRID, port = GRID * row + column
 PORTS = GRID * GRID
 FREQUENCIES = np.linspace(0.1e9, 20e9, 201)  # Hz, as in DevFormer (Kim et al. 2023, arXiv:2205.13225) and ReEvo

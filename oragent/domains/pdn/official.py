@@ -14,8 +14,6 @@ from oragent._base.errors import ProblemError
 from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network
 from oragent.domains.pdn.placement import STREAM, Instance, Site
 
-__all__ = ["NETWORK_FILE", "SITE_FILES", "read_network", "read_sites"]
-
 NETWORK_FILE = "10x10_pkg_chip.npy"
 SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
 _SITES = STREAM["test"].stop

@@ -11,8 +11,6 @@ from oragent.domains import fresh
 from oragent.domains.claims import whole_numbers
 from oragent.domains.pdn.network import PORTS, Network, decap_magnitude
 
-__all__ = ["DECAPS", "STREAM", "Instance", "Site", "check", "draw_sites", "fresh_part", "objective", "part", "reward"]
-
 DECAPS = 20
 STREAM = {"train": slice(0, 3), "val": slice(5, 10), "test": slice(36, 100)}  # of the hundred sites, as in ReEvo
 _SITES, _MOST_KEEPOUTS = 100, 15

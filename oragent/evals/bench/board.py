@@ -7,12 +7,11 @@ from rich.table import Table as RichTable
 from rich.text import Text
 from tqdm import tqdm
 
+from oragent._base.plain import plain
 from oragent.evals.bench.execute import Done
 from oragent.evals.bench.plan import Cell, Plan
 from oragent.evals.bench.tables import VERDICT, Table
-from oragent.report.pages.text import one_line, plain
-
-__all__ = ["Board", "rich_table"]
+from oragent.report.pages.text import one_line
 
 WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
 

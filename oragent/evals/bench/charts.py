@@ -17,8 +17,6 @@ from oragent.evals.bench.terms import Terms
 from oragent.report.pages.charts import INK, MUTED, label, new_figure
 from oragent.report.pages.figures import Drawing, render
 
-__all__ = ["Look", "best_so_far", "draw", "looks"]
-
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color), without the yellow, which is faint on white, and
 # the black, which is the baseline's; the grey is ours.
 COLORS = ("#D55E00", "#66737D", "#009E73", "#0072B2", "#CC79A7", "#E69F00", "#56B4E9")

@@ -8,8 +8,6 @@ from oragent._base.direction import Direction
 from oragent._base.statistics import Alternative, Interval, bootstrap, holm, sign_flip
 from oragent.evals.bench.result import Score
 
-__all__ = ["Difference", "Group", "differences", "mean_known"]
-
 
 @dataclass(frozen=True)
 class Group:

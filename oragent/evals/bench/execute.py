@@ -9,8 +9,6 @@ from oragent._base.errors import OragentError
 from oragent.evals.bench.plan import Cell, Plan
 from oragent.evals.bench.result import Result
 
-__all__ = ["Done", "End", "Runner", "execute", "gather"]
-
 
 @dataclass(frozen=True)
 class End:

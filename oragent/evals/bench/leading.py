@@ -7,8 +7,6 @@ from oragent.evals.bench.result import Result
 from oragent.evals.bench.scale import Scale
 from oragent.evals.bench.summary import Summary
 
-__all__ = ["Leader", "leader"]
-
 
 @dataclass(frozen=True)
 class Leader:

@@ -13,8 +13,6 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent.evals.bench.plan import Plan
 from oragent.evals.bench.terms import Terms
 
-__all__ = ["Manifest"]
-
 Settings = Mapping[str, Any]
 
 

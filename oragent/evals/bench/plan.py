@@ -8,8 +8,6 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.evals.bench.terms import Terms
 
-__all__ = ["Cell", "Plan", "expect_distinct"]
-
 
 @dataclass(frozen=True)
 class Cell:

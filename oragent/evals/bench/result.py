@@ -7,8 +7,6 @@ from pathlib import Path
 from oragent._base.direction import Direction
 from oragent.evals.bench.plan import Cell
 
-__all__ = ["Cost", "Measure", "Result", "Score", "Step"]
-
 
 @dataclass(frozen=True)
 class Measure:

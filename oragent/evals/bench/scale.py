@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from oragent.evals.bench.result import Result
 from oragent.evals.bench.terms import Terms
 
-__all__ = ["Scale", "scale"]
-
 
 @dataclass(frozen=True)
 class Scale:

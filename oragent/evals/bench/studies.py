@@ -14,8 +14,6 @@ from oragent.evals.bench.result import Cost, Measure, Result, Score
 from oragent.ledger import Study
 from oragent.ledger.study import Finished
 
-__all__ = ["UNBOUNDED", "Studies", "budget_of"]
-
 UNBOUNDED = Budget(evaluations=None)
 
 

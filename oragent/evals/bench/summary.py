@@ -13,8 +13,6 @@ from oragent.evals.bench.result import Cost, Result, Score
 from oragent.evals.bench.scale import Scale, scale
 from oragent.evals.bench.terms import Terms
 
-__all__ = ["Row", "SubjectSummary", "Summary", "summarise"]
-
 TARGET = 0.5  # of the way from the baseline to the best found
 
 

@@ -12,8 +12,6 @@ from oragent.evals.bench.summary import Row, SubjectSummary, Summary
 from oragent.evals.bench.terms import Terms
 from oragent.report.pages import format as in_words
 
-__all__ = ["GAIN", "VERDICT", "Table", "differences", "finals", "interval_heads", "overall", "scales", "target"]
-
 GAIN = "95 %"  # head of the interval of a difference
 VERDICT = "verdict"  # head of what a difference comes to
 

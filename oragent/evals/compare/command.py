@@ -14,8 +14,6 @@ from oragent.evals.compare.request import CompareRequest
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.terminal import announce, show, watching
 
-__all__ = ["run"]
-
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a single run
 
 

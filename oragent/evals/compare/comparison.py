@@ -9,8 +9,6 @@ from oragent.evals.bench.plan import Cell, Plan
 from oragent.evals.bench.summary import Summary, summarise
 from oragent.evals.compare.settled import models
 
-__all__ = ["Comparison", "load"]
-
 
 @dataclass(frozen=True)
 class Comparison:

@@ -18,8 +18,6 @@ from oragent.report.pages.files import save
 from oragent.report.pages.html import environment
 from oragent.report.pages.text import clip
 
-__all__ = ["page", "write"]
-
 TEMPLATES = Path(__file__).parent, Path(bench.__file__).parent
 
 

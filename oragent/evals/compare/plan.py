@@ -19,8 +19,6 @@ from oragent.search.config import Blocks, Config, build, read
 from oragent.search.folder import with_rounds_of_then
 from oragent.search.strategies import chosen
 
-__all__ = ["FAIR", "MANIFEST", "TERMS", "config", "kept", "planned", "requested"]
-
 TERMS = Terms(
     benchmark="comparison",
     subject="problem",

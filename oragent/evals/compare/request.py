@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["CompareRequest"]
-
 
 @dataclass(frozen=True)
 class CompareRequest:

@@ -23,12 +23,10 @@ from oragent.report.files import write
 from oragent.report.held_out import held_out
 from oragent.report.run import RunData, load
 from oragent.search.config import Config
-from oragent.search.engine import Observer, Outcome
 from oragent.search.folder import RunFolder, begin, best_file, reopen
 from oragent.search.launch import STOPPED, launch
+from oragent.search.progress import Observer, Outcome
 from oragent.search.store import Store
-
-__all__ = ["SearchRunner", "read"]
 
 HELD_OUT = "test.yaml"
 Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], Outcome]

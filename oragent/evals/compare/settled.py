@@ -11,8 +11,6 @@ from oragent.evals.compare.variants import FILE, Variant, configured
 from oragent.report.pages.text import clip
 from oragent.search.strategies import settled
 
-__all__ = ["alike", "differing", "models"]
-
 WORDS = {
     "strategy.window": "rounds in flight",
     "strategy.blocks": "building blocks shown",

@@ -16,9 +16,7 @@ from oragent.evals.compare.comparison import Comparison
 from oragent.evals.compare.settled import alike, differing
 from oragent.evals.compare.variants import STRATEGY
 from oragent.report.pages import format as in_words
-from oragent.search.engine import Observer, Progress
-
-__all__ = ["NORMALISED", "announce", "limits_of", "show", "verdict", "watching"]
+from oragent.search.progress import Observer, Progress
 
 NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
 

@@ -20,8 +20,6 @@ from oragent._base.settings import STRICT, dump
 from oragent.search.config import Config, build
 from oragent.search.strategies import STRATEGIES, chosen
 
-__all__ = ["FILE", "STRATEGY", "Variant", "configured", "kept", "plain", "read"]
-
 STRATEGY, FILE = "strategy.name", "strategy.file"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 # Sections that say how to search.

@@ -11,8 +11,6 @@ from oragent.converse.remark import Remark, RemarkKind, Standing
 from oragent.converse.solving import Solver
 from oragent.converse.state import Kind, Restriction, State
 
-__all__ = ["COUNTS", "Audit", "Finding", "audit", "totals"]
-
 FIGURES = 5  # false figures of a conversation that are told one by one
 
 

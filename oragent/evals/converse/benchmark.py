@@ -36,10 +36,9 @@ from oragent.evals.converse.utility_files import read
 from oragent.ledger import Case, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.border import Sandbox
-
-__all__ = ["DECIDERS", "SCRIPTED", "TERMS", "UTILITIES", "Benchmark", "scored"]
 
 TERMS = Terms(
     benchmark="evaluation", subject="problem", subjects="problems", contestant="contestant",

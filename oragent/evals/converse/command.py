@@ -11,6 +11,7 @@ from rich.text import Text
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
+from oragent._base.plain import plain
 from oragent.converse.conversation import Stopping
 from oragent.converse.decision import DecisionProblem, unknown
 from oragent.evals.bench.board import Board, rich_table
@@ -26,9 +27,7 @@ from oragent.evals.converse.page import write_page
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.evals.converse.tables import terminal_tables
 from oragent.evals.converse.utility_files import read, write
-from oragent.report.pages.text import one_line, plain
-
-__all__ = ["MANIFEST", "BenchRequest", "run_bench"]
+from oragent.report.pages.text import one_line
 
 MANIFEST = Manifest("converse-bench.yaml", TERMS, free=("workers", "timeout_s"))
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes

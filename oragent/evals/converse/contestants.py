@@ -10,8 +10,6 @@ from oragent.converse.decision import unknown
 from oragent.converse.tools import EXTENDED, PAPER
 from oragent.evals.converse.paradigms import Paradigm
 
-__all__ = ["contestants", "name_of"]
-
 
 def contestants(
     agents: Sequence[str], paradigms: Sequence[str], models: Sequence[str], tools: Sequence[str] = (PAPER,),

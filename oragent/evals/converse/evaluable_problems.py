@@ -10,8 +10,6 @@ from oragent.evals.converse.published import Published
 from oragent.evals.converse.stakeholders import Evaluable, Stakeholders
 from oragent.report.pages.text import one_line
 
-__all__ = ["published_of", "stakeholders_of"]
-
 
 def stakeholders_of(problem: DecisionProblem) -> Stakeholders:
     """Return the stakeholders of a problem.

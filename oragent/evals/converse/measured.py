@@ -11,8 +11,6 @@ from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
 from oragent.ledger.study import Finished
 
-__all__ = ["Measured", "measured"]
-
 
 @dataclass(frozen=True)
 class Measured:

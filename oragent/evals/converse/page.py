@@ -31,8 +31,6 @@ from oragent.report.pages.charts import label, new_figure
 from oragent.report.pages.figures import Drawing, render
 from oragent.report.pages.html import environment
 
-__all__ = ["page", "write_page"]
-
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#66737D")
 MOST_DRAWN = 7
 MOST_LISTED = 2000

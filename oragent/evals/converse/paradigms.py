@@ -14,8 +14,6 @@ from oragent.converse.solving import Solver, begin
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
-__all__ = ["RULES", "Baseline", "Paradigm", "Requests", "baseline", "negotiate"]
-
 Requests = Callable[[Stakeholder], Iterator[Request]]
 
 

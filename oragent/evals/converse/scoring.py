@@ -7,8 +7,6 @@ from statistics import fmean
 from oragent._base.errors import ConfigError
 from oragent._base.statistics import Alternative, Interval, bootstrap, holm, mcnemar, share, sign_flip
 
-__all__ = ["Contrast", "Scored", "Summary", "contrasts", "summarise"]
-
 
 @dataclass(frozen=True)
 class Scored:

@@ -6,8 +6,6 @@ from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.llm.scripted import Scripted
 from oragent.report.pages.text import one_line
 
-__all__ = ["standing_in"]
-
 
 def standing_in(problem: DecisionProblem, name: str = "scripted") -> Scripted:
     """A model that plays all roles by the script of a problem.

@@ -14,19 +14,6 @@ from oragent.converse.state import Restriction
 from oragent.llm.model import Request as LlmRequest
 from oragent.llm.scripted import Given
 
-__all__ = [
-    "DECIDER",
-    "Diversity",
-    "Evaluable",
-    "Profile",
-    "Request",
-    "Stakeholder",
-    "Stakeholders",
-    "Telling",
-    "Wish",
-    "diversity",
-]
-
 DECIDER = "decider"  # role in which a model that plays a stakeholder is asked
 Request = tuple[Restriction, ...]  # what is asked for at once, in place of all that was asked for before
 

@@ -14,18 +14,6 @@ from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrasts, summarise
 from oragent.report.pages.format import money
 
-__all__ = [
-    "agent_table",
-    "audit_table",
-    "contestant_table",
-    "contrast_table",
-    "end_table",
-    "group_tables",
-    "model_table",
-    "paradigm_table",
-    "terminal_tables",
-]
-
 DASH = "–"
 P_DIGITS = 4
 

@@ -10,8 +10,6 @@ from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import diversity
 from oragent.evals.converse.utility_files import write
 
-__all__ = ["utilities"]
-
 
 def utilities(spec: str, out: Path, seed: int, functions: int, console: Console) -> int:
     """Generate utilities for the problem of a name and write them; say how much they ask for."""

@@ -12,8 +12,6 @@ from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import Stakeholder
 from oragent.report.pages.text import one_line
 
-__all__ = ["SCHEMA", "UtilitySet", "read", "write"]
-
 SCHEMA = 1
 LARGEST = 10_000_000  # bytes
 

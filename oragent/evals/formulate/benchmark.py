@@ -15,21 +15,21 @@ from oragent.evals.bench.studies import Studies, budget_of
 from oragent.evals.bench.terms import Terms
 from oragent.evals.formulate.contestants import options_of
 from oragent.evals.formulate.grading import FAILED_RUNS, grade
-from oragent.evals.formulate.mock_models import ALL, STAND_INS, expanded, stand_in
+from oragent.evals.formulate.mock_models import expanded, stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.formulate.formulation import Formulated, formulated
 from oragent.formulate.interface import DEFAULT
+from oragent.formulate.options import ALL, STAND_INS
 from oragent.formulate.running import Bounds, Runner
 from oragent.ledger import Study
 from oragent.ledger.case import Case
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings, Reply
+from oragent.llm.model import Model, Reply
+from oragent.llm.model_settings import ModelSettings
 from oragent.milp.verdict import TOLERANCES, Verdict
 from oragent.sandbox.border import Sandbox
-
-__all__ = ["TERMS", "Benchmark", "labels_readable", "rates"]
 
 TERMS = Terms(
     benchmark="benchmark", subject="set", subjects="sets", contestant="method", contestants="methods",

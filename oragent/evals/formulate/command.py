@@ -17,7 +17,6 @@ from oragent.evals.bench.manifest import Manifest
 from oragent.evals.bench.plan import Cell, Plan
 from oragent.evals.formulate.benchmark import TERMS, Benchmark, labels_readable
 from oragent.evals.formulate.contestants import contestants
-from oragent.evals.formulate.mock_models import ALL, STAND_INS
 from oragent.evals.formulate.page import page
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
@@ -30,10 +29,8 @@ from oragent.evals.formulate.tables import (
     rate_table,
     reference_names,
 )
-from oragent.formulate.options import PRESETS, known
+from oragent.formulate.options import ALL, PRESETS, STAND_INS, known
 from oragent.milp.verdict import TOLERANCES
-
-__all__ = ["MANIFEST", "BenchRequest", "is_bench", "measured", "run_bench", "show_bench", "write_bench_page"]
 
 FILE = "formulate-bench.yaml"
 MANIFEST = Manifest(FILE, TERMS, free=("workers",))

@@ -6,8 +6,6 @@ from typing import Any
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import EXTRAS, PARTS, Options, chosen, known
 
-__all__ = ["ABLATIONS", "contestants", "options_of"]
-
 # The rows of the published table of ablations, in its order.
 ABLATIONS: tuple[Mapping[str, Any], ...] = (
     {"method": "ormind"},

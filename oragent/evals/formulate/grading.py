@@ -7,8 +7,6 @@ from oragent.evals.formulate.sets.labelled import Label
 from oragent.formulate.formulation import Formulated
 from oragent.milp.verdict import Tolerance, Verdict
 
-__all__ = ["FAILED_RUNS", "grade"]
-
 FAILED_RUNS = (Verdict.RUNTIME_ERROR, Verdict.COMPILE_ERROR, Verdict.TIMEOUT, Verdict.MEMORY)
 WITHOUT_OPTIMUM = ("infeasible", "unbounded")
 

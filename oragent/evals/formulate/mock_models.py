@@ -11,10 +11,8 @@ import numpy as np
 from oragent._base.errors import ConfigError
 from oragent.evals.formulate.scripted import Error, Oracle, errors_of, seeded
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet
-from oragent.formulate.options import ALL, STAND_INS
+from oragent.formulate.options import ALL
 from oragent.llm.model import Model
-
-__all__ = ["ALL", "STAND_INS", "StandIn", "expanded", "stand_in"]
 
 BROKEN, PLANTED = 0.25, 0.5  # shares of the cases that ``scripted`` gets wrong at first: by an error, by a planted one
 

@@ -8,13 +8,11 @@ from matplotlib.figure import Figure
 
 from oragent.evals.bench.plan import Plan
 from oragent.evals.formulate.benchmark import rates
-from oragent.evals.formulate.mock_models import ALL, STAND_INS
 from oragent.evals.formulate.tables import Measured
+from oragent.formulate.options import ALL, STAND_INS
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
 from oragent.report.pages.figures import Drawing, render
 from oragent.report.pages.html import environment
-
-__all__ = ["page", "temperature_figure"]
 
 COLOURS = (BEST, KEPT, MUTED, OTHER)
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-__all__ = ["GPT_4", "PROMPT_TOKENS", "PUBLISHED", "Rates", "published"]
-
 Rates = tuple[float, float | None, float | None]
 
 PUBLISHED: Mapping[str, Mapping[str, Rates]] = {

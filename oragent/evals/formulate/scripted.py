@@ -19,8 +19,6 @@ from oragent.llm.model import Reply, Request, estimate_tokens
 from oragent.milp.model import Kind, Milp, Relation
 from oragent.milp.plain import quoted
 
-__all__ = ["Error", "Fault", "Oracle", "errors_of", "planted", "seeded"]
-
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
 OPPOSITE = {Relation.AT_MOST: Relation.AT_LEAST, Relation.AT_LEAST: Relation.AT_MOST, Relation.EQUAL: Relation.AT_LEAST}
 PULP = str.maketrans("-+[] ->/", "________")  # what PuLP makes of signs in names

@@ -17,16 +17,6 @@ from oragent.ledger.study import Finished
 from oragent.milp.verdict import Verdict
 from oragent.report.pages.format import money
 
-__all__ = [
-    "Measured",
-    "battery_table",
-    "difference_table",
-    "problem_table",
-    "published_table",
-    "rate_table",
-    "reference_names",
-]
-
 
 @dataclass(frozen=True)
 class Measured:

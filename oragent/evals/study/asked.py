@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Asked"]
-
 
 @dataclass(frozen=True)
 class Asked:

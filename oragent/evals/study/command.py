@@ -21,8 +21,6 @@ from oragent.evals.study.asked import Asked
 from oragent.evals.study.layouts import Layout, chosen, common, contestants
 from oragent.evals.study.table import joined, markdown, parts
 
-__all__ = ["plan_of", "run"]
-
 COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes, as those of a comparison
 TABLE = "study.md"
 

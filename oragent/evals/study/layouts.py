@@ -10,8 +10,6 @@ from oragent._base import settings, shipped
 from oragent._base.errors import ConfigError
 from oragent.search.config import Config, build
 
-__all__ = ["LAYOUTS", "Layout", "chosen", "common", "contestants"]
-
 BUDGET = 500  # evaluations, and model calls
 LEAST = 4  # programs of a first population, however small the scale
 PART_ONE = ("tsp_constructive", "tsp_pomo", "cvrp_aco", "cvrp_lehd", "bpp_offline_aco", "mkp_aco")

@@ -7,8 +7,6 @@ from oragent.evals.bench.summary import Row, Summary
 from oragent.evals.bench.tables import Table
 from oragent.report.pages import format as in_words
 
-__all__ = ["PRINTED", "averages", "joined", "markdown", "normalised", "parts"]
-
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
 PRINTED: Mapping[str, tuple[float, ...]] = {
     "tsp_constructive": (0.0, 0.878, 0.788, 1.0, 0.959),

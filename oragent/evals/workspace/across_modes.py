@@ -23,8 +23,6 @@ from oragent.evals.workspace.published import (
 from oragent.evals.workspace.tables import Measured
 from oragent.workspace.layout import Mode
 
-__all__ = ["gain_table", "published_tables", "rate_table", "token_table", "track_table"]
-
 DASH = "–"
 NOT_EXECUTED = frozenset((Outcome.NO_ATTEMPT, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.RUNTIME_ERROR))
 NOT_FEASIBLE = NOT_EXECUTED | {Outcome.NO_MODEL, Outcome.NO_OBJECTIVE, Outcome.INFEASIBLE, Outcome.UNBOUNDED}

@@ -25,8 +25,6 @@ from oragent.workspace.reading import walk
 from oragent.workspace.roles import Work
 from oragent.workspace.runner import Runner
 
-__all__ = ["AGENTS", "Plant", "attempt", "plants"]
-
 AGENTS = ("oracle", "copy", "planted", "records")
 
 

@@ -16,8 +16,6 @@ from oragent.evals.workspace.label_audit import (
 from oragent.evals.workspace.views import Variant, fitting_variant
 from oragent.workspace.layout import Mode, Workspace
 
-__all__ = ["Audit", "audit"]
-
 
 @dataclass(frozen=True)
 class Audit:

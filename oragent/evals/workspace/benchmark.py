@@ -32,14 +32,13 @@ from oragent.ledger import Study
 from oragent.ledger.case import Case
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.roles import Track, Work
 from oragent.workspace.runner import LIMITS, Runner
 from oragent.workspace.tools import Desk
-
-__all__ = ["TERMS", "Benchmark", "labels_readable", "subjects"]
 
 TERMS = Terms(
     benchmark="benchmark", subject="mode", subjects="modes", contestant="agent", contestants="agents",

@@ -7,8 +7,6 @@ import re
 
 from oragent.workspace.matching import normalise
 
-__all__ = ["lost", "modelling_words"]
-
 MODELLING = (
     r"add(?:s|ed|ing)? a (?:new )?constraint", r"modify(?:ing)? (?:the )?objective",
     r"introduc(?:e|es|ed|ing) a (?:new )?(?:variable|binary|constraint)", r"the model (?:should|must enforce|now)",

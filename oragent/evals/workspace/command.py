@@ -36,8 +36,6 @@ from oragent.report.pages.html import environment
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import Track
 
-__all__ = ["MANIFEST", "BenchRequest", "measured", "run_bench", "show_bench"]
-
 MANIFEST = Manifest("workspace-bench.yaml", TERMS, free=("workers", "timeout_s"))
 IN_A_TERMINAL = ("agent", "instances", "Pass@1", "points", "95 %", "at 1e-6", "preserved", "coverage", "named",
                  "citations that fail", "tool calls")  # fmt: skip

@@ -7,8 +7,6 @@ from itertools import accumulate, combinations_with_replacement
 
 from oragent._base.errors import WorkspaceError
 
-__all__ = ["Difficulty", "tertiles"]
-
 
 class Difficulty(StrEnum):
     """How hard an instance is, beside the others of its mode."""

@@ -24,8 +24,6 @@ from oragent.workspace.reading import read_text, walk
 from oragent.workspace.runner import Ran, Runner
 from oragent.workspace.tables import Table
 
-__all__ = ["Labels", "answered", "preserved", "programmed"]
-
 PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
 MOST = 12  # differences that are kept
 

@@ -7,8 +7,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.layout import Mode, Role, Workspace, role
 from oragent.workspace.reading import named, read_text
 
-__all__ = ["LIMIT", "gather"]
-
 LIMIT = 1_000_000  # characters
 ORDER = (Role.DOCUMENT, Role.PARAMETERS, Role.TABLE, Role.FORMULATION, Role.CODE, Role.LOG, Role.RECORD)
 

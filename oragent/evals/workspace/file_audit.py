@@ -9,8 +9,6 @@ from oragent.workspace import parameters, tables
 from oragent.workspace.layout import Role, Workspace
 from oragent.workspace.reading import read_text
 
-__all__ = ["CodeAudit", "TableAudit", "audit_code", "audit_tables"]
-
 PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
 
 

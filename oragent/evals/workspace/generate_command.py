@@ -6,12 +6,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from oragent._base.plain import plain
 from oragent.evals.workspace.generating.sets import Request, generate
 from oragent.evals.workspace.generating.wording import Writing
 from oragent.milp.families import FAMILIES
-from oragent.report.pages.text import plain
-
-__all__ = ["generate_command"]
 
 
 def generate_command(

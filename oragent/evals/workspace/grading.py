@@ -12,8 +12,6 @@ from oragent.workspace import objective
 from oragent.workspace.attempts import Attempt, Direction, Stop, passes
 from oragent.workspace.objective import Backing, Printed, relative_error
 
-__all__ = ["STRICT", "Grade", "Outcome", "compare", "grade", "release_label"]
-
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
 
 

@@ -18,8 +18,6 @@ from oragent.evals.workspace.views import Note, Variant, View, copy_view, fittin
 from oragent.workspace.layout import Mode, Workspace, digest, open_workspace
 from oragent.workspace.reading import named, read_bytes
 
-__all__ = ["Release", "import_release", "read_release"]
-
 Label = TypeVar("Label", Reference, Rubric)
 INSTANCE = re.compile(r"instance_([1-9][0-9]{0,5})")
 FORMULATION = "original/src/formulation.tex"

@@ -12,9 +12,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.rubric import Rubric, coverage, exact_decisions
 from oragent.workspace.reading import finite, named, parse_json, read_jsonl, shown
 
-__all__ = ["PENALTY_PAPER", "PENALTY_RELEASE", "Judgement", "Marks", "Result", "by_predicates", "judgement", "mean",
-           "parse_reply", "read_judgements", "score", "score_all"]  # fmt: skip
-
 PENALTY_PAPER, PENALTY_RELEASE = 12.0, 20.0  # points that unsupported claims may cost, by the paper and the release
 POSITIVE = {"reasoning": 35.0, "grounding": 20.0, "answer_quality": 10.0}
 PENALTY = "hallucination_penalty"

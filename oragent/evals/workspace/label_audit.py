@@ -12,8 +12,6 @@ from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing, relative_error
 from oragent.workspace.records import VersionRecords, read_version
 
-__all__ = ["VERSIONS", "RecordAudit", "RubricAudit", "audit_records", "audit_rubrics", "left_alone", "recorded"]
-
 VERSIONS = {Mode.BUILD: "original", Mode.REVISE: "revised"}  # whose record should agree with whose reference
 OFF = 1e-6  # relative difference from which a reference is off its record
 

@@ -11,8 +11,6 @@ from oragent.evals.workspace.rubric import Rubric, read_rubrics
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import named
 
-__all__ = ["VAULT", "LabelSet", "read_labels", "vault_file"]
-
 VAULT = "vault"
 
 

@@ -16,8 +16,6 @@ from oragent.workspace.matching import normalise
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import read_bytes, walk
 
-__all__ = ["LABEL_FILES", "Labels", "Leak", "Trace", "labels_of", "search"]
-
 LABEL_FILES = frozenset({"reference_objectives.csv", "rubrics.jsonl", "judge_prompt.md", "empirical_difficulty.csv"})
 SHORTEST = 24  # characters of a sentence that stands nowhere by chance
 DIGITS = 5  # significant ones, of a number that stands nowhere by chance

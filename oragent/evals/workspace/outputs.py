@@ -19,9 +19,6 @@ from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shown
 
-__all__ = ["ANSWERS", "JUDGEMENTS", "PREDICTIONS", "Explained", "answer_table", "explain_scores", "outcome_lines",
-           "prediction_scores", "prediction_table"]  # fmt: skip
-
 PREDICTIONS = ("records", "originals")
 ANSWERS = ("short", "questions", "empty")
 JUDGEMENTS = ("all", "none")

@@ -21,8 +21,6 @@ from oragent.evals.workspace.outputs import (
 from oragent.evals.workspace.views import Note, Variant
 from oragent.workspace.layout import Mode
 
-__all__ = ["Outputs", "import_command", "score_command"]
-
 
 @dataclass(frozen=True)
 class Outputs:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.matching import Answer, normalise
 
-__all__ = ["Predicate", "sentences"]
-
 ENDS = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
     r"|(?<=\?)(?=\s|$)|\n\s*\n|\n\s*(?=[-*#]|\d+[.)]\s)"

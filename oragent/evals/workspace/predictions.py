@@ -13,8 +13,6 @@ from oragent.workspace.layout import Mode
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import finite, named, read_jsonl, shown
 
-__all__ = ["Prediction", "Score", "grade_predictions", "read_predictions", "unrevised"]
-
 STATUSES = {"infeasible": Outcome.INFEASIBLE, "unbounded": Outcome.UNBOUNDED, "timeout": Outcome.TIMEOUT,
             "error": Outcome.RUNTIME_ERROR, "runtimeerror": Outcome.RUNTIME_ERROR}  # fmt: skip
 

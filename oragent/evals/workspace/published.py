@@ -7,9 +7,6 @@ Pass@1 in per cent for build and revise, mean score of 100 for explain. The judg
 
 from dataclasses import dataclass
 
-__all__ = ["CORRELATIONS", "FLAT", "HIGHS", "MAIN", "PROTOCOL", "REVISE_FAILURES", "SNAPSHOT", "SOLVERS", "Flat",
-           "Scores", "Solver", "find"]  # fmt: skip
-
 PROTOCOL = "Gurobi 12.0.1, 120 s a run, temperature at most 0.1; other solvers and time limits differ from ours"
 
 

@@ -10,8 +10,6 @@ from oragent.workspace import tables
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import named, read_text, shown
 
-__all__ = ["HEADER", "TOLERANCE", "Reference", "read_references", "workspace_id"]
-
 TOLERANCE = 0.01  # relative, of the public release
 HEADER = ("workspace_id", "task_type", "instance_number", "instance_id", "reference_objective", "relative_tolerance")
 

@@ -21,8 +21,6 @@ from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, Track, Work, fill,
 from oragent.workspace.runner import LIMITS
 from oragent.workspace.tools import Desk
 
-__all__ = ["Interface", "Manner", "code_in", "files_told", "judge", "system", "work"]
-
 FLAT_CHARACTERS = 400_000
 ATTEMPTS = 3  # of a judge
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}

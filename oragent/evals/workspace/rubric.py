@@ -12,8 +12,6 @@ from oragent.evals.workspace.predicates import Predicate
 from oragent.workspace.matching import Answer
 from oragent.workspace.reading import named, read_jsonl, shown
 
-__all__ = ["COVERAGE", "Criterion", "Kind", "Rubric", "coverage", "exact_decisions", "read_answers", "read_rubrics"]
-
 COVERAGE = 35.0  # points for naming and saying everything
 IDENTIFIER = re.compile(r"c[0-9]+")
 

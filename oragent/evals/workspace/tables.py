@@ -20,9 +20,6 @@ from oragent.ledger.study import Finished
 from oragent.report.pages.format import money
 from oragent.workspace.layout import Mode
 
-__all__ = ["Measured", "difference_table", "failure_table", "floor_lines", "group_tables", "instance_table",
-           "published_table", "score_table"]  # fmt: skip
-
 PARTS = ("reasoning", "grounding", "answer_quality", "penalty")
 FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revise_model", "revise-all": "revise_all",
           "explain": "explain"}  # fmt: skip

@@ -10,8 +10,6 @@ from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, Variant
 from oragent.workspace.layout import Mode, Role, role
 from oragent.workspace.reading import named, read_bytes, read_json, walk
 
-__all__ = ["PROGRAM", "Task", "lay_out", "tasks"]
-
 PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
 

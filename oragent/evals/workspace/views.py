@@ -18,19 +18,6 @@ from oragent.evals.workspace.leaks import Labels, Leak
 from oragent.workspace.layout import Entry, Mode, Role, Workspace, digest, role
 from oragent.workspace.reading import named, read_bytes
 
-__all__ = [
-    "NOTE",
-    "SHOWN_OF_ORIGINAL",
-    "Note",
-    "Variant",
-    "View",
-    "copy_view",
-    "fitting_variant",
-    "public_metadata",
-    "visible",
-    "write_manifest",
-]
-
 NOTE = "REVISE_NOTE.md"
 METADATA = "metadata.json"
 ALLOWED = {

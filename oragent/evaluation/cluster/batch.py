@@ -20,8 +20,6 @@ from oragent._base.plain import plain
 from oragent.evaluation.cluster.where import Certificates, Kind, Where
 from oragent.sandbox.isolation.environment import SECRET
 
-__all__ = ["BatchJobs", "script"]
-
 WORKER = "oragent.evaluation.cluster.worker"
 CALL_S = 60.0  # in which a batch system answers
 LOOK_S = 20.0

@@ -31,8 +31,6 @@ from oragent.evaluation.cluster.wire import LONGEST, packed, unpacked
 from oragent.sandbox.isolation import kernel, landlock
 from oragent.sandbox.isolation.credentials import interpreter_paths
 
-__all__: list[str] = []
-
 LOOK_S = 0.5  # between two looks at who is there
 SILENT_S = 60.0  # a scheduler that answers nothing for so long is gone
 ADMIT_S = 600.0  # a worker that cannot be introduced and given the content by then is left alone for a while

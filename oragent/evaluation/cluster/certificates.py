@@ -6,8 +6,6 @@ from pathlib import Path
 
 from oragent.evaluation.cluster.where import Certificates
 
-__all__ = ["made"]
-
 NAME = "oragent cluster"
 MARGIN = datetime.timedelta(days=2)  # a clock may be off by so much
 VALID = datetime.timedelta(days=365)

@@ -28,8 +28,6 @@ from oragent.evaluation.cluster.wire import unpacked
 from oragent.evaluation.places import Places
 from oragent.evaluation.problem import Problem
 
-__all__ = ["Cluster", "connected", "on_executor"]
-
 GRACE_S = 3.0  # for further workers, once there is one, or all that there are cannot be used
 SLACK_S = 20.0
 LOCAL_S = 60.0  # in which the workers of this machine are there

@@ -19,8 +19,6 @@ from oragent.evaluation.companions import walked
 from oragent.evaluation.problem import Problem
 from oragent.sandbox.messages import sound_name
 
-__all__ = ["PART_BYTES", "Content", "Piece", "Shelf", "gather"]
-
 ROOT, APART = "home", "problem"  # where a root and a problem outside of it lie on a worker
 DATA = ("checkpoints", "data")  # what of a root an evaluator may read beside its problem's folder
 PART_BYTES = 4 << 20

@@ -22,8 +22,6 @@ from oragent.evaluation.cluster.station import serve
 from oragent.evaluation.cluster.wire import Wire
 from oragent.sandbox.limits import environment
 
-__all__ = ["MOST_PLACES", "Courier", "Known"]
-
 RESTARTS = 5  # of one run's courier
 MOST_PLACES = 100_000
 MOST_WORKERS = 20_000

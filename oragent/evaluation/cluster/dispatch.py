@@ -16,8 +16,6 @@ from oragent.evaluation.cluster.parcel import Garbled, Trouble, answer_of, needs
 from oragent.evaluation.cluster.station import serve
 from oragent.evaluation.places import Places
 
-__all__ = ["Dispatch", "Executor", "Lost", "Patience"]
-
 LOSSES = 10  # of one evaluation, one after the other, after which something is wrong that no worker will mend
 COPIES = 3  # of one evaluation at once
 AGAIN = -1  # what was lost goes first: others wait for what was begun earlier

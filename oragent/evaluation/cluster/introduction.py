@@ -23,8 +23,6 @@ from oragent._base.plain import plain
 from oragent.sandbox.isolation import Guarantee, not_held, probe
 from oragent.sandbox.limits import environment, processors
 
-__all__ = ["LEAST_ROOM_MB", "Introduction", "introduce", "read", "remark", "unfit", "weakest"]
-
 SCORING = ("numpy", "scipy", "numba", "torch")  # packages whose version can change a score
 LEAST_ROOM_MB = 256
 CLOCK_S = 60.0  # so far off a clock is worth a remark; nothing depends on it

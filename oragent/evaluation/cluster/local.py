@@ -13,8 +13,6 @@ from oragent._base.plain import plain
 from oragent.evaluation.cluster.where import Certificates
 from oragent.sandbox.limits import environment
 
-__all__ = ["LocalWorkers", "last_words"]
-
 LOOK_S = 0.25
 HASTY_S = 10.0  # a worker that ends sooner ended in vain
 HASTY = 5  # such ends, one after the other, after which no more are started

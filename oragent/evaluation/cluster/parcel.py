@@ -14,8 +14,6 @@ from oragent.evaluation.cluster.content import ROOT, Content
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.messages import Limits
 
-__all__ = ["MOST_CHARACTERS", "Garbled", "Trouble", "answer_of", "evaluation_of", "job_of", "needs", "request", "told"]
-
 MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
 MOST_FEATURES = 64
 TEXTS = ("message", "traceback", "log", "output")

@@ -8,8 +8,6 @@ from oragent.evaluation.cluster.dispatch import Dispatch
 from oragent.evaluation.places import Places
 from oragent.evaluation.pool import Running
 
-__all__ = ["ClusterPool"]
-
 
 class ClusterPool:
     """What a ``Pool`` is to an engine, with as many evaluations at once as the workers have places.

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-__all__ = ["Roster", "Standing", "Worker"]
-
 
 class Standing(StrEnum):
     """What a worker is good for."""

@@ -23,8 +23,6 @@ from oragent.evaluation.requirements import unmet
 from oragent.sandbox.lifecycle import End
 from oragent.sandbox.limits import processors
 
-__all__ = ["serve"]
-
 FULL_MB = 16  # with less room than that a failure may be the disk's fault
 _LOCK = threading.Lock()
 

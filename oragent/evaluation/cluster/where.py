@@ -15,8 +15,6 @@ from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 
-__all__ = ["BATCH", "Certificates", "Kind", "Where", "where"]
-
 FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, slurm, pbs, lsf, or a file (.yaml, or a scheduler's .json)"
 MOST_LOCAL = 512
 

@@ -8,8 +8,6 @@ from typing import Any, BinaryIO
 
 from oragent.evaluation.cluster.parcel import MOST_CHARACTERS
 
-__all__ = ["LONGEST", "Wire", "packed", "unpacked"]
-
 LONGEST = 2 * MOST_CHARACTERS  # bytes of a line: an answer in a text of JSON again
 
 

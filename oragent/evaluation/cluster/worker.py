@@ -5,8 +5,6 @@ import sys
 import threading
 from typing import Any
 
-__all__: list[str] = []
-
 WITH_PARENT = "--with-parent"  # it ends when its standard input does, as that is its parent's
 CONFIGURATION: dict[str, Any] = {"distributed.worker.http.routes": [], "distributed.admin.system-monitor.disk": False}
 

@@ -9,8 +9,6 @@ import re
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["coe"]
-
 EXPERTS = {
     "terminology": "explains the terms of the business",
     "parameters": "takes the parameters and their units out of the text",

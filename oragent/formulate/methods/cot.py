@@ -6,8 +6,6 @@ Differs from the source: no worked examples in the prompt.
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["cot"]
-
 
 async def cot(session: Session) -> Attempt:
     """Ask once, run once."""

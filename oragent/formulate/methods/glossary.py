@@ -3,8 +3,6 @@
 import difflib
 from collections.abc import Mapping
 
-__all__ = ["PATTERNS", "lookup"]
-
 PATTERNS: Mapping[str, str] = {
     "ratio": "x is at least 70 % of x + y: x >= 0.7 * (x + y), linear; never divide by a variable",
     "fixed cost": "cost f if x > 0: binary z, x <= M * z with the smallest M that holds, cost f * z",

@@ -10,8 +10,6 @@ from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["optimus"]
-
 DEBUGS, MOST_CLAUSES = 3, 30
 
 

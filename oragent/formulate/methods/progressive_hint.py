@@ -7,8 +7,6 @@ from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 from oragent.milp.verdict import TOLERANCES
 
-__all__ = ["progressive_hint"]
-
 MOST = 5
 
 

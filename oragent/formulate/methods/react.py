@@ -13,8 +13,6 @@ from oragent.formulate.programs import program_in
 from oragent.formulate.session import Session
 from oragent.llm.model import Message
 
-__all__ = ["react"]
-
 MOST = 8
 MOST_CHARACTERS = 2000  # of the values that are told
 LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)

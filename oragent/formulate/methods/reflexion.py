@@ -7,8 +7,6 @@ from oragent.formulate.attempts import Attempt
 from oragent.formulate.methods.react import outcome
 from oragent.formulate.session import Session
 
-__all__ = ["reflexion"]
-
 MOST = 3
 
 

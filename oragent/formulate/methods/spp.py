@@ -6,8 +6,6 @@ Differs from the source: no worked examples in the prompt.
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["spp"]
-
 
 async def spp(session: Session) -> Attempt:
     """Ask once, run once."""

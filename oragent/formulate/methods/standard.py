@@ -3,8 +3,6 @@
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["standard"]
-
 
 async def standard(session: Session) -> Attempt:
     """Ask once, run once."""

@@ -12,8 +12,6 @@ from oragent._base.errors import ReplyError
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["got", "tot"]
-
 STEPS = ("variables", "constraints", "objective")
 PROPOSED, KEPT = 3, 2
 

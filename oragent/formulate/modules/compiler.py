@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["compile_draft"]
-
 
 async def compile_draft(session: Session) -> None:
     """Write a draft; it is read by the supervisor, and not run."""

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 
 from oragent.formulate.session import Session
 
-__all__ = ["conduct"]
-
 
 async def conduct(session: Session, team: Mapping[str, str], asked: list[str], most: int) -> str:
     """Choose who is asked next; a name that nobody who is left has means the first of them.

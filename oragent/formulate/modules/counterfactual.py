@@ -6,8 +6,6 @@ from oragent.formulate.checks import Reason, State
 from oragent.formulate.data import kinds
 from oragent.formulate.session import Session
 
-__all__ = ["reconsider", "write_checker"]
-
 MOST_CITED = 800  # characters
 
 

@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["formalize"]
-
 
 async def formalize(session: Session) -> None:
     """Write variables, constraints and objective."""

@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["review"]
-
 
 async def review(session: Session) -> None:
     """Remark on the newest program in the pool."""

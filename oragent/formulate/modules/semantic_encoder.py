@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["encode"]
-
 
 async def encode(session: Session) -> None:
     """List the parameters; those whose values the text tells become data of the program."""

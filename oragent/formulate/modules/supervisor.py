@@ -3,8 +3,6 @@
 from oragent.formulate.attempts import Attempt
 from oragent.formulate.session import Session
 
-__all__ = ["backward", "forward"]
-
 UNCHANGED = "\n\nThe program came back unchanged after this had been said once: the lines named must change."
 
 

@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["diagnose"]
-
 
 async def diagnose(session: Session) -> str:
     """Say why the newest program failed: its error, and what was made of it."""

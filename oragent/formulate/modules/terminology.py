@@ -2,8 +2,6 @@
 
 from oragent.formulate.session import Session
 
-__all__ = ["interpret"]
-
 
 async def interpret(session: Session) -> None:
     """Explain terms, before the encoder."""

@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 WORKERS = "Ada Ben Cleo Dan Eva Finn Gus Hana Ivo Jana worker"
 TASKS = "painting wiring plumbing tiling roofing glazing flooring sanding masonry carpentry task"
 

@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
 
 

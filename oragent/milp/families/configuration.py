@@ -15,8 +15,6 @@ from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Vari
 from oragent.milp.solution import Status
 from oragent.milp.solving import PROVEN, solve
 
-__all__ = ["Configured", "best_ratio", "configuration", "generate", "products"]
-
 
 def generate(seed: int, size: int = 3) -> Instance:
     """``size`` categories, five products each on average, of which some are not to be had."""

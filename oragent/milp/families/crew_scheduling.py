@@ -5,8 +5,6 @@ from typing import Any
 from oragent.milp.families.instance import Instance, listed, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 
 def generate(seed: int, size: int = 6) -> Instance:
     """``size`` flights, and about four duties a flight."""

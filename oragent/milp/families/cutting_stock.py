@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from oragent.milp.families.instance import Instance, listed, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 ROLL = 100  # cm
 
 

@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 FOODS = "bread milk eggs rice beans potatoes cheese apples fish lentils cabbage oats food"
 NUTRIENTS = "protein calcium iron fibre zinc iodine nutrient"
 

@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 PLACES = "Lyon Turin Basel Ghent Trier Metz Nancy Ulm Linz Graz warehouse"
 CUSTOMERS = "Abel Boyd Cruz Dunn Ekman Ford Gray Hale Ibsen Jung Katz Lund customer"
 

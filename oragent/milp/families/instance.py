@@ -11,8 +11,6 @@ from oragent.milp.model import Milp
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["Generate", "Instance", "listed", "names", "proven", "stream"]
-
 
 @dataclass(frozen=True)
 class Instance:

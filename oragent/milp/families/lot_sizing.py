@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 
 def generate(seed: int, size: int = 5) -> Instance:
     """A plan over ``size`` months."""

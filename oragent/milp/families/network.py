@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["largest_flow", "shortest_path"]
-
 
 def largest_flow(seed: int, size: int = 6) -> Instance:
     """The largest flow (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5) over ``size`` nodes, at least two."""

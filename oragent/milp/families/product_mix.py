@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 PRODUCTS = "tables chairs desks shelves beds cabinets benches stools drawers frames panel"
 MACHINES = "saw lathe sander press drill oven station"
 

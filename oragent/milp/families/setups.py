@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 JOBS = "red blue green white black amber violet grey job"
 
 

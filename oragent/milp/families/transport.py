@@ -3,8 +3,6 @@
 from oragent.milp.families.instance import Instance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["generate"]
-
 DEPOTS = "north south east west harbour airport depot"
 SHOPS = "Alton Bexley Corby Derby Exeter Fleet Goole Hove Ilford Kendal shop"
 

@@ -10,22 +10,6 @@ from matplotlib.figure import Figure
 
 from oragent.report.pages.text import one_line
 
-__all__ = [
-    "BEST",
-    "EMPTY",
-    "FAILED",
-    "INK",
-    "KEPT",
-    "MANY",
-    "MUTED",
-    "OTHER",
-    "SCALE",
-    "bare",
-    "label",
-    "new_figure",
-    "styled",
-]
-
 # Okabe & Ito 2008, "Color Universal Design" (jfly.uni-koeln.de/color); the greys are ours.
 BEST, KEPT, OTHER, FAILED = "#0072B2", "#56B4E9", "#D5DBE0", "#D55E00"
 MANY = 600  # marks of a kind, above which they are drawn as one picture: an SVG would grow by a line for each

@@ -9,8 +9,6 @@ from matplotlib.figure import Figure
 
 from oragent.report.pages.charts import styled
 
-__all__ = ["Drawing", "render"]
-
 NO_METADATA = {"Creator": None, "Date": None, "Format": None, "Type": None}
 DPI = 160
 ZOOM = 1.5  # pixels of a page for a point, so that texts have one size in all figures

@@ -7,8 +7,6 @@ from oragent._base.errors import StoreError
 from oragent._base.files import replace
 from oragent.report.pages.figures import Drawing
 
-__all__ = ["save"]
-
 
 def save(folder: Path, drawings: Iterable[Drawing], text: str) -> None:
     """Write a page and its figures, each file in one step.

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from oragent._base.direction import Direction
 from oragent._base.plain import count as count
 
-__all__ = ["Gain", "count", "duration", "gain", "money", "percent", "score"]
-
 
 @dataclass(frozen=True)
 class Gain:

@@ -12,10 +12,9 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from oragent._base.plain import plain
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import one_line, plain
-
-__all__ = ["environment"]
+from oragent.report.pages.text import one_line
 
 
 def environment(*folders: Path) -> Environment:

@@ -8,8 +8,6 @@ from textwrap import wrap
 from oragent._base.plain import plain
 from oragent.programs.inspection import layout
 
-__all__ = ["DiffLine", "clip", "diff", "fitted_lines", "one_line", "plain"]
-
 MAX_LINES = 1500  # of a program that goes into a comparison, whose cost grows with the square of them
 MAX_WIDTH = 2000
 

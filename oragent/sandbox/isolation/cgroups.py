@@ -7,8 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-__all__ = ["Group", "remove"]
-
 ROOT = Path("/sys/fs/cgroup")
 # The file that bounds a resource, by version of the interface.
 MEMORY = {1: "memory.limit_in_bytes", 2: "memory.max"}

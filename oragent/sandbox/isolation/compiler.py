@@ -20,8 +20,6 @@ from oragent.sandbox.isolation.evaluator import evaluator_filter
 from oragent.sandbox.isolation.guest import surrender
 from oragent.sandbox.isolation.means import Means, allowed
 
-__all__ = ["Built", "compile_apart"]
-
 PLACES = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives")))
 CPU_S = 30  # of each of its processes
 MEMORY_MB = 2048

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
 
-__all__ = ["NOBODY", "become_nobody", "interpreter_paths", "interpreter_places", "look_again", "readable_by_all"]
-
 NOBODY = 65534
 PACKAGE = Path(__file__).parents[2]
 

@@ -7,8 +7,6 @@ from collections.abc import Collection, Mapping
 
 from oragent.sandbox.isolation.means import FORBID
 
-__all__ = ["KEPT", "LINE", "RESTARTED", "Value", "chosen", "kept", "refused", "restart_without_secrets"]
-
 # Everything else stays outside, above all keys and tokens.
 KEPT = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH", "PYTHONPATH", "CUDA_VISIBLE_DEVICES", FORBID)
 # By hand, further ones have a use: where one's own files lie, how a terminal shows, how Python runs.

@@ -10,8 +10,6 @@ from functools import cache
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.filters import ALLOW, Filter, masked, refuse
 
-__all__ = ["DENIED", "evaluator_filter"]
-
 CALLS = """
     unshare setns mount umount umount2 pivot_root chroot move_mount open_tree open_tree_attr fsopen fsmount fsconfig
     fspick mount_setattr

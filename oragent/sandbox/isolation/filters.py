@@ -11,8 +11,6 @@ from typing import Self
 
 from oragent.sandbox.isolation import kernel
 
-__all__ = ["ALLOW", "Comparison", "Filter", "equal", "install", "masked", "refuse"]
-
 ALLOW = 0x7FFF0000
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
 EQUAL, MASKED_EQUAL = 4, 7

@@ -12,8 +12,6 @@ from typing import Self
 from oragent.sandbox.isolation import credentials, kernel, landlock, memory, namespaces, root, seccomp
 from oragent.sandbox.isolation.means import Means, allowed
 
-__all__ = ["DEVICES", "GUEST_ROOT", "Cage", "apart", "becomes_nobody", "confine", "prepare", "surrender"]
-
 DEVICES = root.DEVICES
 # A bound on data counts what is private and can be written, and not what libraries map or reserve; only Linux has it.
 MEMORY = resource.RLIMIT_DATA if kernel.LINUX else resource.RLIMIT_AS

@@ -9,29 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from oragent.sandbox.isolation.means import LINUX
-
-__all__ = [
-    "LINUX",
-    "adopt_orphans",
-    "bind",
-    "detach",
-    "die_with_parent",
-    "has_capability",
-    "hide_memory",
-    "keep_capabilities",
-    "lower_limits",
-    "make_read_only",
-    "make_writable",
-    "memory_shown",
-    "mount",
-    "no_new_privileges",
-    "pivot_root",
-    "prctl",
-    "rejoin",
-    "syscall",
-    "unshare",
-]
+from oragent.sandbox.isolation.means import LINUX as LINUX
 
 libc = ctypes.CDLL(None, use_errno=True) if LINUX else None
 CALLS = "syscall", "prctl", "unshare", "setns", "mount", "umount2", "pivot_root", "capget", "capset"

@@ -14,8 +14,6 @@ from pathlib import Path
 from oragent.sandbox.isolation import kernel
 from oragent.sandbox.isolation.means import Means, allowed, newest_landlock
 
-__all__ = ["SCOPES", "WITHOUT_FILES", "abi", "door", "enforce", "restrict", "ruleset"]
-
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 GET_VERSION, RULE_PATH_BENEATH = 1, 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3

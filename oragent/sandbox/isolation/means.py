@@ -8,8 +8,6 @@ from functools import cache
 
 from oragent._base.errors import SandboxError
 
-__all__ = ["FORBID", "HELD_BY", "LINUX", "PORTABLE", "Guarantee", "Means", "allowed", "newest_landlock", "not_held"]
-
 # For tests, and where a means gives trouble. "limits": nothing else is used. "without:namespaces,cgroups": all but
 # these; "landlock>5" among them leaves Landlock as kernels had it whose version of the interface was 5.
 FORBID = "ORAGENT_ISOLATION"

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from oragent.sandbox.isolation import ps
 from oragent.sandbox.isolation.means import LINUX
 
-__all__ = ["Held", "of"]
-
 PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 
 

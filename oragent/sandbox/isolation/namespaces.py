@@ -12,19 +12,6 @@ from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
 
-__all__ = [
-    "APART",
-    "alone",
-    "apart",
-    "back_again",
-    "enter",
-    "here",
-    "own_processes",
-    "read_only",
-    "shadow",
-    "together_again",
-]
-
 ALL = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWNET | kernel.CLONE_NEWIPC
 APART = kernel.CLONE_NEWPID | kernel.CLONE_NEWNS | kernel.CLONE_NEWIPC
 HOME = {"pid": kernel.CLONE_NEWPID, "mnt": kernel.CLONE_NEWNS, "ipc": kernel.CLONE_NEWIPC}

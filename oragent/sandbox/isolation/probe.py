@@ -12,8 +12,6 @@ from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces,
 from oragent.sandbox.isolation.cgroups import Group
 from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Means, allowed
 
-__all__ = ["Offer", "probe", "tried"]
-
 
 @dataclass(frozen=True)
 class Offer:

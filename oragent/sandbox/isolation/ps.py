@@ -6,8 +6,6 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["Row", "cpu_s", "resident_kb", "table"]
-
 PROGRAM = "/bin/ps"
 FIELDS = "pid=,ppid=,uid=,rss=,time=,state="
 ROW = re.compile(r"(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+([\d:.-]+)\s+(\S+)")

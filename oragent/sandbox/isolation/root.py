@@ -14,8 +14,6 @@ from pathlib import Path
 
 from oragent.sandbox.isolation import kernel
 
-__all__ = ["DEVICES", "build", "cover", "leave", "pivot", "prepare"]
-
 DEVICES = tuple(map(Path, ("/dev/null", "/dev/zero", "/dev/urandom", "/dev/random")))
 OLD = Path("/.old")  # where the machine's root is seen until it is left
 LINKS = 40  # in one path, as many as the kernel follows

@@ -14,8 +14,6 @@ from oragent.search.genetics.draft import MODULES, free_names
 from oragent.search.genetics.units import vary_unit
 from oragent.search.genetics.variation import Offspring, room, vary
 
-__all__ = ["breed", "child_of_seed"]
-
 
 def breed(source: str, seed: int, quoted: Sequence[str] = ()) -> str:
     """Breed a child of a program, whose last function is taken for the one that evolves; as it is if it has none.

@@ -12,8 +12,6 @@ from oragent._base.trees import tree_of
 from oragent.programs.walking import nodes
 from oragent.search.genetics.sites import Site, Sites, find_sites
 
-__all__ = ["MAX_POWER", "MODULES", "Draft", "build", "fits", "free_names", "reachable", "rounded", "size"]
-
 T = TypeVar("T")
 
 MAX_POWER = 12.0  # 1 / d ** 12 is still finite for instance data of any reasonable scale

@@ -11,8 +11,6 @@ from enum import IntEnum
 from oragent.programs.walking import nodes
 from oragent.search.genetics.names import MODULES, bindings, container_names, index_names, numeric_call, operand_names
 
-__all__ = ["ELEMENTWISE", "INDICES", "PLAIN", "REDUCTIONS", "Facts", "Kind"]
-
 ELEMENTWISE = frozenset(
     ["abs", "absolute", "add", "arctan", "cbrt", "ceil", "clamp", "clip", "cos", "divide", "exp", "expm1", "floor"]
 ) | {"fmax", "fmin", "hypot", "log", "log10", "log1p", "log2", "maximum", "minimum", "multiply", "nan_to_num"}

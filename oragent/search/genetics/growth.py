@@ -19,8 +19,6 @@ from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachab
 from oragent.search.genetics.expressions import Kind
 from oragent.search.genetics.sites import Site, find_sites
 
-__all__ = ["graft", "insert", "replace", "wrap"]
-
 MAX_GRAFT = 25  # nodes
 SMALL = 8  # nodes: an expression of at most these may be repeated in the text
 

@@ -12,8 +12,6 @@ from oragent.search.genetics.expressions import ELEMENTWISE, Kind
 from oragent.search.genetics.names import numeric_call
 from oragent.search.genetics.sites import Block, Site
 
-__all__ = ["jitter", "shrink", "swap_function", "swap_operator"]
-
 _FAMILIES = (
     ("sqrt", "log1p", "tanh", "square", "abs"),
     ("mean", "median", "max", "min", "std"),

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator
 
 from oragent.programs.walking import children, nodes
 
-__all__ = ["bindings", "container_names", "index_names", "numeric_call", "operand_names"]
-
 MODULES = frozenset(["np", "numpy", "math", "torch"])
 
 _CONTAINER_METHODS = frozenset(["add", "append", "discard", "get", "items", "keys", "pop", "remove", "union", "values"])

@@ -13,8 +13,6 @@ from oragent.programs.walking import nodes
 from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, Facts, Kind
 from oragent.search.genetics.names import numeric_call
 
-__all__ = ["Block", "Context", "Site", "Sites", "find_sites"]
-
 Block = tuple[list[ast.stmt], ast.stmt]  # a statement, and the statements that it stands among
 
 

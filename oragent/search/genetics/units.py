@@ -10,8 +10,6 @@ from oragent.programs.parts import files_of, joined
 from oragent.programs.syntax import Signature
 from oragent.search.genetics.variation import Offspring, room, vary
 
-__all__ = ["vary_unit"]
-
 
 def vary_unit(
     parent: str,

@@ -19,8 +19,6 @@ from oragent.search.genetics.growth import graft, insert, replace, wrap, wrap_at
 from oragent.search.genetics.mutations import jitter, shrink, swap_function, swap_operator
 from oragent.search.genetics.names import numeric_call
 
-__all__ = ["OPERATORS", "Offspring", "room", "vary"]
-
 MAX_NODES = 200
 FREE_NODES, PAID = 100, 1.5  # nodes that any program may have; factor on those of the best
 TRIES = 24

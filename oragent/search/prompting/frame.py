@@ -9,8 +9,6 @@ from oragent.search.prompting.hints import wanted
 from oragent.search.prompting.templates import fill
 from oragent.search.run import Run
 
-__all__ = ["asked", "contract", "limits", "room", "system"]
-
 
 def asked(run: Run, text: str) -> list[Message]:
     """The messages of a prompt: the problem, then what is asked."""

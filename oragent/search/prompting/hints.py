@@ -8,8 +8,6 @@ from oragent.search.candidate import Elite
 from oragent.search.prompting.templates import fill
 from oragent.search.run import Run
 
-__all__ = ["bins", "blocks", "edits", "meanings", "wanted"]
-
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
 LEAST = 40  # nodes that a seed counts as at least

@@ -8,8 +8,6 @@ from oragent.search.candidate import Elite
 from oragent.search.prompting.standing import title_of, titles
 from oragent.search.run import Run
 
-__all__ = ["history"]
-
 MOST = 6  # steps that are told, the latest
 LONGEST = 160  # characters of a step
 COMPARED = 400  # lines of each program

@@ -11,8 +11,6 @@ from oragent.search.config import Show
 from oragent.search.prompting import times
 from oragent.search.run import Run
 
-__all__ = ["Told", "as_published", "figures", "said", "show", "told"]
-
 
 class Told(StrEnum):
     """Which figures of a program a prompt tells."""

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 
-__all__ = ["entitle", "left", "mark", "standing", "titles"]
-
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
 ROWS = 6  # programs in the table
 LONGEST = 90  # characters of a title there

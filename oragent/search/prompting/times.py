@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["PLACES", "TOTAL", "rounded", "told"]
-
 TOTAL, PLACES = "heuristic_seconds", "places_seconds"  # metrics of the harness: all calls, and those at each size
 LEAST_S = 0.1  # what is less is told as less
 MOST_SHARE = 0.5  # of the time, from which on one size is told as that which takes most

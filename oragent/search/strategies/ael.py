@@ -33,8 +33,6 @@ from oragent.search.strategies.operators import apply, compose, remember, though
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "AELSettings", "round"]
-
 REPLACED = "child replaced"  # kind of the notes that name, by fingerprint, scored children that a changed one replaces
 Share = Annotated[float, Ge(0), Le(1)]
 

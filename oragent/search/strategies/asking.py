@@ -17,8 +17,6 @@ from oragent.search.prompting import fill, wanted
 from oragent.search.run import Run
 from oragent.search.scoring import Gate
 
-__all__ = ["Asked", "ask_and_read", "ask_for_program", "bolder", "complaint", "program", "sent_back"]
-
 T = TypeVar("T")
 HOTTEST = 2.0  # temperature that servers take
 LONGEST = 50_000  # characters of a reply that goes back with what is wrong with it: its head and its tail

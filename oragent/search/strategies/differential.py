@@ -17,8 +17,6 @@ from oragent.search.candidate import Candidate, Elite
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Constant, constants, with_values
 
-__all__ = ["TUNED", "Box", "evolve_constants", "trial"]
-
 TUNED = "tide_tuned"  # origin of the programs
 MOST = 8  # constants that are tuned at once, those that weigh most
 FACTOR, CROSSOVER = 0.5, 0.9  # F and CR, which the paper does not say

@@ -27,8 +27,6 @@ from oragent.search.strategies.operators import apply_anew
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "EoHSettings", "round"]
-
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
 EXPLORING = ("e1", "e2")
 

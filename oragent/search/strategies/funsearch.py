@@ -48,8 +48,6 @@ from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "FunSearchSettings", "islands", "prompt", "round"]
-
 
 @dataclass(frozen=True, config=STRICT)
 class FunSearchSettings:

@@ -8,8 +8,6 @@ from oragent.search.run import Run
 from oragent.search.selection import parents
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "round"]
-
 TRIES = 20  # draws of an offspring that nobody has tried yet, before the round is given up
 
 

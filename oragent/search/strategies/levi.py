@@ -36,8 +36,6 @@ from oragent.search.strategies.sizes import PART
 from oragent.search.strategies.syntax_cells import Cells, clusters
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "LeviSettings", "elites", "representatives", "round", "variants"]
-
 SEED, ADVICE = "levi seed", "levi advice"  # kinds of notes: a seed's fingerprint; advice
 WORDS = 250  # of advice
 RECENT = 50  # candidates that advice is drawn from

@@ -11,8 +11,6 @@ from oragent.search.scoring import Gate
 from oragent.search.strategies.rank_faithful import rank_faithful
 from oragent.search.strategies.syntax_cells import Cells
 
-__all__ = ["faithful_size", "proxy_gate"]
-
 
 def proxy_gate(
     run: Run, first: int, cells: Cells, found: Mapping[int, Committed]

@@ -35,8 +35,6 @@ from oragent.search.strategies.operators import apply, prose, remember
 from oragent.search.strategies.uct import Node, backpropagate, take_turn
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "MCTSSettings", "exploration", "round", "tree"]
-
 INITIAL = 4  # children of the root to begin with
 EXPANSION = ("e2", "m1", "m1", "m2", "m2", "s1")
 EXPLORATION = 0.1  # lambda_0

@@ -31,8 +31,6 @@ from oragent.search.prompting import (
 from oragent.search.run import Run
 from oragent.search.strategies.asking import ask_for_program
 
-__all__ = ["apply", "apply_anew", "compose", "prose", "remember", "thought", "thoughts", "write"]
-
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
 BRACES = re.compile(r"\{([^{}]+)\}")
 SENTENCE = re.compile(r"(.+?[.!?:])(\s|$)", re.DOTALL)

@@ -27,8 +27,6 @@ from oragent.search.run import Run
 from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "PortfolioSettings", "gains", "phase", "round"]
-
 MEMBERS = {
     module.STRATEGY.name: module.STRATEGY
     for module in (ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide)

@@ -11,8 +11,6 @@ from oragent.search.run import Run
 from oragent.search.strategies.operators import apply
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "round"]
-
 
 async def round(run: Run) -> None:
     """Draw one sample."""

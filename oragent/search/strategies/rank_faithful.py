@@ -6,8 +6,6 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["agreement", "rank_faithful"]
-
 ALIKE = 1e-12  # differences below it are ties
 RANKING, SEPARATION, REDUNDANCY = 0.5, 0.5, 0.15  # weights
 Table = NDArray[np.float64]

@@ -37,8 +37,6 @@ from oragent.search.strategies.operators import prose, write
 from oragent.search.strategies.sizes import first_population
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "round"]
-
 INITIAL, PAIRS, MUTATIONS = 30, 10, 5
 BOLDER = 0.3  # added to the model's temperature for the first programs
 HINT, ADVICE = "short-term reflection", "long-term reflection"  # kinds of notes

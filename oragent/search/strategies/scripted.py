@@ -19,8 +19,6 @@ from oragent.search.strategies.scripted_programs import (
     with_new_number,
 )
 
-__all__ = ["Breeder", "player"]
-
 Breeder = Callable[[str, int, Sequence[str]], str]  # varies a program, by a seed, perhaps with expressions of a prompt
 FIRST_STEPS = 3  # variations that turn the plainest program into a first one
 

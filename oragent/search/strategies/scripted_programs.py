@@ -8,18 +8,6 @@ import tokenize
 
 from oragent.programs.blocks import fence, tag
 
-__all__ = [
-    "MENDED",
-    "QUOTED",
-    "REMARKS",
-    "STYLES",
-    "begun",
-    "broken",
-    "fenced_edit",
-    "fenced_whole",
-    "with_new_number",
-]
-
 OUTLINED = re.compile(r"^( +)\.\.\.\s*\Z", re.MULTILINE)
 MENDED = re.compile(r"unknown_scale \* ")  # what ``broken`` puts in
 DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?!\w)")

@@ -2,8 +2,6 @@
 
 from oragent.search.run import Run
 
-__all__ = ["LEAST", "PART", "first_population"]
-
 PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
 
 

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree
 
-__all__ = ["Cells", "clusters", "counts"]
-
 LEAST_DEVIATION, FARTHEST = 0.1, 10.0  # of counts; of what they are normalised to, in deviations
 STEPS = 20  # of Lloyd's method
 WORDS = (r"\b(?:for|while)\b", r"\b(?:if|switch)\b", r"[-+*/%]")  # loops, branches, operators in other languages

@@ -37,8 +37,6 @@ from oragent.search.strategies.operators import apply, prose
 from oragent.search.strategies.tide_islands import EVENT, Arm, Event, Island, choose, replayed
 from oragent.search.strategy import Strategy
 
-__all__ = ["STRATEGY", "TideSettings", "alike", "round"]
-
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
 EXPLORING = ("e1", "e2")
 INFORMED = ("e1", "e2", "m1")  # operators whose prompts show what another island sends

@@ -9,8 +9,6 @@ from typing import Any
 from oragent.search.candidate import Committed
 from oragent.search.run import Run
 
-__all__ = ["EVENT", "Arm", "Event", "Island", "choose", "gain", "noted", "replayed"]
-
 EVENT = "tide"  # kind of the notes that say what a round did
 
 

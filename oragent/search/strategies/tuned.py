@@ -17,8 +17,6 @@ from oragent.search.run import Run
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.tuning import FEW, tune
 
-__all__ = ["COST", "TUNED", "cost", "is_worth", "period", "with_tuning"]
-
 LEAST = 3  # rounds
 COST = 12  # evaluations of one tuning of few constants
 EACH = 6  # evaluations a constant, where there are many

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from oragent.search.candidate import Committed
 
-__all__ = ["Node", "backpropagate", "select", "take_turn"]
-
 WIDENING = 0.5  # alpha: a node that was visited n times may have n ** alpha children before one is added
 DEPTH = 10
 

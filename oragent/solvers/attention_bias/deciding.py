@@ -19,8 +19,6 @@ from oragent.sandbox.isolation.environment import LINE
 from oragent.solvers.neural.solve import solve, spread
 from oragent.solvers.neural.weights import find, load, told
 
-__all__ = ["CALL_S", "Decider", "Here", "How", "Line", "decider"]
-
 CALL_S = 120.0  # by the clock, of one call of the candidate: the sandbox waits longer for who waits for a device
 PIECE = 1 << 20
 

@@ -13,8 +13,6 @@ from oragent.domains import cvrp, lehd_files, tsp
 from oragent.domains.torch_stream import cvrp_stream, tsp_stream
 from oragent.solvers.neural.solve import routes
 
-__all__ = ["ROUTES", "TOURS"]
-
 
 def _tour_inputs(instance: tsp.Instance) -> tuple[NDArray[np.float64], ...]:
     return (instance.coordinates,)

@@ -16,8 +16,6 @@ from oragent.harness.frames import HEAD, FrameError, decode
 from oragent.solvers.neural.solve import ALL
 from oragent.solvers.neural.weights import NETWORKS
 
-__all__ = ["MOST_BYTES", "Refused", "Request", "frame_bytes", "read"]
-
 MOST_HEADER, MOST_BYTES = 1 << 12, 96 << 20
 MOST_INSTANCES, MOST_NODES, MOST_ENTRIES = 64, 2048, 1 << 24
 MOST_REBUILDS = 1000

@@ -24,8 +24,6 @@ from oragent.solvers.attention_bias.deciding import CALL_S, How, decider
 from oragent.solvers.neural.reshaping import reach, strength
 from oragent.solvers.neural.solve import ALL
 
-__all__ = ["SIZES", "Kind", "evaluate"]
-
 SIZES = {"train": (200,), "val": (200, 500, 1000), "test": (200, 500, 1000), "fresh": (200, 500, 1000)}
 WHOLE = 64  # instances of a size in the stream
 REACH_EDGES = (0.001, 0.2, 0.4, 0.6, 0.75, 0.9)  # share of the bias beyond the 20 nearest nodes

@@ -32,8 +32,6 @@ from oragent.solvers.attention_bias.requests import Refused, Request, frame_byte
 from oragent.solvers.neural.solve import solve, spread
 from oragent.solvers.neural.weights import Weights, load
 
-__all__ = ["Server", "main"]
-
 MOST_LINES = 256
 CHUNK = 1 << 20
 KEPT_BYTES = 256 << 20  # of instances on the device

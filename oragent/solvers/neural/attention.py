@@ -8,8 +8,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-__all__ = ["HEADS", "HIDDEN", "WIDTH", "Layer", "attend", "merged", "split"]
-
 WIDTH, HEADS, HIDDEN = 128, 8, 512
 SINGLE = {"cpu"}  # kinds of devices on which attention in bfloat16 is slower than in single precision
 HEAD_WIDTH = WIDTH // HEADS

@@ -13,8 +13,6 @@ from torch.nn import functional
 
 from oragent.solvers.neural.attention import WIDTH, Layer
 
-__all__ = ["CvrpLehd", "TspLehd"]
-
 LAYERS = 6
 SLACK = 1e-5  # remaining capacity in single precision
 WIDTHS = {"cpu": 1}  # by kind of device, steps for which shapes stay as they are; processors gain nothing from that

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-__all__ = ["as_nodes", "lengths"]
-
 
 def lengths(coordinates: Tensor, paths: Tensor) -> Tensor:
     """Lengths ``(batch,)`` of paths ``(batch, k)`` that close at their end."""

@@ -13,8 +13,6 @@ from torch.nn import functional
 
 from oragent.solvers.neural.attention import WIDTH, Layer, attend, split
 
-__all__ = ["CvrpPomo", "Pick", "Pomo", "TspPomo", "greedy", "sampler"]
-
 LAYERS, CLIP = 6, 10.0
 SLACK = 1e-5  # demands are shares of the capacity in single precision: three thirds must fit
 CLOSED = -torch.inf

@@ -15,8 +15,6 @@ from torch import Tensor, nn
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.paths import as_nodes
 
-__all__ = ["reconstruct"]
-
 LEAST = 4  # nodes of a part: of fewer there is nothing to order
 NOISE = 1e-6  # by which a length in single precision may be wrong
 

@@ -3,8 +3,6 @@
 import torch
 from torch import Tensor
 
-__all__ = ["reach", "strength"]
-
 NEAREST = 20
 
 

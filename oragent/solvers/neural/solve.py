@@ -10,8 +10,6 @@ from oragent.solvers.neural.paths import as_nodes, lengths
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 from oragent.solvers.neural.reconstruct import reconstruct
 
-__all__ = ["ALL", "as_nodes", "lengths", "routes", "solve", "spread"]
-
 ALL = 1 << 30  # starts: more than there are
 MOST_ENTRIES = 1 << 24  # of walks by nodes that are kept at once, 64 MiB in single precision
 

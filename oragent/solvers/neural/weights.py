@@ -19,8 +19,6 @@ from oragent._base.errors import ProblemError
 from oragent.solvers.neural.lehd import CvrpLehd, TspLehd
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo
 
-__all__ = ["FOREIGN", "NETWORKS", "OFFICIAL", "Weights", "find", "fit", "load", "official_names", "read", "told"]
-
 NETWORKS: dict[str, type[nn.Module]] = {
     "tsp_pomo": TspPomo,
     "cvrp_pomo": CvrpPomo,

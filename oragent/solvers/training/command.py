@@ -8,8 +8,6 @@ from oragent._base.distribution import with_extra
 from oragent._base.errors import ConfigError
 from oragent.solvers.training.request import TrainRequest
 
-__all__ = ["run"]
-
 
 def run(request: TrainRequest, root: Path, *, export: bool) -> list[str]:
     """Train, or only export what a training has reached.

@@ -10,8 +10,6 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from oragent._base.files import replace
 
-__all__ = ["add", "cut", "draw", "plot", "read"]
-
 FILE, FIGURE = "curve.jsonl", "curve.png"
 
 

@@ -10,8 +10,6 @@ from torch import Tensor
 from oragent.solvers.training.instances import LARGEST_DEMAND, OTHER_CAPACITIES, OTHER_SHARE, capacity
 from oragent.solvers.training.labels import Labels
 
-__all__ = ["DeviceTours", "instances", "starts_of", "turned"]
-
 
 def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -> tuple[Tensor, ...]:
     """Draw instances on the generator's device.

@@ -17,8 +17,6 @@ from oragent.solvers.training.state import State
 from oragent.solvers.training.tasks import sizes_so_far
 from oragent.solvers.training.validation import Yardstick, yardstick
 
-__all__ = ["export"]
-
 MANIFEST = "manifest.yaml"
 SIZES = (20, 50, 100)
 INSTANCES = {"tsp": 1000, "cvrp": 200}  # of a size: PyVRP takes seconds for one

@@ -3,8 +3,6 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["capacity", "cvrp_batch", "symmetric", "tsp_batch"]
-
 LARGEST_DEMAND = 9
 OTHER_SHARE = 0.25  # of the instances have another capacity than usual for their size
 OTHER_CAPACITIES = (30, 100)

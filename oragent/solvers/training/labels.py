@@ -22,8 +22,6 @@ from oragent._base.errors import ProblemError
 from oragent._base.files import replacing
 from oragent.solvers.training.instances import cvrp_batch, tsp_batch
 
-__all__ = ["BLOCK", "Labels", "cvrp_labels", "tsp_labels"]
-
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 BLOCK = 200  # instances a file
 SCALE = 1_000_000  # both solvers compute with whole numbers

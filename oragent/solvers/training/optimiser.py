@@ -13,8 +13,6 @@ from torch import Tensor, nn
 
 from oragent.solvers.neural.attention import WIDTH
 
-__all__ = ["Muon", "Optimiser", "Rates"]
-
 WEIGHT_DECAY = 1e-6  # of AdamW
 FUSED = {"cuda", "mps", "cpu"}  # kinds of devices that have a fused AdamW
 MOMENTUM = 0.95  # of Muon, as PyTorch has it

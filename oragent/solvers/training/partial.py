@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from oragent.solvers.training.instances import symmetric
 from oragent.solvers.training.labels import Labels
 
-__all__ = ["cut_routes", "cut_tours"]
-
 
 def cut_tours(rng: np.random.Generator, labels: Labels, count: int, left: int) -> NDArray[np.float32]:
     """Cut pieces with ``left`` cities between their ends out of tours, in either direction.

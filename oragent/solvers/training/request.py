@@ -6,8 +6,6 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError
 
-__all__ = ["PROBLEMS", "TrainRequest"]
-
 MOST_BATCH = 256
 PROBLEMS = ("tsp_pomo", "cvrp_pomo", "tsp_lehd", "cvrp_lehd")
 

@@ -7,8 +7,6 @@ arXiv:2404.06395).
 import math
 from dataclasses import dataclass
 
-__all__ = ["Schedule"]
-
 
 @dataclass(frozen=True)
 class Schedule:

@@ -12,8 +12,6 @@ from oragent._base.files import replacing
 from oragent.solvers.neural.weights import FOREIGN
 from oragent.solvers.training.schedule import Schedule
 
-__all__ = ["BEFORE_DECAY", "FILE", "State", "load", "save"]
-
 FILE = "state.pt"
 BEFORE_DECAY = "before_decay.pt"
 

@@ -19,8 +19,6 @@ from oragent.solvers.training.state import State
 from oragent.solvers.training.tasks import Context, Task, make_task
 from oragent.solvers.training.validation import Yardstick, yardstick
 
-__all__ = ["train"]
-
 RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
 CLIP_NORM = 1.0
 KEEP = 0.999  # of the averaged weights, a step

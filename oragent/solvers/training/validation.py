@@ -7,10 +7,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from oragent.solvers.neural.solve import as_nodes, lengths, solve
+from oragent.solvers.neural.paths import as_nodes, lengths
+from oragent.solvers.neural.solve import solve
 from oragent.solvers.training.labels import Labels, cvrp_labels, tsp_labels
-
-__all__ = ["Yardstick", "yardstick"]
 
 SEED = 987_654  # of the instances to measure on; training begins with small seeds
 CHUNK = 100  # instances a batch

@@ -20,8 +20,9 @@ from oragent.evals.study.table import METHODS, PRINTED, averages, joined, markdo
 from oragent.evaluation.pool import Pool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.genetics.breeding import breed
+from oragent.search.progress import Outcome
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player

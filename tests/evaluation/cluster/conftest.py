@@ -19,8 +19,9 @@ from oragent.evaluation.cluster.pool import ClusterPool
 from oragent.evaluation.places import Places
 from oragent.evaluation.problem import load
 from oragent.sandbox.messages import Limits
-from oragent.search.engine import Engine, Outcome
+from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
+from oragent.search.progress import Outcome
 from oragent.search.store import Store
 from tests.search.test_engine import climb, scored
 

@@ -3,8 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.direction import Direction
+from oragent._base.plain import plain
 from oragent.report.pages import format as in_words
-from oragent.report.pages.text import clip, diff, one_line, plain
+from oragent.report.pages.text import clip, diff, one_line
 
 
 @given(st.text(alphabet=st.characters()))

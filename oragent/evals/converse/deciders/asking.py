@@ -8,8 +8,6 @@ from oragent.converse.decision import DecisionProblem, figure
 from oragent.converse.state import Kind, Restriction
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
-__all__ = ["Asking", "command"]
-
 TOLERANCE = 1e-9
 
 

@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["FORBIDDEN", "PAPER_FORBIDDEN", "Secrets", "leaks"]
-
 NUMBER = re.compile(r"(?<![\w.,:])(\d{0,4}[.,]\d{1,6}|\d{1,4})(?![\d:])(\s*%)?")
 TRIVIAL = (0.0, 0.5, 1.0)  # of any utility: they tell nothing
 FORBIDDEN = ("model", "objective", "optimi[sz]\\w*", "preference", "utilit\\w*")

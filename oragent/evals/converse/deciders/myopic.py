@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
-__all__ = ["first", "requests"]
-
 
 def first(stakeholder: Stakeholder) -> Iterator[Request]:
     """Ask for the first wish alone, once."""

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
-__all__ = ["requests"]
-
 
 def requests(stakeholder: Stakeholder) -> Iterator[Request]:
     """Ask for each outcome in order of falling utility."""

@@ -16,8 +16,6 @@ from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import DECIDER, Stakeholder, Telling
 from oragent.llm.model import Message, Tool, ToolCall
 
-__all__ = ["DECIDER", "Feedback", "Knowing", "Persona", "Style", "Talking", "Template", "prompt"]
-
 MOST_ROUNDS = 6  # of checks before a message
 SAID = {"optimi[sz]\\w*": "optimization", "utilit\\w*": "utility"}  # patterns as a prompt tells them
 FIRST = "Write your first message to the assistant."

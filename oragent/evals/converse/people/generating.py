@@ -18,8 +18,6 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.frontier import Point, conditional
 from oragent.evals.converse.people.utilities import Direction, Outcome, Utility
 
-__all__ = ["Target", "function_centric", "solution_centric"]
-
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
 DRAWS = 10_000  # weights drawn for one pair of thresholds
 MARGIN = 1e-6  # by which the wished outcome must beat every other one

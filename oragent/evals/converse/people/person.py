@@ -17,8 +17,6 @@ from oragent.evals.converse.people import records
 from oragent.evals.converse.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
 from oragent.evals.converse.stakeholders import Profile, Request, Wish
 
-__all__ = ["Person", "Role"]
-
 
 class Role(StrEnum):
     """Who somebody at a school is."""

@@ -6,8 +6,6 @@ are not of the same decision agents.
 
 from oragent.evals.converse.published import Published
 
-__all__ = ["DROSSMAN"]
-
 NOTE = (
     "Published figures are those of Drossman, Jacquillat and Martin 2026 (arXiv:2604.02666) with GPT-4.1 on 109 "
     "utilities that were not published: they stand beside ours for orientation, and are of other decision agents."

@@ -9,8 +9,6 @@ from oragent.converse.problems.enumeration import Schedules
 from oragent.converse.problems.names import find_school, quoted, unknown_school
 from oragent.evals.converse.people.utilities import Direction, Utility
 
-__all__ = ["doubts", "record", "utility"]
-
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")
 
 

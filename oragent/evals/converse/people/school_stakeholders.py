@@ -15,8 +15,6 @@ from oragent.evals.converse.people.person import Person, Role
 from oragent.evals.converse.people.script import Script
 from oragent.evals.converse.stakeholders import Telling
 
-__all__ = ["SchoolStakeholders"]
-
 VAGUE = (
     "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",
     "The buses look very full at one time of the day. Can that be eased a little?",

@@ -17,8 +17,6 @@ from oragent.evals.converse.stakeholders import DECIDER
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Given
 
-__all__ = ["Script"]
-
 WISH = re.compile(r"let (.+?) start (at [\d:]+ [AP]M|as early as possible|in the middle|as late as possible)")
 LOAD = re.compile(r"at most ([\d,.]+) students")
 CHANGE = re.compile(r"at most ([\d.]+) minutes")

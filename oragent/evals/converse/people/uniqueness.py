@@ -13,8 +13,6 @@ from oragent.milp.model import Relation, Row
 from oragent.milp.solution import Status
 from oragent.milp.solving import solve
 
-__all__ = ["is_unique"]
-
 
 def is_unique(
     problem: OfDistrict, utility: Utility, schedule: str, solver: Callable[[State], Solved], limit_s: float = 60.0

@@ -17,8 +17,6 @@ from oragent.converse.problems.constraints import Constraints, Oracle
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
 
-__all__ = ["Direction", "Outcome", "Standing", "Utility", "classes", "maximum", "standing"]
-
 TOLERANCE = 1e-9  # of sums of three products
 WEIGHTS_OFF = 1e-3  # how far weights that were rounded may miss 1
 

@@ -22,8 +22,6 @@ from oragent.milp import Status as Solved
 from oragent.milp.as_latex import to_latex
 from oragent.milp.solving import solve
 
-__all__ = ["by_program", "by_tools"]
-
 TEXTS = {"type": "array", "items": {"type": "string"}}
 TERMS = {"type": "object", "additionalProperties": {"type": "number"}}
 SOLVE_S = 20.0

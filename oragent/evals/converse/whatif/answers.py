@@ -4,8 +4,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
-__all__ = ["Answer", "Status", "agrees"]
-
 TOLERANCE = 1e-6  # of objectives, relative where they are larger than 1
 
 

@@ -26,11 +26,10 @@ from oragent.evals.converse.whatif.tallies import Tally, floor, tally
 from oragent.evals.converse.whatif.textbooks import BASE, Change, answered
 from oragent.ledger import Case, Study
 from oragent.llm.factory import models as models_of
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.report.pages.html import environment
 from oragent.sandbox.border import Sandbox
-
-__all__ = ["AGENTS", "answers_by_rules", "run_whatif"]
 
 AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
 ASKING = AGENTS[2:]

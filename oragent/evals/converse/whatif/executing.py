@@ -9,8 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main"]
-
 
 class Term:
     """A linear expression; comparing two makes a row."""

@@ -11,8 +11,6 @@ from oragent.evals.converse.whatif.textbooks import BASE, answered, change_of, p
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
-__all__ = ["Gold", "gold"]
-
 EXECUTING = Path(__file__).with_name("executing.py")
 LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64)
 Gold = list[tuple[Answer | None, str]]

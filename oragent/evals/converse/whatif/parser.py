@@ -7,8 +7,6 @@ from oragent.evals.converse.whatif.questions import Question
 from oragent.evals.converse.whatif.textbooks import COFFEE, FOODS, NETFLOW, Change, Key
 from oragent.milp import Relation, Row
 
-__all__ = ["read_change"]
-
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|percent)")
 NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:\.\d+)?)(?![\w.]*%|\d)")
 HALF = re.compile(r"\b(?:half|halv\w+|50\s?%|50 percent|fifty percent)", re.IGNORECASE)

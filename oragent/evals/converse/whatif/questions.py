@@ -12,8 +12,6 @@ from typing import Any
 from oragent._base.errors import ConfigError, StoreError
 from oragent.evals.converse.whatif.answers import Answer, Status
 
-__all__ = ["MODELS", "Question", "read"]
-
 MODELS = ("coffee", "netflow", "diet")
 SUFFIX = ".benchmark.json"
 LARGEST = 20_000_000  # bytes

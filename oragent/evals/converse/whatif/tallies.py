@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from oragent.evals.converse.whatif.answers import Answer, agrees
 from oragent.evals.converse.whatif.questions import Question
 
-__all__ = ["Tally", "floor", "tally"]
-
 
 @dataclass(frozen=True)
 class Tally:

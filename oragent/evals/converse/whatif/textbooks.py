@@ -15,8 +15,6 @@ from oragent.milp import Kind, Milp, Objective, Relation, Row, Sense, Variable
 from oragent.milp import Status as Solved
 from oragent.milp.solving import solve
 
-__all__ = ["BASE", "Change", "Data", "Key", "Table", "answered", "built", "change_of", "plain_data", "variables"]
-
 Key = tuple[str, ...]
 Table = Mapping[Key, float]
 Data = Mapping[str, Table]

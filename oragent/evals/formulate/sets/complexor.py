@@ -11,8 +11,6 @@ from oragent.evals.formulate.sets.scaffold import scaffold, shape_of
 from oragent.formulate.problem import Problem
 from oragent.formulate.texts import read_text, shown
 
-__all__ = ["read_complexor"]
-
 PARAMETER = re.compile(r"\\param\{([^}]*)\}")
 
 

@@ -5,8 +5,6 @@ from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, s
 from oragent.formulate.problem import Problem
 from oragent.milp.families import FAMILIES
 
-__all__ = ["family_set"]
-
 SIZE = 3
 
 

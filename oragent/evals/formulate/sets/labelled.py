@@ -12,8 +12,6 @@ from oragent.formulate.problem import Problem
 from oragent.formulate.texts import shown
 from oragent.milp.model import Milp
 
-__all__ = ["Label", "Labelled", "ProblemSet", "figure", "slug"]
-
 FIGURE = re.compile(r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 NONE = {"infeasible": "infeasible", "no feasible solution": "infeasible", "unbounded": "unbounded"}
 

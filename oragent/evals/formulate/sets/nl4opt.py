@@ -12,8 +12,6 @@ from oragent.formulate.problem import Problem
 from oragent.formulate.texts import read_text, shown
 from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
 
-__all__ = ["gold_milp", "number", "read_nl4opt"]
-
 SPELLINGS = "nl4opt_test_gold.json"  # beside the verified set: it has the names' spellings
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
 RELATIONS = {"LESS_OR_EQUAL": Relation.AT_MOST, "GREATER_OR_EQUAL": Relation.AT_LEAST}

@@ -9,8 +9,6 @@ from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, f
 from oragent.formulate.problem import Problem
 from oragent.formulate.texts import read_text, shown
 
-__all__ = ["read_optibench"]
-
 
 def read_optibench(path: Path) -> ProblemSet:
     """Read the file: a label is met where its figure is the objective or one of the values.

@@ -12,8 +12,6 @@ from typing import Any
 from oragent.formulate.interface import Form, Interface
 from oragent.report.pages.text import one_line
 
-__all__ = ["MARK", "scaffold", "shape_of"]
-
 MARK = "# TO DO: variables (into `variables`), the objective, and every constraint with a short name"
 BODY = """import pulp
 

@@ -9,8 +9,6 @@ from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet, figure, 
 from oragent.formulate.problem import Problem
 from oragent.formulate.texts import read_text, shown
 
-__all__ = ["read_table"]
-
 
 def read_table(path: Path) -> ProblemSet:
     """Read a table; records without a question or an answer are left out and named by their lines.

@@ -8,8 +8,6 @@ from oragent.evals.workspace.generating.uses import Base, use
 from oragent.milp.model import Relation, Variable
 from oragent.workspace.revisions import Type
 
-__all__ = ["fixed_cost", "max_min", "soft_bound", "weighted"]
-
 
 def weighted(base: Base, rng: np.random.Generator) -> Sketches:
     """A second aim counts beside the first: a charge on what is done."""

@@ -8,8 +8,6 @@ from oragent.evals.workspace.generating.uses import Base, use
 from oragent.milp.model import Relation
 from oragent.workspace.revisions import Type
 
-__all__ = ["dependency", "exclusion", "lot", "perturbation", "shared"]
-
 FAR = 1e6  # a limit that nothing comes to
 SHARES = (0.9, 0.8, 0.65, 0.5, 0.95)
 

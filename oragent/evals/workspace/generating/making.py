@@ -29,8 +29,6 @@ from oragent.workspace import parameters
 from oragent.workspace.revisions import Depth, Type
 from oragent.workspace.tables import Table
 
-__all__ = ["MOVED", "Made", "Revised", "describe", "make", "moved", "proven", "revised_artifacts"]
-
 MOVED = 0.01  # relative, that a revision moves the optimum by, at least
 SAME = 1e-6
 SOLVE_S = 20.0  # of one solve; a revision that takes longer is left aside

@@ -6,8 +6,6 @@ Each draws a few candidates, the mildest first; the first whose optimum moves fa
 from oragent.evals.workspace.generating import charges, limits, scenarios
 from oragent.evals.workspace.generating.sketching import Operator
 
-__all__ = ["OPERATORS"]
-
 OPERATORS: dict[str, Operator] = {
     "perturbation": limits.perturbation, "weighted objective": charges.weighted, "max-min": charges.max_min,
     "mutual exclusion": limits.exclusion, "shared resource": limits.shared, "dependency": limits.dependency,

@@ -7,8 +7,6 @@ from typing import Any
 from oragent.milp.model import Milp, Relation, Row, Variable
 from oragent.workspace.revisions import Change, Diff
 
-__all__ = ["Figure", "NewParameter", "NewRow", "Patch", "apply", "operations"]
-
 
 @dataclass(frozen=True)
 class Figure:

@@ -14,8 +14,6 @@ from oragent.workspace import tables
 from oragent.workspace.reading import named
 from oragent.workspace.tables import Table
 
-__all__ = ["Known", "from_plain", "to_plain"]
-
 
 @dataclass(frozen=True)
 class Known:

@@ -7,8 +7,6 @@ from oragent.milp.model import Milp
 from oragent.workspace import program_codegen
 from oragent.workspace.program_codegen import relation_sign, variable_code
 
-__all__ = ["functions", "program"]
-
 TOP = re.compile(r"^def (\w+)\(.*?(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 
 

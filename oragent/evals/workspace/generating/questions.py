@@ -13,8 +13,6 @@ from oragent.milp.model import Milp
 from oragent.workspace import parameters
 from oragent.workspace.runner import Model, Ran
 
-__all__ = ["DIMENSIONS", "figure", "question"]
-
 DIMENSIONS = ("Logical-Physical Alignment", "Comparative Dynamics", "Dual-Theory Soundness & State Interpretation")
 
 

@@ -28,8 +28,6 @@ from oragent.workspace.reading import walk
 from oragent.workspace.roles import TRACKS, Track, fill
 from oragent.workspace.runner import Ran, Runner
 
-__all__ = ["ROLES", "lay_out", "put", "rewrite", "rewritten"]
-
 ROLES = {"specifier": 0.35, "author": 0.35, "model_reviser": 0.35, "writer": 0.55, "verifier": 0.4}  # temperatures
 ROUNDS, WARMER, REPAIR = 3, 0.1, 0.2  # attempts; what an attempt of an author adds; temperature of a repair
 RELATIVE, ABSOLUTE = 0.005, 1e-3  # how near an optimum counts as reached

@@ -10,8 +10,6 @@ from oragent.evals.workspace.generating.uses import Base, use
 from oragent.milp.model import Kind, Relation, Variable
 from oragent.workspace.revisions import Type
 
-__all__ = ["cardinality", "carry_over", "new_site"]
-
 
 def new_site(base: Base, rng: np.random.Generator) -> Sketches:
     """Somebody outside offers more of what is short, for an opening fee and a price, up to a capacity."""

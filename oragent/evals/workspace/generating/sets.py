@@ -36,8 +36,6 @@ from oragent.workspace.reading import named, read_json
 from oragent.workspace.recording import records_of
 from oragent.workspace.runner import Runner
 
-__all__ = ["Request", "generate", "read_known"]
-
 SIZES = (3, 4, 5)
 SMALL = {"setups": (3, 4), "cutting_stock": (3, 4), "facility_location": (3, 4)}
 ATTEMPTS = 8  # seeds that are tried for an instance

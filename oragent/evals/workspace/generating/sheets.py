@@ -11,8 +11,6 @@ from oragent.workspace import parameters
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table
 
-__all__ = ["REQUIREMENT", "Cell", "cells", "columns", "read", "written"]
-
 REQUIREMENT = "business_requirement.md"
 
 

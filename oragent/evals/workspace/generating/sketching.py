@@ -10,8 +10,6 @@ from oragent.evals.workspace.generating.uses import Base
 from oragent.milp.model import Row, Variable
 from oragent.workspace.revisions import Type
 
-__all__ = ["Operator", "Sketch", "Sketches", "binding", "listed", "most_active", "parameter", "told", "worth"]
-
 
 @dataclass(frozen=True)
 class Sketch:

@@ -11,8 +11,6 @@ from oragent.milp.model import Kind, Milp, Objective, Relation, Sense, Variable
 from oragent.milp.solution import Solution, Status
 from oragent.milp.solving import solve
 
-__all__ = ["Base", "use"]
-
 ACTIVE = 1e-6
 
 

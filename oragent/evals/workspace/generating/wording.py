@@ -13,11 +13,10 @@ from oragent.evals.workspace.label_sets import VAULT
 from oragent.ledger import Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
-from oragent.llm.model import Model, ModelSettings
+from oragent.llm.model import Model
+from oragent.llm.model_settings import ModelSettings
 from oragent.workspace.reading import named
 from oragent.workspace.runner import Runner
-
-__all__ = ["CONSTRUCTION", "Writing", "beside", "reworded"]
 
 CONSTRUCTION = "construction"  # of a vault: what was asked to rewrite its texts
 

@@ -12,21 +12,6 @@ from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table, is_missing
 
-__all__ = [
-    "Artifacts",
-    "Operator",
-    "Planted",
-    "Step",
-    "add_line",
-    "changed_value",
-    "decimal",
-    "draw",
-    "fraction",
-    "key",
-    "numeric_columns",
-    "take_line",
-]
-
 CANONICAL = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{0,30}[1-9])?")
 
 

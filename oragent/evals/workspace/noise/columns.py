@@ -24,8 +24,6 @@ from oragent.workspace import parameters
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table
 
-__all__ = ["OPERATORS", "UNITS"]
-
 UNITS = {  # how many of the second unit make one of the first
     ("kg", "t"): Fraction(1, 1000), ("t", "kg"): Fraction(1000), ("kg", "g"): Fraction(1000),
     ("m", "km"): Fraction(1, 1000), ("km", "m"): Fraction(1000), ("l", "ml"): Fraction(1000),

@@ -10,8 +10,6 @@ from oragent.evals.workspace.noise import columns, shape, statements
 from oragent.evals.workspace.noise.artifacts import Artifacts, Step
 from oragent.workspace.reading import shown
 
-__all__ = ["OPERATORS", "Noisy", "plant", "resolve"]
-
 OPERATORS = {**shape.OPERATORS, **columns.OPERATORS, **statements.OPERATORS}
 
 

@@ -26,8 +26,6 @@ from oragent.workspace import parameters
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table
 
-__all__ = ["OPERATORS"]
-
 IRRELEVANT = ("last_audit", "contact_desk", "legacy_code", "cost_centre", "page_in_ledger")
 VALID, TOTAL = "valid_from", "Total"
 AS_OF = r"All figures are those in force on ([0-9]{4}-[0-9]{2}-[0-9]{2})\."

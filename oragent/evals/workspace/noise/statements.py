@@ -23,8 +23,6 @@ from oragent.workspace import parameters
 from oragent.workspace.reading import shown
 from oragent.workspace.tables import Table, is_missing
 
-__all__ = ["OPERATORS"]
-
 MAIL = re.compile(
     r"Date: ([0-9]{4}-[0-9]{2}-[0-9]{2})\nParameter: ([^\n]*)\nValue: ([^\n]*)\nUnit: ([^\n]*)\nMeaning: ([^\n]*)"
 )

@@ -13,8 +13,6 @@ from oragent.search.prompting.standing import mark
 from oragent.search.run import Run
 from oragent.search.strategies.or_agent.tree import Idea
 
-__all__ = ["ACCOUNT", "Account", "account_of", "remember"]
-
 ACCOUNT = "account"  # kind of these notes
 
 

@@ -13,8 +13,6 @@ from oragent.search.run import Run
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
-__all__ = ["Action", "Edit", "Instrument", "Probe", "Stop", "Tune", "read_action", "read_lesson"]
-
 # What comes before a word is looked for on its own line alone: so that the time grows with the length of a reply.
 WORD = re.compile(r"^[^\w\n]*ACTION\W+(EDIT|TUNE|PROBE|INSTRUMENT|STOP)\b", re.IGNORECASE | re.MULTILINE)
 THOUGHT = re.compile(r"^[^\w\n]*THOUGHT\W+(.+)$", re.IGNORECASE | re.MULTILINE)

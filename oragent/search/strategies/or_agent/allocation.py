@@ -7,8 +7,6 @@ from oragent._base.budget import Spent, apportioned
 from oragent.search.candidate import Elite
 from oragent.search.run import Run
 
-__all__ = ["affordable", "allotted", "dealt", "small", "turns"]
-
 CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
 OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive
 TURNS = 4  # in which the experiments of ideas for one leaf are dealt out

@@ -20,8 +20,6 @@ from oragent.search.strategies.or_agent.experiments import Session, conclude, ex
 from oragent.search.strategies.or_agent.notes import UNTRIED
 from oragent.search.strategies.or_agent.tree import Idea, Node
 
-__all__ = ["Grounds", "explored"]
-
 MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more
 
 

@@ -10,8 +10,6 @@ from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea
 
-__all__ = ["debug", "implement"]
-
 DOCUMENTED = {
     False: {"small": "Leave comments and docstring out. ", "strong": ""},
     True: dict.fromkeys(("small", "strong"), "Say the idea, and what you considered, in the function's docstring. "),

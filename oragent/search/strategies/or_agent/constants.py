@@ -11,8 +11,6 @@ from oragent.search.genetics.draft import build, rounded
 from oragent.search.genetics.expressions import Kind
 from oragent.search.genetics.sites import Site, find_sites
 
-__all__ = ["Constant", "Range", "constants", "with_values"]
-
 WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
 MOST = 30  # constants that are offered
 BOUND = 1e9  # ends of ranges

@@ -28,8 +28,6 @@ from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune
 
-__all__ = ["Session", "conclude", "experiment"]
-
 MEASURED = 1500  # characters of what a probe printed that the model is shown
 SHORT = 40  # lines of a program that a small model is asked to write out for a change of one
 MORE = " in this turn; in the next one those that gain have more"  # said where turns follow

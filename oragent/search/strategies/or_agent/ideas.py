@@ -14,8 +14,6 @@ from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
 
-__all__ = ["propose", "read_ideas"]
-
 WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
 OBJECT = re.compile(r"\{[^{}]*\}")

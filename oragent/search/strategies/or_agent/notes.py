@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypeVar
 
-__all__ = ["MEASURING", "MEMORY", "TREE", "UNTRIED", "MemoryNote", "NodeNote", "Step", "TreeNote"]
-
 TREE, MEMORY = "tree", "memory"  # kinds of notes
 MEASURING = ("probe", "instrument")  # kinds of steps that change nothing
 UNTRIED = "untried"  # state of an idea that the budget did not reach, or that came beyond those asked for

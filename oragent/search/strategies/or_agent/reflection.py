@@ -17,8 +17,6 @@ from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, Memo
 from oragent.search.strategies.or_agent.start import Start
 from oragent.search.strategies.or_agent.tree import Idea
 
-__all__ = ["Memory", "gradient", "learn", "learn_from", "recalled", "report", "rewrite"]
-
 LESSON, REPORT = 60, 120  # words
 MOST_STEPS = 6  # that speak for a missing report
 LONGEST = 5000  # words of a memory that may be of any length: a model that goes on and on is cut short

@@ -9,8 +9,6 @@ from oragent.search.strategies.or_agent.reflection import learn, learn_from
 from oragent.search.strategies.or_agent.start import Start, choose_start
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
-__all__ = ["round"]
-
 
 async def round(run: Run) -> None:
     """Choose a root, grow a tree of ideas from it with the best leaf first, experiment on each, and learn."""

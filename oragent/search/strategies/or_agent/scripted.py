@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from oragent.llm.model import Message
 from oragent.search.strategies.scripted_programs import QUOTED, REMARKS, fenced_edit, fenced_whole
 
-__all__ = ["PROSE", "experiment", "ideas", "repaired"]
-
 PROSE = ("lead", "reflect")  # roles that are answered without a program
 IDEAS = (
     ("steeper", "Raise the main term to a higher power, such as `x ** 2`, so that good choices stand out."),

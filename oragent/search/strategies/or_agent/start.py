@@ -6,8 +6,6 @@ from oragent.search.candidate import Elite
 from oragent.search.run import Run
 from oragent.search.selection import cyclic, drawn
 
-__all__ = ["Start", "choose_start"]
-
 
 @dataclass(frozen=True)
 class Start:

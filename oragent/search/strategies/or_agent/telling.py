@@ -19,25 +19,6 @@ from oragent.search.strategies.or_agent.accounts import account_of
 from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, Step
 from oragent.search.strategies.or_agent.tree import Node, Tree
 
-__all__ = [
-    "change",
-    "ends",
-    "failing",
-    "failing_line",
-    "known",
-    "others",
-    "outcome",
-    "parents",
-    "printed",
-    "program",
-    "scored",
-    "steps",
-    "tree",
-    "trouble",
-    "undocumented",
-    "verdict",
-]
-
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
 MOST_WIDE = 200  # characters of such a line

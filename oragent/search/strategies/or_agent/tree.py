@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent.notes import UNTRIED, NodeNote, Step, TreeNote
 
-__all__ = ["Idea", "Node", "Tree"]
-
 
 @dataclass(frozen=True)
 class Idea:

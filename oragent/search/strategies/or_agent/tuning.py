@@ -21,8 +21,6 @@ from oragent.search.strategies.or_agent.constants import Range, with_values
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
-__all__ = ["FEW", "tune"]
-
 FEW = 5  # constants up to which a tree of Parzen estimators looks at all of the ranges
 SPREAD, GENERATION = 0.1, 6  # of CMA-ES: of its first generation, in widths of a range; programs in each, at least
 BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
