@@ -4,10 +4,10 @@ import asyncio
 import email.utils
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -15,7 +15,6 @@ from pydantic import SecretStr
 from oragent._base.errors import ModelError
 
 if TYPE_CHECKING:
-    import httpx
     import openai
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -148,7 +147,17 @@ class _BrokenReply(Exception):
     """A body that is no chat completion."""
 
 
-async def _read_bounded(response: "httpx.Response") -> None:
+class _Response(Protocol):
+    """The parts of a response that are used; releases of ``openai`` differ in the HTTP package that they come from."""
+
+    encoding: str | None
+    _content: bytes
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """Yield the decoded body in pieces."""
+
+
+async def _read_bounded(response: _Response) -> None:
     """Read a body piece by piece, to a bound on what it decodes to; a text is UTF-8 whatever the server calls it.
 
     Raises:
