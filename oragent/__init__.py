@@ -4,8 +4,11 @@ From Python: ``run``, ``run_async``, ``resume``, ``load``, ``evaluate``, ``probl
 that they take and return. Each is imported when it is first asked for, so that ``import oragent`` costs nothing.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from oragent._base.moved import MovedModules
 
 if TYPE_CHECKING:
     from oragent._base.errors import OragentError as OragentError
@@ -32,6 +35,8 @@ __all__ = [
     "run_async",
 ]
 __version__ = "0.1.0"
+
+sys.meta_path.append(MovedModules())
 
 
 def __getattr__(name: str) -> Any:
