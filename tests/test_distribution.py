@@ -13,8 +13,8 @@ import pytest
 from oragent._base import distribution
 from oragent._base.errors import ConfigError
 from oragent.converse.agents.guests import Guests
-from oragent.formulate.running import Runner as FormulateRunner
-from oragent.workspace.runner import Runner as WorkspaceRunner
+from oragent.formulate.running import FormulationRunner as FormulateRunner
+from oragent.workspace.runner import ProgramRunner as WorkspaceRunner
 
 ROOT = Path(__file__).parents[1]
 WHEEL = "operations-research-agents"

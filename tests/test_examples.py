@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent.authoring import Level, check
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load, root_of
 from oragent.evaluation.requirements import unmet
 from oragent.search.config import build
@@ -31,7 +31,7 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 def test_the_seed_scores_away_from_the_repository(example: Path) -> None:
     problem = load(example)
     assert root_of(problem) == example
-    with Runner() as run:
+    with EvaluationRunner() as run:
         ended = run(problem.job(problem.seed, example, problem.limits(LimitSettings()), "train"))
     assert ended.score is not None, (ended.message, ended.log)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load
 from oragent.sandbox.messages import Limits
 
@@ -38,7 +38,7 @@ def test_ours_is_better_than_the_seed_in_every_picture(monkeypatch: pytest.Monke
     for name, rule in rules.items():
         problem = load(ROOT / "problems" / name)
         ours = inspect.getsource(rule).replace(f"def {rule.__name__}(", f"def {problem.about.function}(")
-        with Runner() as run:
+        with EvaluationRunner() as run:
             limits = Limits(problem.about.timeout_s, problem.about.memory_mb)
             seed, found = (
                 run(problem.job(text, ROOT, limits)) for text in (problem.seed, f"import numpy as np\n\n\n{ours}")

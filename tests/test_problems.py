@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Status
-from oragent.authoring import Finding, Level, check
-from oragent.authoring.bench import Bench
-from oragent.evaluation import Runner
+from oragent.authoring import ContractFinding, Level, check
+from oragent.authoring.bench import ScoringBench
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed
 
@@ -53,7 +53,7 @@ def _installed(folder: Path) -> None:
             pytest.skip(f"{module} is not installed")
 
 
-def complaints(folder: Path, quick: bool) -> list[Finding]:
+def complaints(folder: Path, quick: bool) -> list[ContractFinding]:
     return [
         finding
         for finding in check(folder, ROOT, child_of_seed, quick=quick)
@@ -105,8 +105,8 @@ WRAPPED = "{seed}\n\nimport copy as _copy\n_wrapped = {name}\n\n\ndef {name}(*ar
 @pytest.mark.parametrize("folder", cases(lambda folder: bool(requires(folder))))
 def test_a_hostile_answer_gets_a_score_or_a_status_that_says_where_and_why(folder: Path, tmp_path: Path) -> None:
     problem = load(shorter(folder, tmp_path))
-    with Runner() as runner:
-        bench = Bench(problem, ROOT, problem.about.timeout_s, child_of_seed, runner)
+    with EvaluationRunner() as runner:
+        bench = ScoringBench(problem, ROOT, problem.about.timeout_s, child_of_seed, runner)
         for what, body in HOSTILE.items():
             source = WRAPPED.format(seed=problem.seed, name=problem.about.function, body=body)
             ended = bench.run(source, mode="train")

@@ -11,7 +11,7 @@ import pytest
 
 from oragent.domains import torch_stream, tsp
 from oragent.evaluation import Job
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
@@ -68,7 +68,7 @@ def test_a_run_asks_for_another_protocol_where_the_evaluator_has_it_and_says_whe
         jobs.append(job)
         return scored(job)
 
-    folder, pool = begun("protocol=oragent", "budget.evaluations=4", "strategy.name=gp"), Pool(1, noted)
+    folder, pool = begun("protocol=oragent", "budget.evaluations=4", "strategy.name=gp"), JobPool(1, noted)
     with Store(folder.database) as store:
         offers = frozenset(["--protocol"] if offered else [])
         asyncio.run(Engine(folder, store, pool, STRATEGIES["gp"], offers=offers, tell=told.append).run())

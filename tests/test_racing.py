@@ -10,7 +10,7 @@ from scipy.stats import t
 
 from oragent._base import racing
 from oragent._base.direction import Direction
-from oragent._base.racing import BY_INSTANCE, Terms, score_of, steps, values_in
+from oragent._base.racing import BY_INSTANCE, RaceTerms, score_of, steps, values_in
 
 PLANNED = {"20": 64, "50": 64, "100": 64}
 
@@ -27,10 +27,10 @@ def test_who_is_far_behind_is_ended_at_once_and_who_is_better_never_is() -> None
     rng = np.random.default_rng(1)
     for _ in range(50):
         bar, own = drawn(rng, 2.0)
-        ended = Terms(Direction.MINIMIZE, bar).course(own, "")
+        ended = RaceTerms(Direction.MINIMIZE, bar).course(own, "")
         assert ended is not None
         assert ended.done <= 0.07 * ended.planned
-        assert Terms(Direction.MAXIMIZE, bar).course(own, "") is None
+        assert RaceTerms(Direction.MAXIMIZE, bar).course(own, "") is None
 
 
 def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
@@ -42,14 +42,14 @@ def test_an_equal_of_the_elite_is_nearly_always_scored_to_the_end() -> None:
 
 
 def _ended(bar: dict, own: dict) -> bool:
-    return Terms(Direction.MINIMIZE, bar).course(own, "") is not None
+    return RaceTerms(Direction.MINIMIZE, bar).course(own, "") is not None
 
 
 def test_what_it_would_come_to_is_near_what_it_comes_to() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
         bar, own = drawn(rng, 1.0)
-        ended = Terms(Direction.MINIMIZE, bar).course(own, "")
+        ended = RaceTerms(Direction.MINIMIZE, bar).course(own, "")
         assert ended is not None
         assert ended.estimate == pytest.approx(score_of(own), abs=0.5)
         assert f"ended after {ended.done} of 192 instances" in ended.why
@@ -69,12 +69,12 @@ def test_steps_grow_until_all_is_done(planned: dict[str, int], probes: int) -> N
         assert all(before[size] <= after[size] for size in planned)
         assert before != after
     if probes:
-        first = next(step for step in found if Terms(Direction.MINIMIZE, probes=probes).probed(step, planned))
+        first = next(step for step in found if RaceTerms(Direction.MINIMIZE, probes=probes).probed(step, planned))
         assert all(first[size] >= min(probes, count) for size, count in planned.items())
 
 
 def test_few_differences_end_nobody_and_a_bar_of_other_instances_none_at_all() -> None:
-    terms = Terms(Direction.MINIMIZE, {"5000": [1.0] * 5})
+    terms = RaceTerms(Direction.MINIMIZE, {"5000": [1.0] * 5})
     assert terms.behind({"5000": [2.0] * 3}, {"5000": 5}) is None
     assert terms.behind({"5000": [2.0] * 4}, {"5000": 5}) is not None
     assert terms.behind({"5000": [2.0] * 4}, {"5000": 6}) is None
@@ -83,7 +83,7 @@ def test_few_differences_end_nobody_and_a_bar_of_other_instances_none_at_all() -
 
 
 def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end() -> None:
-    terms = Terms(Direction.MINIMIZE, probes=1, twins=frozenset(["beef"]))
+    terms = RaceTerms(Direction.MINIMIZE, probes=1, twins=frozenset(["beef"]))
     values = {size: [1.0] * count for size, count in PLANNED.items()}
     ended = terms.course(values, "beef")
     assert ended is not None
@@ -100,8 +100,8 @@ def test_a_twin_is_ended_where_its_answers_are_known_and_none_is_left_at_the_end
 )
 def test_terms_are_read_as_they_were_written(direction, bar, probes, twins) -> None:
     rounded = None if bar is None else values_in({BY_INSTANCE: bar})
-    terms = Terms(direction, rounded, probes, twins)
-    assert Terms.loads(terms.dumps()) == terms
+    terms = RaceTerms(direction, rounded, probes, twins)
+    assert RaceTerms.loads(terms.dumps()) == terms
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_terms_are_read_as_they_were_written(direction, bar, probes, twins) -> N
 )  # fmt: skip
 def test_terms_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Terms.loads(text)
+        RaceTerms.loads(text)
 
 
 @pytest.mark.parametrize("told", [None, 3, {}, {"20": []}, {"20": [True]}, {"20": [float("inf")]}, {"20": "12"}])

@@ -68,53 +68,53 @@ def seed_of(name: str) -> Heuristic:
     return runpy.run_path(str(folder / "heuristic.py"))[load(folder).about.function]
 
 
-def tsp_ants(heuristic: Heuristic, one: tsp.Instance, rng: np.random.Generator, iterations: int = 100) -> float:
+def tsp_ants(heuristic: Heuristic, one: tsp.TspInstance, rng: np.random.Generator, iterations: int = 100) -> float:
     """Length of the best tour."""
     promise = heuristic(one.distances + np.eye(len(one)))
     return solve_tsp(one.distances, promise, rng, iterations=iterations).cost
 
 
-def cvrp_ants(heuristic: Heuristic, one: cvrp.Instance, rng: np.random.Generator, iterations: int = 100) -> float:
+def cvrp_ants(heuristic: Heuristic, one: cvrp.CvrpInstance, rng: np.random.Generator, iterations: int = 100) -> float:
     """True length of the best routes."""
     promise = heuristic(one.distances + np.eye(len(one)), one.coordinates, one.demands, one.capacity)
     return solve_cvrp(one.distances, one.demands, one.capacity, promise, rng, iterations=iterations).cost
 
 
-def op_ants(heuristic: Heuristic, one: op.Instance, rng: np.random.Generator, iterations: int = 50) -> float:
+def op_ants(heuristic: Heuristic, one: op.OpInstance, rng: np.random.Generator, iterations: int = 50) -> float:
     """Best total prize."""
     promise = heuristic(one.prizes, one.distances + 1e9 * np.eye(len(one)), one.maxlen)
     return -solve_op(one.prizes, one.distances, one.maxlen, promise, rng, ants=20, iterations=iterations).cost
 
 
-def mkp_ants(heuristic: Heuristic, one: mkp.Instance, rng: np.random.Generator, iterations: int = 50) -> float:
+def mkp_ants(heuristic: Heuristic, one: mkp.MkpInstance, rng: np.random.Generator, iterations: int = 50) -> float:
     """Best total prize."""
     promise = heuristic(one.prizes, one.weights)
     return -solve_mkp(one.prizes, one.weights, promise, rng, ants=10, iterations=iterations).cost
 
 
-def bpp_ants(heuristic: Heuristic, one: bpp.Instance, rng: np.random.Generator, iterations: int = 15) -> float:
+def bpp_ants(heuristic: Heuristic, one: bpp.BppInstance, rng: np.random.Generator, iterations: int = 15) -> float:
     """Fewest bins."""
     return solve_bpp(one.items, one.capacity, heuristic(one.items, one.capacity), rng, iterations=iterations).cost
 
 
-def guided(heuristic: Heuristic, one: tsp.Instance, rng: np.random.Generator, iterations: int = 1200) -> float:
+def guided(heuristic: Heuristic, one: tsp.TspInstance, rng: np.random.Generator, iterations: int = 1200) -> float:
     """Length of the best tour; nothing is random."""
     badness = heuristic(one.distances + 1e-5 * np.eye(len(one)))
     return tsp.objective(one, solve_tsp_gls(one.distances, badness, iterations=iterations).tour)
 
 
-def tour_of(heuristic: Heuristic, one: tsp.Instance, rng: np.random.Generator) -> float:
+def tour_of(heuristic: Heuristic, one: tsp.TspInstance, rng: np.random.Generator) -> float:
     """Length of the tour; nothing is random."""
     return tsp.objective(one, tsp.check(one, construct_tour(heuristic, one.distances)))
 
 
-def excess(heuristic: Heuristic, one: bpp.Instance, rng: np.random.Generator) -> float:
+def excess(heuristic: Heuristic, one: bpp.BppInstance, rng: np.random.Generator) -> float:
     """Bins over the lower bound, in percent; nothing is random."""
     packing = bpp.check(one, pack_online(heuristic, one.items, one.capacity))
     return 100 * (bpp.objective(one, packing) / bpp.lower_bound(one) - 1)
 
 
-def placed(heuristic: Heuristic, one: pdn.Instance, rng: np.random.Generator) -> float:
+def placed(heuristic: Heuristic, one: pdn.PlacementInstance, rng: np.random.Generator) -> float:
     """Best reward after five generations."""
     decaps = pdn.decap_magnitude(one.network.frequencies)
 
@@ -124,7 +124,7 @@ def placed(heuristic: Heuristic, one: pdn.Instance, rng: np.random.Generator) ->
     return evolve(fitness, heuristic, one.free, one.decaps, rng, generations=5).fitness
 
 
-def placements() -> list[pdn.Instance]:
+def placements() -> list[pdn.PlacementInstance]:
     """ReEvo's part of sites of our own, on the computed network."""
     return pdn.part("train", pdn.draw_sites(np.random.default_rng(20)), pdn.generate())
 

@@ -61,7 +61,7 @@ def padded_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def promise(instance: cvrp.Instance, heuristic: Callable[..., np.ndarray]) -> np.ndarray:
+def promise(instance: cvrp.CvrpInstance, heuristic: Callable[..., np.ndarray]) -> np.ndarray:
     """Edge promises, from what the problem shows a heuristic."""
     distances = instance.distances + np.eye(len(instance))
     return heuristic(distances, instance.coordinates, instance.demands.astype(float), instance.capacity)

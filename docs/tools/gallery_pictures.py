@@ -76,7 +76,7 @@ def closed(axes: Axes, points: np.ndarray, tour: np.ndarray, **style: object) ->
     axes.plot(*points[np.append(tour, tour[0])].T, **{"color": BEST, "linewidth": 1.2, **style})
 
 
-def tour_panel(axes: Axes, instance: tsp.Instance, tour: np.ndarray) -> str:
+def tour_panel(axes: Axes, instance: tsp.TspInstance, tour: np.ndarray) -> str:
     """A tour and its cities."""
     square(axes)
     closed(axes, instance.coordinates, tour)
@@ -145,7 +145,7 @@ def knapsack(axes: Axes, heuristic: Heuristic) -> str:
     return f"{len(chosen)} items, prize {mkp.objective(one, chosen):.3f}"
 
 
-def columns(axes: Axes, instance: bpp.Instance, bins: np.ndarray) -> None:
+def columns(axes: Axes, instance: bpp.BppInstance, bins: np.ndarray) -> None:
     """Bins as columns of items, the fullest first."""
     fills = bpp.fills(instance, bins)
     for place, number in enumerate(np.argsort(-fills, kind="stable")[: np.count_nonzero(fills)]):

@@ -52,12 +52,12 @@ class Recipe(NamedTuple):
     count: Mapping[str, int] = {}
 
 
-def placements(mode: str, size: int) -> list[pdn.Instance]:
+def placements(mode: str, size: int) -> list[pdn.PlacementInstance]:
     """Instances on the computed network: the official one is not ours to publish figures of."""
     return pdn.part(mode, pdn.draw_sites(np.random.default_rng(20)), pdn.generate())
 
 
-def tours(stream: Callable[[str, int], Sequence[tsp.Instance]], count: Mapping[str, int] = {}) -> Recipe:
+def tours(stream: Callable[[str, int], Sequence[tsp.TspInstance]], count: Mapping[str, int] = {}) -> Recipe:
     """All TSP problems have one recipe."""
     both = f"LKH 3 (elkai {version('elkai')}) and guided local search"
     effort = f"the shorter tour of {solvers.LKH_RUNS} runs and 1200 perturbations"
@@ -65,7 +65,7 @@ def tours(stream: Callable[[str, int], Sequence[tsp.Instance]], count: Mapping[s
 
 
 def routes(
-    stream: Callable[[str, int], Sequence[cvrp.Instance]], sizes: Sequence[int], count: Mapping[str, int] = {}
+    stream: Callable[[str, int], Sequence[cvrp.CvrpInstance]], sizes: Sequence[int], count: Mapping[str, int] = {}
 ) -> Recipe:
     """All CVRP problems have one recipe."""
     effort = ", ".join(f"{solvers.VRP_ITERATIONS[size]} iterations for {size} customers" for size in sizes)

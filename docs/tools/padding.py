@@ -15,7 +15,12 @@ DECAY, FLOOR = 0.9, 1e-10
 
 
 def reported(
-    instance: cvrp.Instance, promise: np.ndarray, rng: np.random.Generator, iterations: int, step: float, ants: int = 30
+    instance: cvrp.CvrpInstance,
+    promise: np.ndarray,
+    rng: np.random.Generator,
+    iterations: int,
+    step: float,
+    ants: int = 30,
 ) -> float:
     """Least length that the ants report when a step from the depot to itself counts ``step``: 1 as there, or 0."""
     lengths = instance.distances + step * np.eye(len(instance))
@@ -31,7 +36,7 @@ def reported(
     return best
 
 
-def walk(instance: cvrp.Instance, weights: np.ndarray, rng: np.random.Generator, ants: int) -> np.ndarray:
+def walk(instance: cvrp.CvrpInstance, weights: np.ndarray, rng: np.random.Generator, ants: int) -> np.ndarray:
     """Paths of all ants, ``(steps, ants)``, in step until the slowest is home."""
     everyone, demands = np.arange(ants), instance.demands
     left = np.ones((ants, len(instance)), dtype=bool)

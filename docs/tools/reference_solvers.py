@@ -51,7 +51,7 @@ class Known(NamedTuple):
     proven: bool
 
 
-def shortest_tour(instance: tsp.Instance) -> Known:
+def shortest_tour(instance: tsp.TspInstance) -> Known:
     """The shorter of what LKH finds (Helsgaun 2017) and of what guided local search does: now and then it is not LKH's."""
     lengths = np.rint(instance.distances * UNITS).astype(int).tolist()
     by_lkh = elkai.DistanceMatrix(lengths).solve_tsp(runs=LKH_RUNS)[:-1]
@@ -59,7 +59,7 @@ def shortest_tour(instance: tsp.Instance) -> Known:
     return Known(min(tsp.objective(instance, tsp.check(instance, tour)) for tour in (by_lkh, guided)), False)
 
 
-def shortest_routes(instance: cvrp.Instance) -> Known:
+def shortest_routes(instance: cvrp.CvrpInstance) -> Known:
     """By PyVRP: Wouda, Lan and Kool 2024, DOI 10.1287/ijoc.2023.0055."""
     model, places = _network(instance, np.rint(instance.distances * UNITS))
     depot = model.add_depot(places[0])
@@ -70,7 +70,7 @@ def shortest_routes(instance: cvrp.Instance) -> Known:
     return Known(cvrp.objective(instance, cvrp.check(instance, path)), False)
 
 
-def longest_prize(instance: op.Instance) -> Known:
+def longest_prize(instance: op.OpInstance) -> Known:
     """By PyVRP: one vehicle of limited way, and clients that may be left out for their prize."""
     model, places = _network(instance, np.ceil(instance.distances * UNITS))
     depot = model.add_depot(places[0])
@@ -103,7 +103,7 @@ def _path(model: pyvrp.Model, iterations: int) -> list[int]:
     return path
 
 
-def richest_knapsack(instance: mkp.Instance) -> Known:
+def richest_knapsack(instance: mkp.MkpInstance) -> Known:
     """By HiGHS, branch and cut: Huangfu and Hall 2018, DOI 10.1007/s12532-017-0130-5; the bound where time runs out."""
     model = _silent()
     model.setOptionValue("mip_rel_gap", 1e-9)
@@ -118,12 +118,12 @@ def richest_knapsack(instance: mkp.Instance) -> Known:
     return Known(-model.getInfo().mip_dual_bound, False)
 
 
-def volume_bound(instance: bpp.Instance) -> Known:
+def volume_bound(instance: bpp.BppInstance) -> Known:
     """The L1 bound, total size over capacity; it stands for itself with thousands of small items."""
     return Known(bpp.lower_bound(instance), False)
 
 
-def fewest_bins(instance: bpp.Instance) -> Known:
+def fewest_bins(instance: bpp.BppInstance) -> Known:
     """The bound of Gilmore and Gomory 1961, DOI 10.1287/opre.9.6.849, by HiGHS, rounded up; seldom more than one short.
 
     Patterns of sizes that fit a bin are priced in by a knapsack until no new one can lift the bound (Farley 1990, DOI
@@ -182,7 +182,7 @@ def _silent() -> highspy.Highs:
     return model
 
 
-def least_impedance(instance: pdn.Instance) -> Known:
+def least_impedance(instance: pdn.PlacementInstance) -> Known:
     """One capacitor after the other where it helps most, then moves of one until none helps: a local optimum."""
     impedance, decaps = instance.network.impedance, pdn.decap_magnitude(instance.network.frequencies)
 

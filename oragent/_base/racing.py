@@ -27,7 +27,7 @@ Values = Mapping[str, Sequence[float]]  # by size, in the order of the instances
 
 
 @dataclass(frozen=True)
-class Ended:
+class RaceStop:
     """Why an evaluation ended before its end.
 
     Attributes:
@@ -49,7 +49,7 @@ class Ended:
 
 
 @dataclass(frozen=True)
-class Terms:
+class RaceTerms:
     """What a candidate is held against.
 
     Attributes:
@@ -87,7 +87,7 @@ class Terms:
             raise ValueError("probes must be a whole number, 0 or more, and twins a list of texts")
         return cls(Direction(str(told.get("direction"))), values, probes, frozenset(map(str, twins)))
 
-    def behind(self, seen: Values, planned: Mapping[str, int]) -> Ended | None:
+    def behind(self, seen: Values, planned: Mapping[str, int]) -> RaceStop | None:
         """Whether one with these values cannot come up to the bar any more.
 
         Args:
@@ -114,9 +114,9 @@ class Terms:
         reached, same = score_of(seen), score_of({size: bar[size][: len(values)] for size, values in seen.items()})
         estimate = score_of(bar) + self.direction.sign * gap
         why = f"{reached:.6g} on these, where an elite has {same:.6g}: it would come to about {estimate:.4g}"
-        return Ended(done, all_of, round(estimate, DIGITS), f"ended after {done} of {all_of} instances: {why}")
+        return RaceStop(done, all_of, round(estimate, DIGITS), f"ended after {done} of {all_of} instances: {why}")
 
-    def twin(self, behaviour: str, seen: Values, planned: Mapping[str, int]) -> Ended | None:
+    def twin(self, behaviour: str, seen: Values, planned: Mapping[str, int]) -> RaceStop | None:
         """Whether one with this hash of its answers need not go on.
 
         Args:
@@ -130,9 +130,9 @@ class Terms:
         if done >= all_of:
             return None
         why = "it answers just as an elite that is no longer, and is not scored again"
-        return Ended(done, all_of, None, f"ended after {done} of {all_of} instances: {why}")
+        return RaceStop(done, all_of, None, f"ended after {done} of {all_of} instances: {why}")
 
-    def course(self, values: Values, behaviour: str) -> Ended | None:
+    def course(self, values: Values, behaviour: str) -> RaceStop | None:
         """How a race with these terms would have ended for one whose values are all known.
 
         Args:
@@ -145,7 +145,7 @@ class Terms:
                 return ended
         return None
 
-    def look(self, seen: Values, planned: Mapping[str, int], behaviour: str) -> Ended | None:
+    def look(self, seen: Values, planned: Mapping[str, int], behaviour: str) -> RaceStop | None:
         """Whether one ends here, after one of the ``steps``.
 
         Args:

@@ -30,7 +30,7 @@ class Alternative(StrEnum):
 
 
 @dataclass(frozen=True)
-class Interval:
+class MeanInterval:
     """A mean with its 95 % interval."""
 
     mean: float
@@ -38,7 +38,7 @@ class Interval:
     high: float
 
 
-def bootstrap(values: Sequence[float]) -> Interval:
+def bootstrap(values: Sequence[float]) -> MeanInterval:
     """The mean, with a percentile bootstrap interval (Efron 1979, doi:10.1214/aos/1176344552) at 95 %.
 
     Args:
@@ -47,10 +47,10 @@ def bootstrap(values: Sequence[float]) -> Interval:
     sample = np.asarray(values, dtype=float)
     drawn = np.random.default_rng(0).integers(len(sample), size=(RESAMPLES, len(sample)))
     low, high = np.quantile(sample[drawn].mean(axis=1), (ALPHA / 2, 1 - ALPHA / 2))
-    return Interval(float(sample.mean()), float(low), float(high))
+    return MeanInterval(float(sample.mean()), float(low), float(high))
 
 
-def share(successes: Sequence[bool]) -> Interval:
+def share(successes: Sequence[bool]) -> MeanInterval:
     """The share of successes, with a bootstrap interval at 95 %.
 
     Where all are alike every resample is, too, and the interval would be a point: the exact one of the binomial
@@ -65,7 +65,7 @@ def share(successes: Sequence[bool]) -> Interval:
     if found.low < found.high:
         return found
     exact = binomtest(sum(successes), len(successes)).proportion_ci(1 - ALPHA, "exact")
-    return Interval(found.mean, float(exact.low), float(exact.high))
+    return MeanInterval(found.mean, float(exact.low), float(exact.high))
 
 
 def sign_flip(differences: Sequence[float], alternative: Alternative = Alternative.TWO_SIDED) -> float | None:

@@ -17,7 +17,7 @@ from oragent.evaluation.problem import Problem, project
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
 from oragent.search.launch import search
-from oragent.search.progress import Observer, Outcome
+from oragent.search.progress import Observer, SearchResult
 
 VariantChoice = str | Path | Mapping[str, Any]
 
@@ -91,7 +91,7 @@ def comparison(
 
 def _launch(
     config: Config, root: Path, problem: Problem, open_folder: Callable[[], RunFolder], observer: Observer
-) -> Outcome:
+) -> SearchResult:
     """Search in a thread of its own: a loop may run here, and signals go where they went before."""
     given = Choices().given(config)
     return in_own_thread(

@@ -7,7 +7,7 @@ from typing import Any
 from oragent._base.errors import CandidateError
 from oragent.api.choices import ProblemChoice, found
 from oragent.api.functions import source_of
-from oragent.evaluation import Evaluation, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.offers import ask, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, project, root_of
 from oragent.programs.inspection import fitted, inspect, read
@@ -55,7 +55,7 @@ def evaluate(
     known = found(problem, project(given))
     base = root_of(known, given)
     settings, source = LimitSettings(), _source(program, known)
-    with Runner() as run:
+    with EvaluationRunner() as run:
         offers = ask(known, base, run) if known.about.heuristic_s is not None else frozenset[str]()
         own = options(known, settings, offers)
         return run(known.job(source, base, known.limits(settings), mode, problem_size, own))

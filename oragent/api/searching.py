@@ -13,8 +13,8 @@ from oragent.evaluation.problem import Problem, project, root_of
 from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
-from oragent.search.progress import Observer, Outcome, Progress
-from oragent.search.starting import Start, gather
+from oragent.search.progress import Observer, Progress, SearchResult
+from oragent.search.starting import InitialPrograms, gather
 from oragent.search.strategies import FUNCTION
 
 
@@ -145,9 +145,9 @@ class _Launched:
     open_folder: Callable[[], RunFolder]
     given: Given
     folder: RunFolder | None = None
-    start: Start | None = None
+    start: InitialPrograms | None = None
 
-    async def search(self, steering: Steering, observer: Observer) -> Outcome:
+    async def search(self, steering: Steering, observer: Observer) -> SearchResult:
         return await search(
             self.config,
             self.root,

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from oragent.search.engine import Engine
-from oragent.search.progress import Observer, Outcome, Progress
+from oragent.search.progress import Observer, Progress, SearchResult
 
-Search = Callable[["Steering", Observer], Coroutine[Any, Any, Outcome]]
+Search = Callable[["Steering", Observer], Coroutine[Any, Any, SearchResult]]
 POLL_S = 0.1  # between two looks at whether a caller who owes an answer was interrupted
 
 
@@ -25,10 +25,10 @@ class Steering:
 
     def __init__(self) -> None:
         self._engine: Engine | None = None
-        self._task: asyncio.Task[Outcome] | None = None
+        self._task: asyncio.Task[SearchResult] | None = None
         self._asked = False
 
-    def take(self, task: asyncio.Task[Outcome]) -> None:
+    def take(self, task: asyncio.Task[SearchResult]) -> None:
         """Know the task in which everything happens."""
         self._task = task
 
@@ -50,7 +50,7 @@ class Steering:
         self._asked = True
 
 
-def in_own_thread(search: Search, observer: Observer) -> Outcome:
+def in_own_thread(search: Search, observer: Observer) -> SearchResult:
     """Run a search in an event loop of its own thread, and wait for it; the observer is called in this one.
 
     So a loop that runs here is not in the way, and signals go where they went before.
@@ -65,7 +65,7 @@ def in_own_thread(search: Search, observer: Observer) -> Outcome:
     waiting = _Waiting()
     steering = Steering()
 
-    async def body() -> Outcome:
+    async def body() -> SearchResult:
         waiting.loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(search(steering, waiting.tell))
         steering.take(task)
@@ -101,7 +101,7 @@ class _Waiting:
         self.messages: queue.SimpleQueue[tuple[Progress, threading.Event] | None] = queue.SimpleQueue()
         self.begun = threading.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.outcome: Outcome | None = None
+        self.outcome: SearchResult | None = None
         self.ended: BaseException | None = None
         self.interrupted = threading.Event()
         self.over = threading.Event()
@@ -149,7 +149,7 @@ class _Waiting:
                 self.loop.call_soon_threadsafe(steering.stop)
 
 
-async def awaited(search: Search, observer: Observer) -> Outcome:
+async def awaited(search: Search, observer: Observer) -> SearchResult:
     """Run a search in the event loop that runs here.
 
     Raises:

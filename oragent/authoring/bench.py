@@ -40,7 +40,7 @@ Breed = Callable[[Problem, np.random.Generator], Child]
 
 
 @dataclass(frozen=True)
-class Bench:
+class ScoringBench:
     """Where the candidates of a check are scored.
 
     Attributes:

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import Bench, Seed, described, explained
-from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.bench import ScoringBench, Seed, described, explained
+from oragent.authoring.finding import ContractFinding, Level, verdict
 
 QUICK_S = 10.0  # single sizes and mode test run only where train and val take less than this together
 
 
-def command_line(bench: Bench, seed: Seed, quick: bool) -> Iterator[Finding]:
+def command_line(bench: ScoringBench, seed: Seed, quick: bool) -> Iterator[ContractFinding]:
     """Check wrong arguments, and, unless ``quick``, each declared size alone and mode test."""
     yield _refused(bench, seed, "--mode=no_such_mode", "no_such_mode", None)
     yield _refused(bench, seed, "--problem_size=-1", "train", -1)
@@ -17,7 +17,9 @@ def command_line(bench: Bench, seed: Seed, quick: bool) -> Iterator[Finding]:
         return
     sizes, seconds = bench.problem.about.sizes, seed.train.wall_s + seed.val.wall_s
     if seconds > QUICK_S:
-        yield Finding(Level.OK, "single sizes and mode test", f"left out: the seed took {seconds:.0f} s already")
+        yield ContractFinding(
+            Level.OK, "single sizes and mode test", f"left out: the seed took {seconds:.0f} s already"
+        )
         return
     for mode in ("train", "val"):
         for size in sizes.get(mode, ()):
@@ -28,20 +30,22 @@ def command_line(bench: Bench, seed: Seed, quick: bool) -> Iterator[Finding]:
         yield _held_out(bench)
 
 
-def _refused(bench: Bench, seed: Seed, argument: str, mode: str, size: int | None) -> Finding:
+def _refused(bench: ScoringBench, seed: Seed, argument: str, mode: str, size: int | None) -> ContractFinding:
     ended = bench.run(mode=mode, size=size, cpu_s=seed.patience_s)
     title = f"unknown {argument}"
     ending = "it must end with a non-zero exit code and a message that lists the valid ones"
     if ended.score is not None:
         complaint = f"it was taken, and the seed got score {ended.score}; {ending}"
-        return Finding(Level.FAILURE, title, complaint)
+        return ContractFinding(Level.FAILURE, title, complaint)
     silent = not (ended.log.strip() or ended.output.strip())
     if silent or ended.status in (Status.TIMEOUT, Status.CRASHED):
-        return Finding(Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}")
-    return Finding(Level.OK, title, ended.message)
+        return ContractFinding(
+            Level.WARNING, title, f"the evaluation ended as {ended.status}: {ended.message}; {ending}"
+        )
+    return ContractFinding(Level.OK, title, ended.message)
 
 
-def _held_out(bench: Bench) -> Finding:
+def _held_out(bench: ScoringBench) -> ContractFinding:
     ended = bench.run(mode="test")
     complaint = explained(ended) if ended.score is None else ""
     slow = ended.status is Status.TIMEOUT  # no search waits for it, so slowness there breaks nothing

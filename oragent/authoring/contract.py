@@ -6,15 +6,15 @@ from itertools import chain, repeat
 from pathlib import Path
 
 from oragent._base.errors import ProblemError
-from oragent.authoring.bench import Bench, Breed, Seed, described, explained
+from oragent.authoring.bench import Breed, ScoringBench, Seed, described, explained
 from oragent.authoring.commandline import command_line
-from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.finding import ContractFinding, Level, verdict
 from oragent.authoring.function import chance, is_function
 from oragent.authoring.hooks import hooks
 from oragent.authoring.misbehaviour import misbehaviour
 from oragent.authoring.primitives import primitives
 from oragent.authoring.variants import variants
-from oragent.evaluation import Evaluation, Job, Runner, evaluate
+from oragent.evaluation import Evaluation, EvaluationRunner, Job, evaluate
 from oragent.evaluation.problem import Feature, Problem, load, root_of
 from oragent.evaluation.requirements import unmet
 
@@ -28,7 +28,7 @@ BY_MODELS = "none are bred: gp breeds Python only, so a search for these candida
 
 def check(
     folder: Path, root: Path | None, breed: Breed, timeout_s: float | None = None, *, quick: bool = False
-) -> Iterator[Finding]:
+) -> Iterator[ContractFinding]:
     """Check a problem, one thing after another; what comes late rests on what came before it.
 
     Args:
@@ -47,24 +47,24 @@ def check(
         problem = load(folder)
         beside = problem.companions
     except ProblemError as error:
-        yield Finding(Level.FAILURE, "folder", str(error))
+        yield ContractFinding(Level.FAILURE, "folder", str(error))
         return
     read = f"problem.yaml, {problem.about.evaluator} and {', '.join(problem.about.candidate.names)} can be read"
-    yield Finding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
+    yield ContractFinding(Level.OK, "folder", f"{read}; {beside}" if beside.files else read)
     missing = unmet(problem)
     yield verdict("what it needs", "\n".join(missing), "everything is here")
     if missing:
         return
     yield _docstring(problem)
-    with Runner() as forked:
+    with EvaluationRunner() as forked:
         # A fresh interpreter and a fork of another must tell the same score.
         ways: Iterator[Callable[[Job], Evaluation]] = chain([evaluate], repeat(forked))
         patience_s = timeout_s or problem.about.timeout_s
-        bench = Bench(problem, root_of(problem, root), patience_s, breed, lambda job: next(ways)(job))
+        bench = ScoringBench(problem, root_of(problem, root), patience_s, breed, lambda job: next(ways)(job))
         yield from _findings(bench, quick)
 
 
-def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
+def _findings(bench: ScoringBench, quick: bool) -> Iterator[ContractFinding]:
     seed = yield from _seed(bench, quick)
     if seed is None:
         return
@@ -77,10 +77,10 @@ def _findings(bench: Bench, quick: bool) -> Iterator[Finding]:
     yield hooks(bench, seed)
     yield from command_line(bench, seed, quick)
     yield from misbehaviour(bench, seed)
-    yield variants(bench, seed, quick) if bred else Finding(Level.OK, "variants of the seed", BY_MODELS)
+    yield variants(bench, seed, quick) if bred else ContractFinding(Level.OK, "variants of the seed", BY_MODELS)
 
 
-def _docstring(problem: Problem) -> Finding:
+def _docstring(problem: Problem) -> ContractFinding:
     wanted = problem.signature
     kind = "docstring" if wanted.language == "python" else "comment above it"
     file = problem.about.candidate.names[0]
@@ -91,7 +91,7 @@ def _docstring(problem: Problem) -> Finding:
     return verdict("function", complaint, f"{wanted.text} with a {kind}", Level.WARNING)
 
 
-def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:
+def _seed(bench: ScoringBench, quick: bool) -> Generator[ContractFinding, None, Seed | None]:
     """Score the seed, in mode val as a search does: without ``--mode``."""
     train = bench.run(mode="train")
     yield _scored("seed in mode train", train)
@@ -108,12 +108,12 @@ def _seed(bench: Bench, quick: bool) -> Generator[Finding, None, Seed | None]:
     return Seed(train if warm.score is None else warm, val)
 
 
-def _scored(title: str, ended: Evaluation) -> Finding:
+def _scored(title: str, ended: Evaluation) -> ContractFinding:
     complaint = explained(ended) if ended.score is None else ""
     return verdict(title, complaint, described(ended))
 
 
-def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) -> Finding:
+def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) -> ContractFinding:
     complaint = ""
     if (first.score, first.features) != (second.score, second.features):
         then = explained(second) if second.score is None else f"score {second.score}, cell {second.features}"
@@ -126,7 +126,7 @@ def _repeated(title: str, first: Evaluation, second: Evaluation, source: str) ->
     return verdict(title, complaint, "equal to the last bit, each from a copy in a folder of its own")
 
 
-def _features(declared: tuple[Feature, ...], seed: Seed) -> Finding:
+def _features(declared: tuple[Feature, ...], seed: Seed) -> ContractFinding:
     complaint = _misfit(declared, seed.train.features) or _misfit(declared, seed.val.features)
     names = ", ".join(f"{feature.name} ({feature.bins})" for feature in declared)
     praise = f"within their bins: {names}" if declared else "none declared: the archive is a plain ranking"
@@ -149,7 +149,7 @@ def _misfit(declared: tuple[Feature, ...], features: tuple[float, ...] | None) -
     return ""
 
 
-def _metrics(seed: Seed) -> Finding:
+def _metrics(seed: Seed) -> ContractFinding:
     complaint = ""
     if not (seed.train.metrics and seed.val.metrics):
         complaint = "there are none; print figures by which a person or a model sees where a candidate is good or bad"

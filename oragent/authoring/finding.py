@@ -13,7 +13,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class ContractFinding:
     """One thing that was looked at.
 
     Attributes:
@@ -27,6 +27,6 @@ class Finding:
     detail: str
 
 
-def verdict(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> Finding:
+def verdict(title: str, complaint: str, praise: str, level: Level = Level.FAILURE) -> ContractFinding:
     """Make a finding of ``level`` where there is a complaint, and a good one where that is empty."""
-    return Finding(level, title, complaint) if complaint else Finding(Level.OK, title, praise)
+    return ContractFinding(level, title, complaint) if complaint else ContractFinding(Level.OK, title, praise)

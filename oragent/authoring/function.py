@@ -3,8 +3,8 @@
 from typing import Any
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import Bench, Seed
-from oragent.authoring.finding import Finding, Level
+from oragent.authoring.bench import ScoringBench, Seed
+from oragent.authoring.finding import ContractFinding, Level
 from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, ask, missing
 from oragent.programs.randomness import unseeded
@@ -26,28 +26,30 @@ def chance(source: str, language: str = "python") -> str:
     return f"the candidate itself is random, and not the evaluator: {found}" if found else ""
 
 
-def is_function(bench: Bench, seed: Seed, quick: bool) -> Finding:
+def is_function(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
     """Put decisions of the seed to processes that know one call's arguments each, in mode train.
 
     A mismatch means chance or memory: two evaluations that differ tell of chance, two that are equal of memory.
     """
     if told := chance(bench.problem.seed, bench.problem.signature.language):
-        return Finding(Level.FAILURE, TITLE, told)
+        return ContractFinding(Level.FAILURE, TITLE, told)
     if AUDIT not in ask(bench.problem, bench.root, bench.score):
         unknown = f"its text takes nothing from chance or the clock that can be seen; {missing(AUDIT)}"
-        return Finding(Level.OK, TITLE, unknown)
+        return ContractFinding(Level.OK, TITLE, unknown)
     decisions = QUICK_DECISIONS if quick else DECISIONS
     audit = bench.run(mode="train", arguments=(f"{AUDIT}={decisions}",), patience=PATIENCE)
     if audit.status is Status.OK:
         same = (
             f"{audit.metrics.get('audited', decisions)} decisions, each put to a process of its own, are the same there"
         )
-        return Finding(Level.OK, TITLE, same if audit.score == seed.train.score else f"{same}; {OF_THE_EVALUATOR}")
+        return ContractFinding(
+            Level.OK, TITLE, same if audit.score == seed.train.score else f"{same}; {OF_THE_EVALUATOR}"
+        )
     if audit.status is not Status.REJECTED:
-        return Finding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
+        return ContractFinding(Level.WARNING, TITLE, f"the audit ended as {audit.status}: {audit.message}")
     random = _differ(seed.train, bench.run(mode="train"))
     why = f"it is random: evaluated twice, it is scored otherwise; {SEEDED}" if random else STATELESS
-    return Finding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
+    return ContractFinding(Level.FAILURE, TITLE, f"{audit.message}\n{why}".strip())
 
 
 def _differ(first: Evaluation, second: Evaluation) -> bool:

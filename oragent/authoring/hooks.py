@@ -2,8 +2,8 @@
 
 import re
 
-from oragent.authoring.bench import Bench, Seed, explained
-from oragent.authoring.finding import Finding, Level
+from oragent.authoring.bench import ScoringBench, Seed, explained
+from oragent.authoring.finding import ContractFinding, Level
 from oragent.evaluation.offers import OBSERVER, ask, missing
 
 TITLE = "hooks"
@@ -19,32 +19,34 @@ CALLED = re.compile(r"^called (.+) (\d+)$", re.MULTILINE)
 PATIENCE = 5  # who is watched takes longer
 
 
-def hooks(bench: Bench, seed: Seed) -> Finding:
+def hooks(bench: ScoringBench, seed: Seed) -> ContractFinding:
     """Watch the seed in mode train, if the evaluator can be watched."""
     declared = set(bench.problem.about.hooks)
     text = bench.problem.evaluator.read_text(encoding="utf-8", errors="replace")
     offered = ("hooks" in text or bool(declared)) and OBSERVER in ask(bench.problem, bench.root, bench.score)
     if not offered and declared:
         told = f"problem.yaml tells of {_listed(declared)}, but {missing(OBSERVER)}; give harness.run(..., hooks=...)"
-        return Finding(Level.FAILURE, TITLE, told)
+        return ContractFinding(Level.FAILURE, TITLE, told)
     if not offered:
-        return Finding(Level.OK, TITLE, f"none: {missing(OBSERVER)}")
+        return ContractFinding(Level.OK, TITLE, f"none: {missing(OBSERVER)}")
     if not declared:
         told = "the evaluator can be watched, but problem.yaml says nothing under hooks, so no model knows of it"
-        return Finding(Level.WARNING, TITLE, told)
+        return ContractFinding(Level.WARNING, TITLE, told)
     watched = bench.run(mode="train", observer=COUNTING, patience=PATIENCE)
     if watched.score is None:
-        return Finding(Level.FAILURE, TITLE, f"watched, the seed gets no score: {explained(watched)}")
+        return ContractFinding(Level.FAILURE, TITLE, f"watched, the seed gets no score: {explained(watched)}")
     if watched.score != seed.train.score:
         told = f"watched, the seed gets {watched.score}, and else {seed.train.score}; watching must change nothing"
-        return Finding(Level.FAILURE, TITLE, told)
+        return ContractFinding(Level.FAILURE, TITLE, told)
     counts = {name: int(count) for name, count in CALLED.findall(watched.log) if name != "end"}
     if silent := declared - counts.keys():
-        return Finding(Level.FAILURE, TITLE, f"{_listed(silent)} of problem.yaml is never called on train")
+        return ContractFinding(Level.FAILURE, TITLE, f"{_listed(silent)} of problem.yaml is never called on train")
     if unknown := counts.keys() - declared:
         told = f"the evaluator calls {_listed(unknown)}, of which problem.yaml says nothing"
-        return Finding(Level.FAILURE, TITLE, told)
-    return Finding(Level.OK, TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items()))
+        return ContractFinding(Level.FAILURE, TITLE, told)
+    return ContractFinding(
+        Level.OK, TITLE, ", ".join(f"{name} ({count} times on train)" for name, count in counts.items())
+    )
 
 
 def _listed(names: set[str]) -> str:

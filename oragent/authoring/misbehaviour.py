@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oragent._base.protocol import Result, Status, format_result
-from oragent.authoring.bench import Bench, Seed
-from oragent.authoring.finding import Finding, Level
+from oragent.authoring.bench import ScoringBench, Seed
+from oragent.authoring.finding import ContractFinding, Level
 from oragent.evaluation import Evaluation
 from oragent.programs.parts import with_main
 
@@ -43,7 +43,7 @@ IN_PROCESS = (
 
 
 @dataclass(frozen=True)
-class Case:
+class MisbehaviourCase:
     """A way to misbehave.
 
     Attributes:
@@ -61,7 +61,7 @@ class Case:
     level: Level = Level.FAILURE
 
 
-def misbehaviour(bench: Bench, seed: Seed) -> Iterator[Finding]:
+def misbehaviour(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Score a candidate of each kind in mode train."""
     cases = _cases if bench.problem.signature.language == "python" else _cases_in_cpp
     for case in cases(_forged(bench, seed)):
@@ -70,7 +70,7 @@ def misbehaviour(bench: Bench, seed: Seed) -> Iterator[Finding]:
         yield _judged(case, bench.run(_source(bench, case), mode="train", cpu_s=cpu_s))
 
 
-def _cases(forged: str) -> list[Case]:
+def _cases(forged: str) -> list[MisbehaviourCase]:
     wrong = frozenset({Status.INVALID, Status.ERROR})
     dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
     syntax = frozenset({Status.REJECTED, Status.ERROR})
@@ -78,33 +78,33 @@ def _cases(forged: str) -> list[Case]:
     longer = "return _np.append(_np.ravel(_wrapped(*args, **kwargs)), 0.0)"
     forge = f"_os.write(1, {forged.encode()!r})\n    _os._exit(0)"
     return [
-        Case("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), failed),
-        Case("returns None", "return None", wrong, CHECK_IT),
-        Case("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
-        Case("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
-        Case("is no Python", "", syntax, failed),
-        Case("ends its process", "_os._exit(0)", dead, failed),
-        Case("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
-        Case("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), failed),
+        MisbehaviourCase("raises", 'raise RuntimeError("raised on purpose")', frozenset({Status.ERROR}), failed),
+        MisbehaviourCase("returns None", "return None", wrong, CHECK_IT),
+        MisbehaviourCase("returns NaN", 'return _wrapped(*args, **kwargs) * float("nan")', wrong, CHECK_IT),
+        MisbehaviourCase("returns another shape", longer, wrong, CHECK_IT, Level.WARNING),
+        MisbehaviourCase("is no Python", "", syntax, failed),
+        MisbehaviourCase("ends its process", "_os._exit(0)", dead, failed),
+        MisbehaviourCase("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "while True:\n        pass", frozenset({Status.TIMEOUT}), failed),
     ]
 
 
-def _cases_in_cpp(forged: str) -> list[Case]:
+def _cases_in_cpp(forged: str) -> list[MisbehaviourCase]:
     dead = frozenset({Status.CRASHED, Status.ERROR, Status.REJECTED, Status.INVALID})
     failed = "Let its failure end the evaluation: a failed candidate has no score, never 0 or a default"
     text = "".join(f"\\x{byte:02x}" for byte in forged.encode())
     forge = f'if (write(1, "{text}", {len(forged.encode())})) _exit(0); std::abort();'
     return [
-        Case("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), failed),
-        Case("does not compile", "", frozenset({Status.REJECTED}), failed),
-        Case("crashes", "std::abort();", dead, failed),
-        Case("ends its process", "_exit(0);", dead, failed),
-        Case("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
-        Case("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), failed),
+        MisbehaviourCase("throws", 'throw std::runtime_error("raised on purpose");', frozenset({Status.ERROR}), failed),
+        MisbehaviourCase("does not compile", "", frozenset({Status.REJECTED}), failed),
+        MisbehaviourCase("crashes", "std::abort();", dead, failed),
+        MisbehaviourCase("ends its process", "_exit(0);", dead, failed),
+        MisbehaviourCase("forges a result", forge, dead, IN_PROCESS, Level.WARNING),
+        MisbehaviourCase("never ends", "for (volatile int i = 0;; i = i + 1) {}", frozenset({Status.TIMEOUT}), failed),
     ]
 
 
-def _source(bench: Bench, case: Case) -> str:
+def _source(bench: ScoringBench, case: MisbehaviourCase) -> str:
     problem = bench.problem
     if problem.signature.language == "cpp":
         if not case.body:
@@ -117,19 +117,21 @@ def _source(bench: Bench, case: Case) -> str:
     return with_main(problem.seed, names, lambda text: WRAPPED.format(seed=text, function=function, body=case.body))
 
 
-def _forged(bench: Bench, seed: Seed) -> str:
+def _forged(bench: ScoringBench, seed: Seed) -> str:
     """A result block with a score that the seed cannot have."""
     score = seed.train.score or 0.0
     better = (abs(score) + 1.0) * bench.problem.about.direction.sign
     return f"\n{format_result(Result({'forged': True}, seed.train.features, score + better))}\n"
 
 
-def _judged(case: Case, ended: Evaluation) -> Finding:
+def _judged(case: MisbehaviourCase, ended: Evaluation) -> ContractFinding:
     title = f"candidate that {case.name}"
     if ended.score is not None:
-        return Finding(case.level, title, f"it got score {ended.score}. {case.advice}")
+        return ContractFinding(case.level, title, f"it got score {ended.score}. {case.advice}")
     shown = f"{ended.status}: {ended.message}"
     if ended.status not in case.wanted:
         wanted = " or ".join(sorted(case.wanted))
-        return Finding(Level.WARNING, title, f"no score, but it ended as {shown}; expected {wanted}. {CHECK_IT}")
-    return Finding(Level.OK, title, f"no score, {shown}")
+        return ContractFinding(
+            Level.WARNING, title, f"no score, but it ended as {shown}; expected {wanted}. {CHECK_IT}"
+        )
+    return ContractFinding(Level.OK, title, f"no score, {shown}")

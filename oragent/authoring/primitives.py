@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from oragent._base.errors import CandidateError
-from oragent.authoring.bench import Bench, Seed
-from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.bench import ScoringBench, Seed
+from oragent.authoring.finding import ContractFinding, Level, verdict
 from oragent.programs.inspection import expression
 from oragent.programs.parts import with_main
 
@@ -44,15 +44,17 @@ _wrapped, _tried = {function}, False
 """
 
 
-def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
+def primitives(bench: ScoringBench, seed: Seed) -> Iterator[ContractFinding]:
     """Read every primitive, then let all of them be evaluated once on real arguments."""
     about, signature = bench.problem.about, bench.problem.signature
     if not about.primitives:
-        yield Finding(Level.OK, "primitives", "none declared: breeding without a model has only the seed to build on")
+        yield ContractFinding(
+            Level.OK, "primitives", "none declared: breeding without a model has only the seed to build on"
+        )
         return
     complaint = next(filter(None, (_unfit(text, signature.parameters) for text in about.primitives)), "")
     if complaint:
-        yield Finding(Level.FAILURE, "primitives", complaint)
+        yield ContractFinding(Level.FAILURE, "primitives", complaint)
         return
     header = f"def {signature.function}({', '.join(signature.parameters)}):"
     source = with_main(
@@ -62,14 +64,14 @@ def primitives(bench: Bench, seed: Seed) -> Iterator[Finding]:
     )
     ended = bench.run(source, mode="train", cpu_s=seed.patience_s)
     if ended.score is None:
-        yield Finding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
+        yield ContractFinding(Level.FAILURE, "primitives", f"{ended.message}; mend it in problem.yaml")
         return
     complaint = "" if _find_a_place(bench) else NO_PLACE
     praise = f"all {len(about.primitives)} can be evaluated, and combined with the seed"
     yield verdict("primitives", complaint, praise, Level.WARNING)
 
 
-def _find_a_place(bench: Bench) -> bool:
+def _find_a_place(bench: ScoringBench) -> bool:
     """Tell whether breeding without a model brings primitives into children of the seed."""
     rng = np.random.default_rng(0)
     return any({"insert", "replace"} & set(bench.child(rng).operator.split("+")) for _ in range(CHILDREN))

@@ -5,8 +5,8 @@ from itertools import islice
 
 import numpy as np
 
-from oragent.authoring.bench import Bench, Seed
-from oragent.authoring.finding import Finding, Level, verdict
+from oragent.authoring.bench import ScoringBench, Seed
+from oragent.authoring.finding import ContractFinding, Level, verdict
 from oragent.evaluation import Evaluation
 from oragent.programs.inspection import inspect
 
@@ -14,7 +14,7 @@ COUNT, QUICK_COUNT, MAX_COUNT = 8, 3, 16
 TRIES = 80
 
 
-def variants(bench: Bench, seed: Seed, quick: bool) -> Finding:
+def variants(bench: ScoringBench, seed: Seed, quick: bool) -> ContractFinding:
     """Breed offspring of the seed, score them in mode train, and tell whether they differ."""
     title, declared = "variants of the seed", bench.problem.about.features
     ended = _bred(bench, seed, QUICK_COUNT if quick else COUNT)
@@ -36,7 +36,7 @@ def variants(bench: Bench, seed: Seed, quick: bool) -> Finding:
     return verdict(title, complaint, praise, Level.WARNING)
 
 
-def _bred(bench: Bench, seed: Seed, count: int) -> list[Evaluation]:
+def _bred(bench: ScoringBench, seed: Seed, count: int) -> list[Evaluation]:
     """Score ``count`` offspring, and some more where all are alike so far."""
     ended: list[Evaluation] = []
     for source in islice(_offspring(bench), MAX_COUNT):
@@ -56,7 +56,7 @@ def _cells(seed: Seed, scored: Sequence[Evaluation]) -> set[tuple[float, ...] | 
     return {one.features for one in (seed.train, *scored)}
 
 
-def _offspring(bench: Bench) -> Iterator[str]:
+def _offspring(bench: ScoringBench) -> Iterator[str]:
     """Different programs, each one change away from the seed."""
     wanted, rng = bench.problem.signature, np.random.default_rng(0)
     seen = {inspect(bench.problem.seed, wanted).fingerprint}

@@ -7,7 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from oragent.evaluation.cluster.connect import connected
-from oragent.evaluation.cluster.courier import Known
+from oragent.evaluation.cluster.courier import KnownWorkers
 from oragent.evaluation.cluster.where import where
 from oragent.evaluation.problem import find, project, root_of
 
@@ -40,7 +40,7 @@ def examine_cluster(word: str, console: Console) -> bool:
     return not known.refused and not any(found.not_held for found, _ in known.workers.values())
 
 
-async def _look(word: str) -> Known:
+async def _look(word: str) -> KnownWorkers:
     problem = find(PROBLEM, project())
     async with connected(where(word), problem, root_of(problem)) as cluster:
         assert cluster.courier is not None

@@ -19,7 +19,7 @@ from oragent._base.budget import Budget, Spent
 from oragent._base.direction import Direction
 from oragent._base.plain import count
 from oragent._base.protocol import Status
-from oragent.cli.scene import Best, Scene, Work
+from oragent.cli.scene import Best, DisplayedJob, Scene
 from oragent.evaluation.pool import Running
 from oragent.report.pages.format import duration, gain, money
 from oragent.report.pages.text import one_line
@@ -27,7 +27,7 @@ from oragent.search.bounds import way_on
 from oragent.search.candidate import Candidate
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Outcome, Progress
+from oragent.search.progress import Progress, SearchResult
 
 REFRESHES = 4  # a second
 STARTING = "starting: the evaluator, and the model if there is one"
@@ -171,7 +171,7 @@ class _Lines(threading.Thread):
         self.join()
 
 
-def summary(console: Console, folder: RunFolder, outcome: Outcome, page: Path) -> None:
+def summary(console: Console, folder: RunFolder, outcome: SearchResult, page: Path) -> None:
     """Say what a search found, and where it is."""
     progress = outcome.progress
     spent = progress.spent
@@ -200,8 +200,8 @@ def _draws(console: Console) -> bool:
     return console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
 
 
-def _works(running: list[Running], now: float) -> tuple[Work, ...]:
-    return tuple(Work(one.what, max(0.0, now - one.since)) for one in running)
+def _works(running: list[Running], now: float) -> tuple[DisplayedJob, ...]:
+    return tuple(DisplayedJob(one.what, max(0.0, now - one.since)) for one in running)
 
 
 def _made(candidate: Candidate | None) -> str:

@@ -18,7 +18,7 @@ from oragent._base.protocol import Status
 from oragent.authoring import contract, importing, scaffold
 from oragent.cli.doctor import unguarded
 from oragent.cli.options import DEVICE_HELP, ProblemName, Root, console, problem_names
-from oragent.evaluation import Job, Runner
+from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.devices import AUTO, Pinned, computes, pin
 from oragent.evaluation.offers import AUDIT, FRESH_SEED, ask, missing, options
 from oragent.evaluation.problem import LimitSettings, Problem, available, find, project, root_of
@@ -116,7 +116,7 @@ def evaluate_candidate(
         raise typer.Exit(_by_hand(found, given, context.args))
     if told := unguarded(found):
         console.print(f"[bold yellow]careful:[/] {escape(told)}", soft_wrap=True)
-    with Runner() as run:
+    with EvaluationRunner() as run:
         result = run(_job(found, source, base, (mode, problem_size, fresh_seed), _decisions(audit), chosen, run))
     if result.status is not Status.OK:
         if result.detail:
@@ -194,7 +194,7 @@ def _job(
     asked: tuple[str | None, int | None, int | None],
     audit: str | None,
     chosen: Pinned,
-    run: Runner,
+    run: EvaluationRunner,
 ) -> Job:
     """The evaluation that was asked for, by mode, size and seed of a fresh set.
 

@@ -18,7 +18,7 @@ from oragent.report import view
 from oragent.report.audit import audit_best, read
 from oragent.report.final import final_round
 from oragent.report.fresh import fresh
-from oragent.report.held_out import Scorer, held_out
+from oragent.report.held_out import HeldOutScorer, held_out
 from oragent.report.pages.format import score
 from oragent.report.pages.text import one_line
 from oragent.report.pictured import pictured
@@ -111,13 +111,13 @@ def rescore(
     console.print(f"kept in {run / FILE}", soft_wrap=True)
 
 
-def _scorer(run: Path, device: str | None) -> Scorer:
+def _scorer(run: Path, device: str | None) -> HeldOutScorer:
     """Who scores for a report: seed and best program on one device, that of the run where none is named."""
     folder = reopen(run, only_read=True)
     chosen = pin(device or folder.config.device, folder.problem)
     if chosen.remark:
         console.print(escape(chosen.remark), highlight=False, soft_wrap=True)
-    return Scorer(folder, device=chosen.device)
+    return HeldOutScorer(folder, device=chosen.device)
 
 
 def _table(title: str, figures: Sequence[tuple[str, float, float]]) -> None:

@@ -46,7 +46,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Work:
+class DisplayedJob:
     """Something under way: what it is, and for how many seconds."""
 
     what: str
@@ -76,8 +76,8 @@ class Scene:
     budget: Budget
     spent: Spent = field(default_factory=Spent)
     best: Best | None = None
-    evaluations: Sequence[Work] = ()
-    calls: Sequence[Work] = ()
+    evaluations: Sequence[DisplayedJob] = ()
+    calls: Sequence[DisplayedJob] = ()
     ends: Counter[Status] = field(default_factory=Counter)
     further: int = 0
     cpu_s: float = 0.0
@@ -179,7 +179,7 @@ class Scene:
 
     def _running(self) -> Text:
         """What is under way, the oldest first, each with its age."""
-        every = [*self.evaluations, *(Work(f"asks {call.what}", call.seconds) for call in self.calls)]
+        every = [*self.evaluations, *(DisplayedJob(f"asks {call.what}", call.seconds) for call in self.calls)]
         every.sort(key=lambda work: -work.seconds)
         text = Text(self._under_way(), no_wrap=True, overflow="ellipsis")
         for work in every[:RUNNING]:

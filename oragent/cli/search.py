@@ -31,7 +31,7 @@ from oragent.search.config import Config, read
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import STOPPED, launch
 from oragent.search.rebuilding import rebuild
-from oragent.search.starting import Start, gather
+from oragent.search.starting import InitialPrograms, gather
 from oragent.search.strategies import STRATEGIES
 
 
@@ -155,7 +155,7 @@ def _search(
     problem: Problem,
     open_folder: Callable[[], RunFolder],
     replay: Path | None = None,
-    start: Start | None = None,
+    start: InitialPrograms | None = None,
 ) -> None:
     """Search with a live display, then say what was found and where it is."""
     opened: list[RunFolder] = []

@@ -14,11 +14,11 @@ from rich.text import Text
 from oragent._base.errors import ConfigError
 from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, opening
-from oragent.converse.deciders.decider import View
+from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.markdown import tables, unescaped
-from oragent.converse.session import Request, Session, begin
+from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.session_page import write_page
 from oragent.llm.model import Model, Reply
 from oragent.llm.model import Request as LlmRequest
@@ -27,7 +27,7 @@ from oragent.report.pages.text import one_line
 MOST_LINES, MOST_NAMED = 400, 5
 
 
-def converse(outputs: Path, request: Request, console: Console, model: Model | None = None) -> int:
+def converse(outputs: Path, request: ConversationRequest, console: Console, model: Model | None = None) -> int:
     """Begin a conversation and hold it.
 
     Raises:
@@ -38,7 +38,7 @@ def converse(outputs: Path, request: Request, console: Console, model: Model | N
 
 def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
     """Hold the conversation of a folder, from where it was left."""
-    session = Session(folder)
+    session = ConversationSession(folder)
     console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
     show_text(opening(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
@@ -46,7 +46,7 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
         console.print(Text(plain(one_objective(session.problem)), style="dim"), soft_wrap=True)
     console.print(Text(f"{session.request.agent} listens ({hint}; 'quit' leaves)", style="dim"))
 
-    async def listen(view: View) -> str | None:
+    async def listen(view: DecisionView) -> str | None:
         return _line(console)
 
     def show(turn: Turn, known: bool) -> None:
@@ -74,9 +74,9 @@ def one_objective(problem: DecisionProblem) -> str:
 
 def page(folder: Path) -> Path:
     """Write the page of a conversation anew, asking nobody."""
-    session = Session(folder)
+    session = ConversationSession(folder)
 
-    async def nobody(view: View) -> str | None:
+    async def nobody(view: DecisionView) -> str | None:
         return None
 
     asyncio.run(session.hold(nobody, lambda turn, known: None, None if session.request.agent == "rules" else _silent))

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import Agent, Answer, Event
-from oragent.converse.deciders.decider import END_WORD, Decider, Said, View
+from oragent.converse.agents.agent import Agent, AgentAnswer, AgentEvent
+from oragent.converse.deciders.decider import END_WORD, DeciderMessage, DecisionAgent, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judge, Judged
 from oragent.converse.solving import problem_in_force
-from oragent.converse.state import State
+from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 
 LIMIT = 20  # messages of the decision agent
@@ -20,7 +20,7 @@ MOST_RESULT = 6000  # characters of a result that a transcript keeps
 MOST_TEXT = 40_000
 
 
-class End(StrEnum):
+class ConversationEnd(StrEnum):
     """How a conversation ended."""
 
     MAXIMUM = "maximum"  # the greatest utility was reached
@@ -71,7 +71,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ConversationResult:
     """What a conversation came to.
 
     Attributes:
@@ -83,7 +83,7 @@ class Outcome:
         maximum: Greatest utility of any decision.
     """
 
-    end: End
+    end: ConversationEnd
     turns: tuple[Turn, ...]
     best: str
     shown: bool
@@ -110,13 +110,15 @@ class Outcome:
         return asdict(self) | {"end": str(self.end), "score": self.score, "success": self.success}
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Outcome":
+    def from_plain(cls, plain: Mapping[str, Any]) -> "ConversationResult":
         """Read it back."""
         turns = []
         for turn in plain["turns"]:
             known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in turn.items()}
             turns.append(Turn(**known))
-        return cls(End(plain["end"]), tuple(turns), plain["best"], plain["shown"], plain["value"], plain["maximum"])
+        return cls(
+            ConversationEnd(plain["end"]), tuple(turns), plain["best"], plain["shown"], plain["value"], plain["maximum"]
+        )
 
 
 @dataclass
@@ -135,27 +137,27 @@ class Conversation:
 
     problem: DecisionProblem
     agent: Agent
-    decider: Decider
+    decider: DecisionAgent
     judge: Judge | None = None
     limit: int = LIMIT
     stopping: Stopping = Stopping.THRESHOLD
     observer: Callable[[Turn], None] = lambda turn: None
     turns: list[Turn] = field(default_factory=list)
 
-    def run(self) -> Outcome:
+    def run(self) -> ConversationResult:
         """Hold the conversation from its beginning to its end."""
         return asyncio.run(self.hold())
 
-    async def hold(self) -> Outcome:
+    async def hold(self) -> ConversationResult:
         """As ``run``, beside others: a case of a study."""
-        view, end = View(1, opening(self.problem)), End.LIMIT
+        view, end = DecisionView(1, opening(self.problem)), ConversationEnd.LIMIT
         while len(self.turns) < self.limit:
             said = await self.decider.say(view)
             farewell = self._reached and self.stopping is Stopping.THRESHOLD
             if said is None or said.ends or farewell:
                 if said is not None:
                     self._add(_turn(said, None))
-                end = End.MAXIMUM if self._reached else End.OWN
+                end = ConversationEnd.MAXIMUM if self._reached else ConversationEnd.OWN
                 break
             answer = await self.agent.answer(said.text)
             reading = problem_in_force(self.problem, answer.state).read(answer.text)
@@ -163,9 +165,9 @@ class Conversation:
             self._add(_turn(said, answer, reading.decisions, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
             if self._reached and (quiet or self.stopping is Stopping.ORACLE):
-                end = End.MAXIMUM
+                end = ConversationEnd.MAXIMUM
                 break
-            view = View(len(self.turns) + 1, answer.text, reading.decisions)
+            view = DecisionView(len(self.turns) + 1, answer.text, reading.decisions)
         return self._outcome(end)
 
     @property
@@ -176,14 +178,14 @@ class Conversation:
         self.turns.append(turn)
         self.observer(turn)
 
-    def _outcome(self, end: End) -> Outcome:
+    def _outcome(self, end: ConversationEnd) -> ConversationResult:
         shown = [decision for turn in self.turns for decision in turn.presented]
-        end = End.MAXIMUM if end is End.LIMIT and self._reached else end
+        end = ConversationEnd.MAXIMUM if end is ConversationEnd.LIMIT and self._reached else end
         if self.judge is None:
-            return Outcome(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
+            return ConversationResult(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
         best = max(shown, key=lambda one: self._worth(one)) if shown else self.problem.default
         judged = self.judge(best)
-        return Outcome(end, tuple(self.turns), best, bool(shown), judged.value, judged.maximum)
+        return ConversationResult(end, tuple(self.turns), best, bool(shown), judged.value, judged.maximum)
 
     def _worth(self, decision: str) -> float:
         assert self.judge is not None
@@ -197,7 +199,7 @@ def opening(problem: DecisionProblem) -> str:
     return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{told}"
 
 
-def plain_state(state: State | None) -> dict[str, Any] | None:
+def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
     """A state as plain data, without the way to it."""
     if state is None:
         return None
@@ -216,8 +218,8 @@ def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
 
 
 def _turn(
-    said: Said,
-    answer: Answer | None,
+    said: DeciderMessage,
+    answer: AgentAnswer | None,
     presented: tuple[str, ...] = (),
     problems: tuple[str, ...] = (),
     values: tuple[float, ...] = (),
@@ -232,7 +234,7 @@ def _turn(
     )  # fmt: skip
 
 
-def _plain_event(event: Event) -> dict[str, Any]:
+def _plain_event(event: AgentEvent) -> dict[str, Any]:
     return {
         "tool": event.tool, "arguments": {key: _short(value) for key, value in event.arguments.items()},
         "result": event.result[:MOST_RESULT], "failed": event.failed, "note": dict(event.note),

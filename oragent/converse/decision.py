@@ -10,10 +10,10 @@ from typing import Protocol
 
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.programs import ProgramForm
-from oragent.converse.remark import Remark
-from oragent.converse.state import State
+from oragent.converse.remark import AnswerRemark
+from oragent.converse.state import RestrictionState
 from oragent.milp.model import Milp, Row, Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProposedDecisions:
     """What a text proposes.
 
     Attributes:
@@ -100,7 +100,7 @@ class Solved:
         gap: Relative distance to what is proven; 0 where the decision is optimal.
     """
 
-    status: Status
+    status: SolveStatus
     decision: str = ""
     gap: float = 0.0
 
@@ -170,7 +170,7 @@ class DecisionProblem(Protocol):
     def raw(self, decision: str) -> str:
         """A decision as values of variables."""
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ProposedDecisions:
         """Every full decision in a text, and what is wrong with the others; nothing in the text is trusted."""
 
     def chosen(self, decision: str) -> Mapping[str, str]:
@@ -187,9 +187,9 @@ class DecisionProblem(Protocol):
         """The formulation that C-P agents edit."""
 
     def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
-        solve: Callable[[State], Solved] | None,
-    ) -> Iterable[Remark]:  # fmt: skip
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
+        solve: Callable[[RestrictionState], Solved] | None,
+    ) -> Iterable[AnswerRemark]:  # fmt: skip
         """What an answer states that can be recomputed, as far as its sentences are understood.
 
         Args:
@@ -200,7 +200,7 @@ class DecisionProblem(Protocol):
             solve: Solver of states, for claims of impossibility; None to leave these out.
         """
 
-    def solve(self, state: State) -> Solved:
+    def solve(self, state: RestrictionState) -> Solved:
         """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
 
 

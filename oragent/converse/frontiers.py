@@ -8,8 +8,8 @@ import numpy as np
 
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.optional_protocols import Explored, Hurried
-from oragent.converse.solving import Solver, begin
-from oragent.converse.state import Kind, Restriction
+from oragent.converse.solving import StateSolver, begin
+from oragent.converse.state import Restriction, RestrictionKind
 from oragent.milp.model import Sense
 
 POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
@@ -35,7 +35,7 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
     quick = problem.hurried(SOLVE_S) if isinstance(problem, Hurried) else problem
     if problem.goals < 2:
         return ()
-    solver, until = Solver(quick), time.monotonic() + TOTAL_S
+    solver, until = StateSolver(quick), time.monotonic() + TOTAL_S
     start = begin(quick)
     ends = [solver.least(start, place) for place in (0, 1)]
     if not all(one.decision for one in ends):
@@ -47,7 +47,7 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
     for value in np.linspace(near, far, points)[1:-1]:
         if time.monotonic() > until:
             break
-        bound = Restriction(Kind.BOUND, second.name, relation=relation, value=float(value))
+        bound = Restriction(RestrictionKind.BOUND, second.name, relation=relation, value=float(value))
         one = solver.least(start.only(bound), 0)
         if one.decision:
             found.add(quick.features(one.decision)[:2])

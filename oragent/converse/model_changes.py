@@ -8,10 +8,10 @@ from math import isfinite
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem, Goal, Solved, figure, unknown
 from oragent.converse.optional_protocols import Editable
-from oragent.converse.solving import Solver, problem_in_force
-from oragent.converse.state import Restriction, State
+from oragent.converse.solving import StateSolver, problem_in_force
+from oragent.converse.state import Restriction, RestrictionState
 from oragent.milp.changes import ChangedPart, ModelChange, current_part, limits_in_words
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
 
@@ -49,7 +49,9 @@ class ChangeRequest:
     percent: bool = False
 
 
-def with_change(problem: DecisionProblem, state: State, request: ChangeRequest) -> tuple[State, str]:
+def with_change(
+    problem: DecisionProblem, state: RestrictionState, request: ChangeRequest
+) -> tuple[RestrictionState, str]:
     """Return the state with a change, and the change in words, such as ``carpentry <= 40 -> <= 50``.
 
     Raises:
@@ -227,7 +229,7 @@ def loose_bound(problem: DecisionProblem, bound: Restriction) -> str:
             f"did you mean 'set {name} {relation}{figure(bound.value)}'?")  # fmt: skip
 
 
-def compared(solver: Solver, before: State, after: State) -> str:
+def compared(solver: StateSolver, before: RestrictionState, after: RestrictionState) -> str:
     """What a change does: the objectives before and after, and which decisions differ."""
     old, new = solver(before), solver(after)
     problem = problem_in_force(solver.problem, after)
@@ -247,7 +249,7 @@ def objectives_in_words(problem: DecisionProblem, found: Solved) -> str:
     values = problem.features(found.decision)
     parts = [f"{goal.word} {figure(value)}"
              for goal, value in zip(problem.expressions[: problem.goals], values, strict=False)]  # fmt: skip
-    gap = [] if found.status is Status.OPTIMAL else [f"gap {100 * found.gap:.2g} %"]
+    gap = [] if found.status is SolveStatus.OPTIMAL else [f"gap {100 * found.gap:.2g} %"]
     return ", ".join([*parts, *gap])
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from oragent.converse.decision import DecisionProblem, Solved
-from oragent.converse.state import State
+from oragent.converse.state import RestrictionState
 from oragent.milp.changes import ModelChange
 from oragent.milp.model import Milp, Sense
 
@@ -55,7 +55,7 @@ class Editable(Protocol):
 class Extremes(Protocol):
     """A problem that knows the least and the most of an expression, whichever of them is better."""
 
-    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
 
 

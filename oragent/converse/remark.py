@@ -11,7 +11,7 @@ class RemarkKind(StrEnum):
     IMPOSSIBLE = "impossible"  # that something cannot be had
 
 
-class Standing(StrEnum):
+class ClaimStatus(StrEnum):
     """What a statement is worth."""
 
     TRUE = "true"
@@ -20,7 +20,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Remark:
+class AnswerRemark:
     """Something that an answer states.
 
     Attributes:
@@ -30,5 +30,5 @@ class Remark:
     """
 
     kind: RemarkKind
-    standing: Standing
+    standing: ClaimStatus
     text: str

@@ -12,19 +12,19 @@ from typing import Any
 from oragent._base import files
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, MilpError, StoreError
-from oragent.converse.agents.agent import Agent, Answer
+from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
-from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.conversation import Conversation, Turn, changes_of
-from oragent.converse.deciders.decider import Said, View
+from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.solving import Solver, model, problem_in_force
-from oragent.converse.state import Kind, Restriction, State
-from oragent.ledger import Case, Interrupted, Study
+from oragent.converse.solving import StateSolver, model, problem_in_force
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
+from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
@@ -33,11 +33,11 @@ from oragent.sandbox.border import Sandbox
 
 CASE, FILE = "conversation", "converse.json"
 MOST_TURNS = 10_000
-Listen = Callable[[View], Awaitable[str | None]]
+Listen = Callable[[DecisionView], Awaitable[str | None]]
 
 
 @dataclass(frozen=True)
-class Request:
+class ConversationRequest:
     """What a session was begun with.
 
     Attributes:
@@ -53,7 +53,7 @@ class Request:
     model: Mapping[str, Any] = field(default_factory=dict)
 
 
-def begin(outputs: Path, request: Request) -> Path:
+def begin(outputs: Path, request: ConversationRequest) -> Path:
     """Make the folder ``NAME/TIME`` below ``outputs``.
 
     Raises:
@@ -73,7 +73,7 @@ def begin(outputs: Path, request: Request) -> Path:
         folder.mkdir(parents=True)
         if not is_named(request.problem):
             write(found.base, folder / "milp.json")  # it goes on even where the file is gone
-            request = Request("milp.json", request.agent, request.tools, request.model)
+            request = ConversationRequest("milp.json", request.agent, request.tools, request.model)
         files.replace(folder / FILE, json.dumps(asdict(request), indent=1) + "\n")
     except OSError as problem:
         raise StoreError(f"cannot write into {folder}: {problem}") from None
@@ -85,7 +85,7 @@ def is_session(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def read_request(folder: Path) -> Request:
+def read_request(folder: Path) -> ConversationRequest:
     """Read what a folder was begun with.
 
     Raises:
@@ -93,7 +93,9 @@ def read_request(folder: Path) -> Request:
     """
     try:
         plain = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Request(str(plain["problem"]), str(plain["agent"]), str(plain["tools"]), dict(plain["model"]))
+        return ConversationRequest(
+            str(plain["problem"]), str(plain["agent"]), str(plain["tools"]), dict(plain["model"])
+        )
     except OSError as problem:
         raise StoreError(f"no conversation at {folder}: {problem.strerror} ({FILE})") from None
     except (ValueError, KeyError, TypeError) as problem:
@@ -101,7 +103,7 @@ def read_request(folder: Path) -> Request:
 
 
 @dataclass
-class Session:
+class ConversationSession:
     """A conversation in its folder.
 
     Attributes:
@@ -113,9 +115,9 @@ class Session:
     """
 
     folder: Path
-    request: Request = field(init=False)
+    request: ConversationRequest = field(init=False)
     problem: DecisionProblem = field(init=False)
-    solver: Solver = field(init=False)
+    solver: StateSolver = field(init=False)
     agent: Agent | None = None
     turns: list[Turn] = field(default_factory=list)
 
@@ -123,7 +125,7 @@ class Session:
         self.request = read_request(self.folder)
         own = self.folder / "milp.json"
         self.problem = problem_of(str(own) if self.request.problem == "milp.json" else self.request.problem)
-        self.solver = Solver(self.problem)
+        self.solver = StateSolver(self.problem)
 
     def problem_after(self, state: Mapping[str, Any] | None) -> DecisionProblem:
         """The problem with the changes of a state as plain data."""
@@ -148,7 +150,7 @@ class Session:
             )
             guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
 
-            async def work(case: Case) -> object:
+            async def work(case: LedgerCase) -> object:
                 made = agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
                 self.agent = Direct(made)
                 person = _Person(study, case, listen)
@@ -186,13 +188,13 @@ class _Person:
     """A person whose messages are facts of the study: said once, known for ever."""
 
     study: Study
-    case: Case
+    case: LedgerCase
     listen: Listen
     says_farewell: bool = False
     is_known: bool = True
     _count: int = 0
 
-    async def say(self, view: View) -> Said | None:
+    async def say(self, view: DecisionView) -> DeciderMessage | None:
         """The next message, from the study where it is known."""
         key, self._count = f"said.{self._count}", self._count + 1
         self.is_known = True
@@ -204,7 +206,7 @@ class _Person:
                 raise Interrupted("left")
             return text
 
-        return Said(await self.study.once(self.case, key, heard))
+        return DeciderMessage(await self.study.once(self.case, key, heard))
 
 
 @dataclass
@@ -212,30 +214,32 @@ class Direct:
     """An agent whose model the person may also change directly: a line that begins with ``/`` is a command."""
 
     agent: Agent
-    _rules: Rules | None = None
+    _rules: RulesAgent | None = None
 
     @property
     def name(self) -> str:
         """Name of the agent."""
         return self.agent.name
 
-    async def answer(self, message: str) -> Answer:
+    async def answer(self, message: str) -> AgentAnswer:
         """Answer, or do a command such as ``/undo``."""
         bare = message.strip()
-        if isinstance(self.agent, Rules):
+        if isinstance(self.agent, RulesAgent):
             return await self.agent.answer(bare.removeprefix("/"))
         if not isinstance(self.agent, ToolsAgent) or not (bare.startswith("/") or bare == "undo"):
             return await self.agent.answer(message)
-        self._rules = self._rules or Rules(self.agent.tools)
+        self._rules = self._rules or RulesAgent(self.agent.tools)
         done = await self._rules.answer(bare.removeprefix("/"))
         self.agent.note(f"{bare}\n{done.text}")
         return done
 
 
-def state_of(plain: Mapping[str, Any]) -> State:
+def state_of(plain: Mapping[str, Any]) -> RestrictionState:
     """A state out of plain data."""
     restrictions = tuple(
-        Restriction(Kind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"], one["by"])
+        Restriction(
+            RestrictionKind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"], one["by"]
+        )
         for one in plain["restrictions"]
     )
-    return State(tuple(plain["weights"]), restrictions, changes_of(plain))
+    return RestrictionState(tuple(plain["weights"]), restrictions, changes_of(plain))

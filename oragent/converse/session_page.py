@@ -4,11 +4,11 @@ from pathlib import Path
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace
-from oragent.converse.session import Session
+from oragent.converse.session import ConversationSession
 from oragent.converse.transcript import session_page
 
 
-def write_page(session: Session) -> Path:
+def write_page(session: ConversationSession) -> Path:
     """Write ``report.html`` into the folder of a conversation.
 
     Raises:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from oragent._base.errors import MilpError
 from oragent.converse.decision import DecisionProblem, Goal, Solved, figure
 from oragent.converse.optional_protocols import Editable, Extremes
-from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import limits_in_words
 from oragent.milp.conflicts import Side, conflict
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from oragent.report.pages.text import one_line
 
@@ -20,18 +20,18 @@ CONFLICT_S, MOST_OWN = 6.0, 8  # seconds for a conflict, parts of it that are li
 MOST_KEPT = 20_000  # solved states in memory; the oldest go first
 
 
-def begin(problem: DecisionProblem) -> State:
+def begin(problem: DecisionProblem) -> RestrictionState:
     """The state in which a conversation begins: every objective weighs 1, nothing else is asked for."""
     others = len(problem.expressions) - problem.goals
-    return State((1.0,) * problem.goals + (0.0,) * others)
+    return RestrictionState((1.0,) * problem.goals + (0.0,) * others)
 
 
-def problem_in_force(problem: DecisionProblem, state: State | None) -> DecisionProblem:
+def problem_in_force(problem: DecisionProblem, state: RestrictionState | None) -> DecisionProblem:
     """The problem with the changes of a state; the problem itself where there are none."""
     return problem.changed(state.changes) if state is not None and isinstance(problem, Editable) else problem
 
 
-def model(problem: DecisionProblem, state: State) -> Milp:
+def model(problem: DecisionProblem, state: RestrictionState) -> Milp:
     """A state as a model: the model with its changes, rows for each restriction, the weighted objective."""
     problem = problem_in_force(problem, state)
     rows = [row for one in state.restrictions for row in _rows(problem, one)]
@@ -42,7 +42,7 @@ def model(problem: DecisionProblem, state: State) -> Milp:
     )  # fmt: skip
 
 
-def by_milp(problem: DecisionProblem, state: State, limit_s: float | None = None) -> Solved:
+def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | None = None) -> Solved:
     """Solve a state with HiGHS; objectives of weight 0 are optimised second, as they would keep slack otherwise.
 
     Args:
@@ -59,14 +59,14 @@ def by_milp(problem: DecisionProblem, state: State, limit_s: float | None = None
     values, gap = found.values, found.gap or 0.0
     left = [(1.0, goal) for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
             if not weight]  # fmt: skip
-    if left and found.status is Status.OPTIMAL:
+    if left and found.status is SolveStatus.OPTIMAL:
         room = KEPT * max(1.0, abs(found.objective))
         kept = Row("first objective", first.objective.terms, Relation.AT_MOST, found.objective
                    - first.objective.constant + room)  # fmt: skip
         rows = (*first.rows, kept) if first.objective.terms else first.rows
         again = solve(replace(first, rows=rows, objective=_cost(left)), limit_s, duals=False)
         values = again.values if again.status.has_point else values
-    return Solved(found.status, problem.decision(values), 0.0 if found.status is Status.OPTIMAL else gap)
+    return Solved(found.status, problem.decision(values), 0.0 if found.status is SolveStatus.OPTIMAL else gap)
 
 
 def _cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
@@ -81,15 +81,15 @@ def _cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
 
 
 def _rows(problem: DecisionProblem, one: Restriction) -> tuple[Row, ...]:
-    if one.kind is not Kind.BOUND:
-        return problem.rows(one.subject, one.option, one.kind is Kind.FORBID)
+    if one.kind is not RestrictionKind.BOUND:
+        return problem.rows(one.subject, one.option, one.kind is RestrictionKind.FORBID)
     goal = next(goal for goal in problem.expressions if goal.name == one.subject)
     relation = Relation.AT_MOST if one.upper else Relation.AT_LEAST
     return (Row(one.name, goal.terms, relation, one.limit / goal.scale - goal.constant),)
 
 
 @dataclass
-class Solver:
+class StateSolver:
     """Solves states of one problem, each content once; several conversations may share it.
 
     Attributes:
@@ -99,9 +99,9 @@ class Solver:
 
     problem: DecisionProblem
     solves: int = 0
-    _known: dict[State, Solved] = field(default_factory=dict, repr=False)
+    _known: dict[RestrictionState, Solved] = field(default_factory=dict, repr=False)
 
-    def __call__(self, state: State) -> Solved:
+    def __call__(self, state: RestrictionState) -> Solved:
         """Solve a state."""
         bare = replace(state, before=None)
         if bare not in self._known:
@@ -111,25 +111,27 @@ class Solver:
             self._known[bare] = problem_in_force(self.problem, bare).solve(bare)
         return self._known[bare]
 
-    def least(self, state: State, place: int) -> Solved:
+    def least(self, state: RestrictionState, place: int) -> Solved:
         """The best that one expression alone can be in a state, whatever bound it has there."""
         name = self.problem.expressions[place].name
         alone = tuple(float(other == place) for other in range(len(state.weights)))
-        kept = tuple(one for one in state.restrictions if not (one.kind is Kind.BOUND and one.subject == name))
+        kept = tuple(
+            one for one in state.restrictions if not (one.kind is RestrictionKind.BOUND and one.subject == name)
+        )
         return self(replace(state, weights=alone, restrictions=kept))
 
-    def extreme(self, state: State, place: int, sense: Sense) -> Solved | None:
+    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved | None:
         """The least or the most of one expression under all that is in force; None where that cannot be computed."""
         problem = problem_in_force(self.problem, state)
         if problem.expressions[place].sense is sense and not isinstance(problem, Editable):
             return self(replace(state, weights=tuple(float(other == place) for other in range(len(state.weights)))))
         return problem.extreme(state, place, sense) if isinstance(problem, Extremes) else None
 
-    def feasible(self, state: State, restrictions: Iterable[Restriction]) -> bool | None:
+    def feasible(self, state: RestrictionState, restrictions: Iterable[Restriction]) -> bool | None:
         """Whether some decision respects restrictions; None where that could not be settled."""
         free = (0.0,) * len(state.weights)
         found = self(replace(state, weights=free, restrictions=tuple(restrictions)))
-        return None if found.status is Status.UNKNOWN else found.status.has_point
+        return None if found.status is SolveStatus.UNKNOWN else found.status.has_point
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Clash:
     own: tuple[str, ...] = ()
 
 
-def clash(solver: Solver, state: State) -> Clash | None:
+def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
     """Why a state is infeasible, by leaving out one restriction after the other; None where it is feasible.
 
     The least sets are irreducible: each restriction that stays was shown to be needed (a deletion filter, Chinneck &
@@ -163,22 +165,22 @@ def clash(solver: Solver, state: State) -> Clash | None:
         fewer = [other for other in kept if other != one]
         if solver.feasible(state, fewer) is False:
             kept = fewer
-    bounds = [one for one in kept if one.kind is Kind.BOUND]
+    bounds = [one for one in kept if one.kind is RestrictionKind.BOUND]
     nearest = {one: _nearest(solver, state.only(*(o for o in state.restrictions if o != one)), one) for one in bounds}
     instead = dict(_instead(solver, state, kept, bounds[0])) if bounds else {}
     return Clash(tuple(kept), nearest, instead, tuple(_own(solver, state.only(*kept))))
 
 
-def _nearest(solver: Solver, state: State, bound: Restriction) -> float | None:
+def _nearest(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
     """What a bounded expression can be at best in a state: the least for an upper bound, the most for a lower one."""
     place = [goal.name for goal in solver.problem.expressions].index(bound.subject)
     found = solver.extreme(state, place, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
-    if found is None or found.status is not Status.OPTIMAL or not found.decision:
+    if found is None or found.status is not SolveStatus.OPTIMAL or not found.decision:
         return None
     return problem_in_force(solver.problem, state).features(found.decision)[place]
 
 
-def _own(solver: Solver, state: State) -> Iterator[str]:
+def _own(solver: StateSolver, state: RestrictionState) -> Iterator[str]:
     """The model's own rows and bounds in the conflict of an infeasible state."""
     if not isinstance(solver.problem, Editable):
         return
@@ -197,11 +199,11 @@ def _own(solver: Solver, state: State) -> Iterator[str]:
 
 
 def _instead(
-    solver: Solver, state: State, parts: list[Restriction], bound: Restriction
+    solver: StateSolver, state: RestrictionState, parts: list[Restriction], bound: Restriction
 ) -> Iterable[tuple[tuple[str, str], float]]:
     rest = [one for one in state.restrictions if one != bound]
     for part in parts:
-        if part.kind is Kind.FIX:
+        if part.kind is RestrictionKind.FIX:
             for option in solver.problem.options(part.subject):
                 if option != part.option:
                     moved = state.only(*(o for o in rest if o != part)).adding(replace(part, option=option))
@@ -210,7 +212,7 @@ def _instead(
                         yield (part.subject, option), value
 
 
-def in_force(problem: DecisionProblem, state: State) -> str:
+def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     """The model in force, as tools return it."""
     lines = [f"Objective: {_direction(problem, state)}", "Constraints in force:"]
     fixed = "belongs to the model" if isinstance(problem, Editable) else "cannot be removed"
@@ -222,7 +224,7 @@ def in_force(problem: DecisionProblem, state: State) -> str:
     return "\n".join(lines)
 
 
-def _direction(problem: DecisionProblem, state: State) -> str:
+def _direction(problem: DecisionProblem, state: RestrictionState) -> str:
     """What is optimised: maximised where every objective that weighs something is better the larger it is."""
     weighed = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     up = bool(weighed) and all(goal.sense is Sense.MAXIMIZE for _, goal in weighed)
@@ -237,7 +239,7 @@ def _direction(problem: DecisionProblem, state: State) -> str:
 
 def told(problem: DecisionProblem, one: Restriction) -> str:
     """A restriction as the model has it, bounds in units of the model."""
-    if one.kind is not Kind.BOUND:
-        return f"{one.subject} {'not at' if one.kind is Kind.FORBID else 'at'} {one.option}"
+    if one.kind is not RestrictionKind.BOUND:
+        return f"{one.subject} {'not at' if one.kind is RestrictionKind.FORBID else 'at'} {one.option}"
     goal = next(goal for goal in problem.expressions if goal.name == one.subject)
     return f"{goal.name} {one.relation} {one.value / goal.scale:.10g} {goal.model_unit or goal.unit}"

@@ -10,7 +10,7 @@ from oragent.milp.changes import ModelChange
 STRICT = 1e-3  # natural units that "below" takes from a bound; less than any two values of an objective differ
 
 
-class Kind(StrEnum):
+class RestrictionKind(StrEnum):
     """What a restriction does."""
 
     FIX = "fix"
@@ -34,7 +34,7 @@ class Restriction:
         ConfigError: The bound is no number.
     """
 
-    kind: Kind
+    kind: RestrictionKind
     subject: str
     option: str = ""
     relation: str = ""
@@ -48,10 +48,12 @@ class Restriction:
     @property
     def name(self) -> str:
         """Name by which it is removed."""
-        if self.kind is Kind.BOUND:
+        if self.kind is RestrictionKind.BOUND:
             return f"{self.subject}_{'upper' if self.upper else 'lower'}_bound"
         return (
-            f"{self.kind}[{self.subject}]" if self.kind is Kind.FIX else f"{self.kind}[{self.subject}, {self.option}]"
+            f"{self.kind}[{self.subject}]"
+            if self.kind is RestrictionKind.FIX
+            else f"{self.kind}[{self.subject}, {self.option}]"
         )
 
     @property
@@ -66,15 +68,15 @@ class Restriction:
 
     def displaces(self, old: "Restriction") -> bool:
         """Whether an older restriction gives way to this one."""
-        if self.subject != old.subject or (self.kind is Kind.BOUND) != (old.kind is Kind.BOUND):
+        if self.subject != old.subject or (self.kind is RestrictionKind.BOUND) != (old.kind is RestrictionKind.BOUND):
             return False
-        if self.kind is Kind.BOUND:
+        if self.kind is RestrictionKind.BOUND:
             return self.upper == old.upper
-        return self.option == old.option or (self.kind is old.kind is Kind.FIX)
+        return self.option == old.option or (self.kind is old.kind is RestrictionKind.FIX)
 
 
 @dataclass(frozen=True)
-class State:
+class RestrictionState:
     """Everything that was asked for and holds now.
 
     Attributes:
@@ -87,7 +89,7 @@ class State:
     weights: tuple[float, ...]
     restrictions: tuple[Restriction, ...] = ()
     changes: tuple[ModelChange, ...] = ()
-    before: "State | None" = field(default=None, compare=False, repr=False)
+    before: "RestrictionState | None" = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for weight in self.weights:
@@ -100,29 +102,29 @@ class State:
     def __eq__(self, other: object) -> bool:
         """States of one content are equal, whatever the order in which it came."""
         return (
-            isinstance(other, State)
+            isinstance(other, RestrictionState)
             and self.weights == other.weights
             and frozenset(self.restrictions) == frozenset(other.restrictions)
             and frozenset(self.changes) == frozenset(other.changes)
         )
 
-    def adding(self, new: Restriction) -> "State":
+    def adding(self, new: Restriction) -> "RestrictionState":
         """The state with one restriction more, in place of those that conflict with it."""
         kept = tuple(old for old in self.restrictions if not new.displaces(old))
         return replace(self, restrictions=(*kept, new), before=self)
 
-    def changing(self, change: ModelChange, original: ModelChange) -> "State":
+    def changing(self, change: ModelChange, original: ModelChange) -> "RestrictionState":
         """The state with another value of one part of the model; none where that is the model's own value."""
         rest = tuple(old for old in self.changes if old.target != change.target)
         changes = rest if change == original else (*rest, change)
         return replace(self, changes=changes, before=self)
 
-    def weighing(self, place: int, weight: float) -> "State":
+    def weighing(self, place: int, weight: float) -> "RestrictionState":
         """The state with another weight of one expression."""
         weights = (*self.weights[:place], float(weight), *self.weights[place + 1 :])
         return replace(self, weights=weights, before=self)
 
-    def removing(self, name: str) -> "State":
+    def removing(self, name: str) -> "RestrictionState":
         """The state without a restriction, or with a part of the model as it came.
 
         Raises:
@@ -138,11 +140,11 @@ class State:
         names = ", ".join(every) or "none at all"
         raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
 
-    def only(self, *restrictions: Restriction) -> "State":
+    def only(self, *restrictions: Restriction) -> "RestrictionState":
         """The same weights with these restrictions alone."""
         return replace(self, restrictions=restrictions, before=self)
 
-    def undone(self) -> "State":
+    def undone(self) -> "RestrictionState":
         """The state before the last change.
 
         Raises:

@@ -10,15 +10,15 @@ from functools import partial
 from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.agents.agent import Event
+from oragent.converse.agents.agent import AgentEvent
 from oragent.converse.decision import DecisionProblem, Solved, figure, unknown
 from oragent.converse.model_changes import ChangeRequest, Verb, compared, loose_bound, with_change
 from oragent.converse.optional_protocols import Editable
-from oragent.converse.solving import Clash, Solver, begin, clash, in_force, problem_in_force, told
-from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.solving import Clash, StateSolver, begin, clash, in_force, problem_in_force, told
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.model import Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 
 PAPER, EXTENDED = "paper", "extended"
 MOST_ENUMERATED = 60  # names that the description of a tool lists
@@ -41,11 +41,11 @@ class Toolbox:
         calls: Number of calls of the solver since it was last taken.
     """
 
-    solver: Solver
+    solver: StateSolver
     extended: bool = False
     by: str = "agent"
-    state: State = field(init=False)
-    events: list[Event] = field(default_factory=list)
+    state: RestrictionState = field(init=False)
+    events: list[AgentEvent] = field(default_factory=list)
     solved: list[str] = field(default_factory=list)
     calls: int = 0
 
@@ -107,10 +107,10 @@ class Toolbox:
             result, failed = self._do(call.name, arguments), False
         except OragentError as problem:
             result, failed = f"error: {problem}", True
-        self.events.append(Event(call.name[:MOST_CHARACTERS], arguments, result, failed))
+        self.events.append(AgentEvent(call.name[:MOST_CHARACTERS], arguments, result, failed))
         return result
 
-    def taken(self) -> tuple[tuple[Event, ...], tuple[str, ...], int]:
+    def taken(self) -> tuple[tuple[AgentEvent, ...], tuple[str, ...], int]:
         """Events, decisions and calls of the solver since they were last taken."""
         found = tuple(self.events), tuple(self.solved), self.calls
         self.events, self.solved, self.calls = [], [], 0
@@ -123,7 +123,7 @@ class Toolbox:
             What to say of such a bound; else empty.
         """
         self.problem_rows(restriction)
-        note = loose_bound(self.problem, restriction) if restriction.kind is Kind.BOUND else ""
+        note = loose_bound(self.problem, restriction) if restriction.kind is RestrictionKind.BOUND else ""
         if note:
             for old in self.state.restrictions:
                 if restriction.displaces(old):
@@ -139,8 +139,8 @@ class Toolbox:
 
     def problem_rows(self, restriction: Restriction) -> None:
         """See that the problem knows a restriction; ``ConfigError`` where it does not."""
-        if restriction.kind is not Kind.BOUND:
-            self.problem.rows(restriction.subject, restriction.option, restriction.kind is Kind.FORBID)
+        if restriction.kind is not RestrictionKind.BOUND:
+            self.problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
 
     def solve(self) -> Solved:
         """Solve the model in force."""
@@ -159,7 +159,9 @@ class Toolbox:
         goal = self.problem.expressions[place]
         if goal.sense is sense:
             return self.least(place)
-        rest = [one for one in self.state.restrictions if one.kind is not Kind.BOUND or one.subject != goal.name]
+        rest = [
+            one for one in self.state.restrictions if one.kind is not RestrictionKind.BOUND or one.subject != goal.name
+        ]
         found = self.solver.extreme(self.state.only(*rest), place, sense)
         if found is None:
             raise ConfigError(
@@ -213,7 +215,7 @@ class Toolbox:
             raise unknown(kind, ["fix", "forbid"], "type")
         item = self.problem.item(_text(arguments[words.item], words.item))
         option = self.problem.option(item, _text(arguments[words.option], words.option))
-        self.add(Restriction(Kind(kind), item, option, by=self.by))
+        self.add(Restriction(RestrictionKind(kind), item, option, by=self.by))
         return in_force(self.problem, self.state)
 
     def _weigh(self, arguments: dict[str, Any]) -> str:
@@ -227,7 +229,7 @@ class Toolbox:
     def _bound(self, arguments: dict[str, Any], relation: str) -> str:
         goal = self.problem.expressions[self._goal(arguments)]
         value = _number(arguments["value"], "value") * goal.scale
-        note = self.add(Restriction(Kind.BOUND, goal.name, relation=relation, value=value, by=self.by))
+        note = self.add(Restriction(RestrictionKind.BOUND, goal.name, relation=relation, value=value, by=self.by))
         return "\n".join(filter(None, [note, in_force(self.problem, self.state)]))
 
     def _search(self, arguments: dict[str, Any]) -> str:
@@ -285,10 +287,12 @@ def found_in_words(problem: DecisionProblem, found: Solved) -> str:
     """What the solver came to, as tools return it."""
     if not found.decision:
         return {
-            Status.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",
-            Status.UNBOUNDED: "unbounded: an objective improves without end; bound it",
+            SolveStatus.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",
+            SolveStatus.UNBOUNDED: "unbounded: an objective improves without end; bound it",
         }.get(found.status, "no solution was found in time; whether there is one is not known")
-    proven = "optimal" if found.status is Status.OPTIMAL else f"feasible, within {100 * found.gap:.2g} % of the best"
+    proven = (
+        "optimal" if found.status is SolveStatus.OPTIMAL else f"feasible, within {100 * found.gap:.2g} % of the best"
+    )
     return f"status: {proven}\n{problem.render(found.decision)}"
 
 

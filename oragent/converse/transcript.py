@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Template
 from matplotlib.figure import Figure
 
-from oragent.converse.conversation import Outcome, Turn, changes_of
+from oragent.converse.conversation import ConversationResult, Turn, changes_of
 from oragent.converse.decision import DecisionProblem, Goal, figure
 from oragent.converse.frontiers import frontier
 from oragent.converse.problems.markdown import tables, unescaped
@@ -23,7 +23,7 @@ MOST_LABELLED = 12
 
 
 @dataclass(frozen=True)
-class Block:
+class AnswerBlock:
     """A piece of an answer: a paragraph, or a table.
 
     Attributes:
@@ -37,9 +37,9 @@ class Block:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-def blocks(text: str) -> list[Block]:
+def blocks(text: str) -> list[AnswerBlock]:
     """An answer as paragraphs and tables; all else of Markdown stays as it was written."""
-    found: list[Block] = []
+    found: list[AnswerBlock] = []
     lines: list[str] = []
     inside = False
     for line in [*clip(text, 400)[0].split("\n"), ""]:
@@ -57,11 +57,11 @@ def _template() -> Template:
     return environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
 
 
-def _block(lines: Sequence[str], table: bool) -> list[Block]:
+def _block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
     text = "\n".join(lines).strip()
     if not table:
-        return [Block(unescaped(text))] if text else []
-    return [Block("", one.header, one.rows) for one in tables(text)] or [Block(text)]
+        return [AnswerBlock(unescaped(text))] if text else []
+    return [AnswerBlock("", one.header, one.rows) for one in tables(text)] or [AnswerBlock(text)]
 
 
 def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:
@@ -73,7 +73,7 @@ def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) ->
 
 
 def transcript_page(
-    problem: DecisionProblem, title: str, agent: str, outcome: Outcome, facts: Mapping[str, str], knew: str,
+    problem: DecisionProblem, title: str, agent: str, outcome: ConversationResult, facts: Mapping[str, str], knew: str,
     findings: Sequence[Mapping[str, Any]],
 ) -> str:  # fmt: skip
     """The page of an evaluated conversation.
@@ -123,7 +123,7 @@ class Curve:
     left: float
 
 
-def curve(outcome: Outcome) -> Curve | None:
+def curve(outcome: ConversationResult) -> Curve | None:
     """Utility over the turns; None where no turn showed a decision."""
     values = [(number, max(turn.values)) for number, turn in enumerate(outcome.turns, 1) if turn.values]
     if not values or not outcome.maximum:
@@ -150,7 +150,7 @@ def _restriction(one: Mapping[str, Any]) -> str:
     return f"{one['subject']} {'not at' if one['kind'] == 'forbid' else 'at'} {one['option']}"
 
 
-def _figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: Outcome | None) -> list[Drawing]:
+def _figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: ConversationResult | None) -> list[Drawing]:
     walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
     if problem.goals < 2:
         return []

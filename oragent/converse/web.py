@@ -19,10 +19,10 @@ from oragent._base.distribution import with_extra
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import plain
 from oragent.converse.conversation import Turn, changes_of, opening
-from oragent.converse.deciders.decider import View
+from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.decision import figure
 from oragent.converse.optional_protocols import Charted
-from oragent.converse.session import Session
+from oragent.converse.session import ConversationSession
 from oragent.converse.session_page import write_page
 from oragent.converse.transcript import blocks, pareto_picture
 from oragent.llm.model import Model
@@ -50,7 +50,7 @@ class Room:
         problem: Why the session ended; empty while it goes on.
     """
 
-    session: Session
+    session: ConversationSession
     heard: "asyncio.Queue[str]" = field(default_factory=asyncio.Queue)
     answered: asyncio.Event = field(default_factory=asyncio.Event)
     problem: str = ""
@@ -58,7 +58,7 @@ class Room:
     async def hold(self, model: Model | None = None) -> None:
         """Hold the session until it is cancelled or its model fails."""
 
-        async def listen(view: View) -> str | None:
+        async def listen(view: DecisionView) -> str | None:
             self.answered.set()
             return await self.heard.get()
 
@@ -174,7 +174,7 @@ def serve(folder: Path, console: Console, port: int = 0, model: Model | None = N
     Raises:
         OragentError: A package is missing, or the port is taken.
     """
-    session = Session(folder)
+    session = ConversationSession(folder)
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(session, console, port, model))
     console.print(f"report: {write_page(session)}", highlight=False, soft_wrap=True, markup=False)
@@ -182,7 +182,7 @@ def serve(folder: Path, console: Console, port: int = 0, model: Model | None = N
     return 0
 
 
-async def _serve(session: Session, console: Console, port: int, model: Model | None) -> None:
+async def _serve(session: ConversationSession, console: Console, port: int, model: Model | None) -> None:
     room, token = Room(session), secrets.token_urlsafe(24)
     made = application(room, token)
     try:

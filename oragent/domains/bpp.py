@@ -21,7 +21,7 @@ UNIFORM_STREAM = (  # (mode, items, instances), in the order in which each mode'
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class BppInstance:
     """Items to pack, in the order in which they come.
 
     Attributes:
@@ -47,16 +47,16 @@ class Instance:
         return len(self.items)
 
 
-def generate_weibull(rng: np.random.Generator, size: int) -> Instance:
+def generate_weibull(rng: np.random.Generator, size: int) -> BppInstance:
     """Draw ``size`` items of the Weibull benchmark: capacity 100, sizes min(45 w, 100) rounded, w of shape 3.
 
     Source: Castineiras, De Cauwer and O'Sullivan 2012, Weibull-based benchmarks for bin packing,
     DOI 10.1007/978-3-642-33558-7_18.
     """
-    return Instance(_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
+    return BppInstance(_sizes(rng.weibull(WEIBULL_SHAPE, size)), WEIBULL_CAPACITY)
 
 
-def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the online benchmark: train, then val, then test, from one generator seeded with 1234.
 
     The settings are those of ReEvo (Ye et al. 2024, arXiv:2402.01145), which seeds no generator; the seed is ours.
@@ -73,25 +73,25 @@ def weibull_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     if fresh_seed is not None:
         shape = _test_count(WEIBULL_STREAM, size), size
         drawn = fresh.legacy(fresh_seed, "bpp weibull", size).weibull(WEIBULL_SHAPE, shape)
-        return [Instance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
+        return [BppInstance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
     rng = np.random.RandomState(1234)
     for part_mode, items, count in WEIBULL_STREAM:
         drawn = rng.weibull(WEIBULL_SHAPE, (count, items))
         if (part_mode, items) == (mode, size):
-            return [Instance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
+            return [BppInstance(_sizes(row), WEIBULL_CAPACITY) for row in drawn]
     known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in WEIBULL_STREAM)
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def generate_uniform(rng: np.random.Generator, size: int) -> Instance:
+def generate_uniform(rng: np.random.Generator, size: int) -> BppInstance:
     """Draw ``size`` items of Falkenauer's uniform class: capacity 150, whole-numbered sizes, all of 20 to 100 alike.
 
     Source: Falkenauer 1996, A hybrid grouping genetic algorithm for bin packing, DOI 10.1007/BF00226291.
     """
-    return Instance(rng.integers(UNIFORM_LEAST, UNIFORM_MOST + 1, size), UNIFORM_CAPACITY)
+    return BppInstance(rng.integers(UNIFORM_LEAST, UNIFORM_MOST + 1, size), UNIFORM_CAPACITY)
 
 
-def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[BppInstance]:
     """Draw one part of the offline stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own, seeded with the length of the mode's name; parts of the same mode before the
@@ -109,17 +109,17 @@ def uniform_stream(mode: str, size: int, fresh_seed: int | None = None) -> list[
     if fresh_seed is not None:
         shape = _test_count(UNIFORM_STREAM, size), size
         anew = fresh.legacy(fresh_seed, "bpp uniform", size).randint(UNIFORM_LEAST, UNIFORM_MOST + 1, shape, np.int64)
-        return [Instance(row, UNIFORM_CAPACITY) for row in anew]
+        return [BppInstance(row, UNIFORM_CAPACITY) for row in anew]
     rng = np.random.RandomState(len(mode))
     for _, items, count in (part for part in UNIFORM_STREAM if part[0] == mode):
         drawn = rng.randint(UNIFORM_LEAST, UNIFORM_MOST + 1, (count, items), np.int64)
         if items == size:
-            return [Instance(row, UNIFORM_CAPACITY) for row in drawn]
+            return [BppInstance(row, UNIFORM_CAPACITY) for row in drawn]
     known = ", ".join(f"{part_mode} {items}" for part_mode, items, _ in UNIFORM_STREAM)
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def check(instance: Instance, assignment: Any) -> NDArray[np.int64]:
+def check(instance: BppInstance, assignment: Any) -> NDArray[np.int64]:
     """Make sure that a claimed packing holds every item and overfills no bin.
 
     Args:
@@ -142,12 +142,12 @@ def check(instance: Instance, assignment: Any) -> NDArray[np.int64]:
     return bins
 
 
-def objective(instance: Instance, assignment: NDArray[np.int64]) -> int:
+def objective(instance: BppInstance, assignment: NDArray[np.int64]) -> int:
     """Number of bins in use in a packing that `check` returned; to be minimised."""
     return len(np.unique(assignment))
 
 
-def fills(instance: Instance, assignment: NDArray[np.int64]) -> NDArray[np.int64]:
+def fills(instance: BppInstance, assignment: NDArray[np.int64]) -> NDArray[np.int64]:
     """What each bin holds in total, bin 0 first, up to the last one in use; a bin without items holds 0."""
     loads = np.zeros(int(assignment.max()) + 1, np.int64)
     np.add.at(loads, assignment, instance.items)
@@ -161,7 +161,7 @@ def wait(assignment: NDArray[np.int64]) -> float:
     return float(np.diff(order)[together].mean()) if together.any() else 0.0
 
 
-def lower_bound(instance: Instance) -> int:
+def lower_bound(instance: BppInstance) -> int:
     """The L1 bound: no packing has fewer bins than the total size needs.
 
     Source: Martello and Toth 1990, Lower bounds and reduction procedures for the bin packing problem,

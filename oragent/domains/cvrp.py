@@ -15,7 +15,7 @@ CENTRE = (0.5, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Instance(tsp.Nodes):
+class CvrpInstance(tsp.Nodes):
     """A depot, node 0, and customers in the plane.
 
     Attributes:
@@ -42,7 +42,7 @@ class Instance(tsp.Nodes):
             raise ValueError(f"demands must be 0 to {self.capacity}, not {self.demands.min()} to {self.demands.max()}")
 
 
-def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> Instance:
+def generate(rng: np.random.Generator, size: int, capacity: int = CAPACITY) -> CvrpInstance:
     """Draw ``size`` customers in the unit square around a depot at its centre, with demands from 1 to 9."""
     return _instance(rng.random((size, 2)), rng.integers(1, LARGEST_DEMAND + 1, size), capacity)
 
@@ -55,7 +55,7 @@ ACO_STREAM = (  # (mode, customers, instances), in the order in which they are d
 )
 
 
-def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[CvrpInstance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped.
@@ -80,7 +80,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def check(instance: Instance, path: Any) -> NDArray[np.int64]:
+def check(instance: CvrpInstance, path: Any) -> NDArray[np.int64]:
     """Make sure that claimed routes serve every customer once and overload no vehicle.
 
     Args:
@@ -113,7 +113,7 @@ def check(instance: Instance, path: Any) -> NDArray[np.int64]:
     return nodes
 
 
-def objective(instance: Instance, path: NDArray[np.int64]) -> float:
+def objective(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
     """Total length of routes that `check` returned; to be minimised."""
     return tsp.objective(instance.nodes, path)
 
@@ -123,12 +123,12 @@ def split(path: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     return [route[route > 0] for route in np.split(path, np.flatnonzero(path == 0)) if (route > 0).any()]
 
 
-def least_routes(instance: Instance) -> int:
+def least_routes(instance: CvrpInstance) -> int:
     """A lower bound on the number of routes: the total demand in capacities, rounded up."""
     return -(-int(instance.demands.sum()) // instance.capacity)
 
 
-def spread(instance: Instance, path: NDArray[np.int64]) -> float:
+def spread(instance: CvrpInstance, path: NDArray[np.int64]) -> float:
     """Mean angle between one customer and the next of its route, seen from the depot, in radians.
 
     0 where every route lies in one direction, or serves just one customer; pi/2 where the order knows no direction.
@@ -140,5 +140,5 @@ def spread(instance: Instance, path: NDArray[np.int64]) -> float:
     return float(np.minimum(turns, 2 * np.pi - turns).mean()) if turns.size else 0.0
 
 
-def _instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> Instance:
-    return Instance(np.vstack((CENTRE, customers)), np.append(0, demands).astype(np.int64), capacity)
+def _instance(customers: NDArray[np.float64], demands: NDArray[np.integer[Any]], capacity: int) -> CvrpInstance:
+    return CvrpInstance(np.vstack((CENTRE, customers)), np.append(0, demands).astype(np.int64), capacity)

@@ -19,7 +19,7 @@ PARTS = {"train": range(10), "val": range(10, 42), "test": range(64, 128)}
 T = TypeVar("T")
 
 
-def tours(folder: Path, mode: str, size: int) -> list[tsp.Instance]:
+def tours(folder: Path, mode: str, size: int) -> list[tsp.TspInstance]:
     """Read cities of one part of ``test_TSP<size>_n128.txt``.
 
     Args:
@@ -33,7 +33,7 @@ def tours(folder: Path, mode: str, size: int) -> list[tsp.Instance]:
     return _part(folder / f"test_TSP{size}_n128.txt", mode, size, lambda line: _tour(line, size))
 
 
-def routes(folder: Path, mode: str, size: int) -> list[cvrp.Instance]:
+def routes(folder: Path, mode: str, size: int) -> list[cvrp.CvrpInstance]:
     """Read customers of one part of ``vrp<size>_test_lkh.txt``; arguments and errors as for ``tours``."""
     return _part(folder / f"vrp{size}_test_lkh.txt", mode, size, lambda line: _route(line, size))
 
@@ -58,20 +58,20 @@ def _part(path: Path, mode: str, size: int, read: Callable[[str], T]) -> list[T]
         raise ProblemError(f"{path} is not LEHD's test file of {size} nodes: {problem}") from None
 
 
-def _tour(line: str, size: int) -> tsp.Instance:
+def _tour(line: str, size: int) -> tsp.TspInstance:
     words = line.split()
     end = words.index("output")
-    return tsp.Instance(_points(words[:end], size))
+    return tsp.TspInstance(_points(words[:end], size))
 
 
-def _route(line: str, size: int) -> cvrp.Instance:
+def _route(line: str, size: int) -> cvrp.CvrpInstance:
     words = [word.strip() for word in line.split(",")]
     at = {name: words.index(name) for name in ("depot", "customer", "capacity", "demand", "cost")}
     points = _points(words[at["depot"] + 1 : at["customer"]] + words[at["customer"] + 1 : at["capacity"]], size + 1)
     demands = [int(float(word)) for word in words[at["demand"] + 1 : at["cost"]]]
     if len(demands) == size:  # the depot's, which some files have
         demands = [0, *demands]
-    return cvrp.Instance(points, np.array(demands, dtype=np.int64), int(float(words[at["capacity"] + 1])))
+    return cvrp.CvrpInstance(points, np.array(demands, dtype=np.int64), int(float(words[at["capacity"] + 1])))
 
 
 def _points(words: list[str], count: int) -> np.ndarray:

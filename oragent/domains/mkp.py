@@ -21,7 +21,7 @@ SLACK = 1e-9  # sums of weights are exact to rounding only
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class MkpInstance:
     """Items to choose from; every dimension of the knapsack has capacity 1.
 
     Attributes:
@@ -49,17 +49,17 @@ class Instance:
         return len(self.prizes)
 
 
-def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimensions: int = DIMENSIONS) -> Instance:
+def generate(rng: np.random.Generator | np.random.RandomState, size: int, dimensions: int = DIMENSIONS) -> MkpInstance:
     """Draw ``size`` items: prizes and weights uniform in [0, 1), weights then divided by their dimension's capacity.
 
     The capacity is uniform between the largest weight in the dimension and the sum of all.
     """
     prizes = rng.random(size)
     weights = rng.random((size, dimensions))
-    return Instance(prizes, weights / rng.uniform(weights.max(axis=0), weights.sum(axis=0)))
+    return MkpInstance(prizes, weights / rng.uniform(weights.max(axis=0), weights.sum(axis=0)))
 
 
-def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[MkpInstance]:
     """Draw one part of the reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own, so parts of the same mode before the wanted one are drawn and dropped.
@@ -91,7 +91,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def check(instance: Instance, choice: Any) -> NDArray[np.int64]:
+def check(instance: MkpInstance, choice: Any) -> NDArray[np.int64]:
     """Make sure that a claimed choice names every item at most once and fits in every dimension.
 
     Args:
@@ -113,12 +113,12 @@ def check(instance: Instance, choice: Any) -> NDArray[np.int64]:
     return items
 
 
-def objective(instance: Instance, choice: NDArray[np.int64]) -> float:
+def objective(instance: MkpInstance, choice: NDArray[np.int64]) -> float:
     """Total prize of a choice that `check` returned; to be maximised."""
     return float(instance.prizes[choice].sum())
 
 
-def loads(instance: Instance, choice: NDArray[np.int64]) -> NDArray[np.float64]:
+def loads(instance: MkpInstance, choice: NDArray[np.int64]) -> NDArray[np.float64]:
     """``(m,)`` array: what the choice takes of every dimension, whose capacity is 1."""
     taken: NDArray[np.float64] = instance.weights[choice].sum(axis=0)
     return taken

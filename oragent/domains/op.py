@@ -14,7 +14,7 @@ TOLERANCE = 1e-9  # sums of the same lengths in another order
 
 
 @dataclass(frozen=True, eq=False)
-class Instance(tsp.Nodes):
+class OpInstance(tsp.Nodes):
     """A depot, node 0, and nodes with prizes in the plane.
 
     Attributes:
@@ -55,7 +55,7 @@ def usual_bound(size: int) -> float:
     return float(3 + np.searchsorted((50, 100, 200, 300), size))
 
 
-def generate(rng: np.random.Generator, size: int) -> Instance:
+def generate(rng: np.random.Generator, size: int) -> OpInstance:
     """Draw ``size`` nodes uniformly in the unit square, depot first, with distant prizes and the usual bound."""
     return _instance(rng.random((size, 2)))
 
@@ -70,7 +70,7 @@ ACO_STREAM: dict[
 }
 
 
-def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[OpInstance]:
     """Draw one part of the reference streams of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     Every mode has a generator of its own; the sizes before the wanted one are drawn and dropped.
@@ -97,7 +97,7 @@ def stream(mode: str, size: int, fresh_seed: int | None = None) -> list[Instance
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def check(instance: Instance, path: Any) -> NDArray[np.int64]:
+def check(instance: OpInstance, path: Any) -> NDArray[np.int64]:
     """Make sure that a claimed path starts at the depot, visits no node twice, and gets home in time.
 
     Args:
@@ -128,10 +128,10 @@ def check(instance: Instance, path: Any) -> NDArray[np.int64]:
     return nodes
 
 
-def objective(instance: Instance, path: NDArray[np.int64]) -> float:
+def objective(instance: OpInstance, path: NDArray[np.int64]) -> float:
     """Total prize of a path that `check` returned, the depot's own included; to be maximised."""
     return float(instance.prizes[path].sum())
 
 
-def _instance(coordinates: NDArray[np.float64]) -> Instance:
-    return Instance(coordinates, distant_prizes(coordinates), usual_bound(len(coordinates)))
+def _instance(coordinates: NDArray[np.float64]) -> OpInstance:
+    return OpInstance(coordinates, distant_prizes(coordinates), usual_bound(len(coordinates)))

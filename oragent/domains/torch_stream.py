@@ -16,7 +16,7 @@ CAPACITIES = {200: 80, 500: 100, 1000: 250}
 _DRAWN = {"train": 10, "val": 64, "test": 64}
 
 
-def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.Instance]:
+def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[tsp.TspInstance]:
     """Draw the first cities of one part of ReEvo's stream (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
@@ -32,10 +32,10 @@ def tsp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int =
     generator = _Generator(mode, size, fresh_seed)
     for cities, drawn in _parts(mode, size, fresh_seed):
         coordinates = generator.uniform(drawn, cities, 2)
-    return [tsp.Instance(points.astype(np.float64)) for points in coordinates[:count]]
+    return [tsp.TspInstance(points.astype(np.float64)) for points in coordinates[:count]]
 
 
-def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.Instance]:
+def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int = COUNT) -> list[cvrp.CvrpInstance]:
     """Draw the first depots, customers and demands of one part of the stream; arguments as for `tsp_stream`."""
     generator = _Generator(mode, size, fresh_seed)
     for customers, drawn in _parts(mode, size, fresh_seed):
@@ -44,7 +44,7 @@ def cvrp_stream(mode: str, size: int, fresh_seed: int | None = None, count: int 
     coordinates = np.concatenate((depots, points), axis=1).astype(np.float64)
     loads = np.pad(demands, ((0, 0), (1, 0)))
     return [
-        cvrp.Instance(where, load, CAPACITIES[size])
+        cvrp.CvrpInstance(where, load, CAPACITIES[size])
         for where, load in zip(coordinates[:count], loads[:count], strict=True)
     ]
 

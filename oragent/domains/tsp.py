@@ -33,7 +33,7 @@ class Rounding(Enum):
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class TspInstance:
     """Cities in the plane.
 
     Attributes:
@@ -80,9 +80,9 @@ class Nodes:
         return len(self.coordinates)
 
     @cached_property
-    def nodes(self) -> Instance:
+    def nodes(self) -> TspInstance:
         """All nodes as cities: where lengths come from."""
-        return Instance(self.coordinates)
+        return TspInstance(self.coordinates)
 
     @property
     def distances(self) -> NDArray[np.float64]:
@@ -90,9 +90,9 @@ class Nodes:
         return self.nodes.distances
 
 
-def generate(rng: np.random.Generator, size: int) -> Instance:
+def generate(rng: np.random.Generator, size: int) -> TspInstance:
     """Draw ``size`` cities uniformly in the unit square."""
-    return Instance(rng.random((size, 2)))
+    return TspInstance(rng.random((size, 2)))
 
 
 Stream = tuple[tuple[str, int, int], ...]  # (mode, cities, instances), in the order in which they are drawn
@@ -111,7 +111,7 @@ GLS_STREAM: Stream = (("train", 200, 10), *CONSTRUCTIVE_STREAM[1:])
 OWN_SEEDS = {GLS_STREAM: {"train": 5, "val": 3, "test": 4}}  # where every mode has a generator of its own
 
 
-def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[Instance]:
+def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -> list[TspInstance]:
     """Draw one part of a reference stream of ReEvo (Ye et al. 2024, arXiv:2402.01145), bit for bit.
 
     All parts come from one generator seeded with 1234, so those before the wanted one are drawn and dropped; in
@@ -129,7 +129,7 @@ def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -
     """
     if fresh_seed is not None:
         count = next((count for mode, cities, count in parts if (mode, cities) == ("test", size)), 0)
-        return [Instance(points) for points in fresh.legacy(fresh_seed, "tsp", size).rand(count, size, 2)]
+        return [TspInstance(points) for points in fresh.legacy(fresh_seed, "tsp", size).rand(count, size, 2)]
     seeds = OWN_SEEDS.get(parts, {})
     rng = np.random.RandomState(seeds.get(mode, 1234))
     for part_mode, cities, count in parts:
@@ -137,12 +137,12 @@ def stream(parts: Stream, mode: str, size: int, fresh_seed: int | None = None) -
             continue
         coordinates = rng.rand(count, cities, 2)
         if (part_mode, cities) == (mode, size):
-            return [Instance(points) for points in coordinates]
+            return [TspInstance(points) for points in coordinates]
     known = ", ".join(f"{part_mode} {cities}" for part_mode, cities, _ in parts)
     raise ValueError(f"the stream has no {mode} instances of size {size}; it has {known}")
 
 
-def check(instance: Instance, tour: Any) -> NDArray[np.int64]:
+def check(instance: TspInstance, tour: Any) -> NDArray[np.int64]:
     """Make sure that a claimed tour visits every city once.
 
     Args:
@@ -164,13 +164,13 @@ def check(instance: Instance, tour: Any) -> NDArray[np.int64]:
     return cities
 
 
-def objective(instance: Instance, tour: NDArray[np.int64]) -> float:
+def objective(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Length of a tour that `check` returned, from the last city back to the first; to be minimised."""
     steps = _steps(instance, tour)
     return float(instance.rounding.apply(np.sqrt((steps**2).sum(axis=1))).sum())
 
 
-def mean_turn(instance: Instance, tour: NDArray[np.int64]) -> float:
+def mean_turn(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Mean change of heading at a city, in radians: 0 goes straight on, pi turns back."""
     steps = _steps(instance, tour)
     headings = np.arctan2(steps[:, 1], steps[:, 0])
@@ -178,7 +178,7 @@ def mean_turn(instance: Instance, tour: NDArray[np.int64]) -> float:
     return float(np.minimum(turns, 2 * np.pi - turns).mean())
 
 
-def nearest_share(instance: Instance, tour: NDArray[np.int64]) -> float:
+def nearest_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Share of a construction's free choices that go to the nearest city left, in [0, 1].
 
     The last step is forced and does not count; 1 where there is no free choice at all.
@@ -191,14 +191,14 @@ def nearest_share(instance: Instance, tour: NDArray[np.int64]) -> float:
     return near / free if free > 0 else 1.0
 
 
-def late_share(instance: Instance, tour: NDArray[np.int64]) -> float:
+def late_share(instance: TspInstance, tour: NDArray[np.int64]) -> float:
     """Share of the length in the last quarter of the steps, the way back included: 0.25 where none is dearer."""
     lengths = np.sqrt((_steps(instance, tour) ** 2).sum(axis=1))
     total = lengths.sum()
     return float(lengths[-max(1, len(lengths) // 4) :].sum() / total) if total > 0 else 0.25
 
 
-def _steps(instance: Instance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
+def _steps(instance: TspInstance, tour: NDArray[np.int64]) -> NDArray[np.float64]:
     points = instance.coordinates[tour]
     return np.roll(points, -1, axis=0) - points
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.domains.tsp import Instance, Rounding
+from oragent.domains.tsp import Rounding, TspInstance
 
 KNOWN = {rounding.value: rounding for rounding in (Rounding.NEAREST, Rounding.UP)}
 
 
-def read_tsplib(path: Path) -> Instance:
+def read_tsplib(path: Path) -> TspInstance:
     """Read a ``.tsp`` file whose lengths are EUC_2D or CEIL_2D.
 
     Raises:
@@ -34,6 +34,6 @@ def read_tsplib(path: Path) -> Instance:
         coordinates = np.array([[float(x), float(y)] for _, x, y in rows])
         if len(rows) != count:
             raise ValueError(f"{len(rows)} cities where DIMENSION says {count}")
-        return Instance(coordinates, KNOWN[kind])
+        return TspInstance(coordinates, KNOWN[kind])
     except (KeyError, ValueError) as problem:
         raise ProblemError(f"{path}: broken ({problem}); expected DIMENSION and as many lines of city, x, y") from None

@@ -1,6 +1,6 @@
 """Evaluations: what is to be scored, how it ended, and what that means."""
 
 from oragent.evaluation.job import Evaluation, Job
-from oragent.evaluation.runner import Runner, evaluate
+from oragent.evaluation.runner import EvaluationRunner, evaluate
 
-__all__ = ["Evaluation", "Job", "Runner", "evaluate"]
+__all__ = ["Evaluation", "EvaluationRunner", "Job", "evaluate"]

@@ -13,7 +13,7 @@ from oragent._base.output import ends
 from oragent._base.protocol import Failure, Result, Status
 from oragent._base.trees import tree_of
 from oragent.programs.parts import files_of
-from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, Ended, Limits
+from oragent.sandbox.messages import FOLDER, PYTHON, Beside, Command, CommandResult, Limits
 
 HEAD_CHARACTERS, LOG_CHARACTERS = 800, 4000  # kept of the begin and of the end of what it printed
 HARNESS = "oragent.harness"
@@ -143,7 +143,7 @@ class Evaluation:
     peak_mb: float = 0.0
 
     @classmethod
-    def of(cls, found: Result | Failure, ended: Ended) -> Self:
+    def of(cls, found: Result | Failure, ended: CommandResult) -> Self:
         """Put together what an evaluator found and how its process ended."""
         told: dict[str, Any] = {
             "log": ends(ended.stderr, HEAD_CHARACTERS, LOG_CHARACTERS),

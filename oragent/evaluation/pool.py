@@ -41,7 +41,7 @@ class Evaluating(Protocol):
         """Start nothing more."""
 
 
-class Pool:
+class JobPool:
     """Runs jobs for an event loop; a thread of ours waits on each, and the evaluation itself is a process.
 
     Args:

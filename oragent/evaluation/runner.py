@@ -10,16 +10,16 @@ from typing import Self
 from oragent._base.protocol import Failure, Result, Status
 from oragent.evaluation.devices import CPU
 from oragent.evaluation.job import Evaluation, Job
-from oragent.evaluation.scorer import IDLE_S, LIVES, Scorer
+from oragent.evaluation.scorer import IDLE_S, LIVES, DeviceScorer
 from oragent.evaluation.verdict import verdict
 from oragent.sandbox.border import Sandbox
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import Command, Ended
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import Command, CommandResult
 
 PATIENCE = 1.2  # times the limit, as far as an evaluation may go to be measured again
 
 
-class Runner:
+class EvaluationRunner:
     """Runs evaluations, several at once, each in a process of its own under a server of its problem.
 
     Args:
@@ -44,7 +44,7 @@ class Runner:
     ) -> None:
         self._sandbox = Sandbox(workers, warm=warm, alone=alone, tell=tell)
         self._apart, self._lock = apart, Lock()
-        self._scorers: dict[tuple[str, Path], Scorer] = {}
+        self._scorers: dict[tuple[str, Path], DeviceScorer] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -76,16 +76,16 @@ class Runner:
             found = Failure(Status.TIMEOUT, used)
         return Evaluation.of(found, ended)
 
-    def _run(self, job: Job) -> Ended:
+    def _run(self, job: Job) -> CommandResult:
         patient = replace(job.command(), limits=replace(job.limits, cpu_s=PATIENCE * job.limits.cpu_s))
         scorer = self._scorer(job)
         return self._bounded(job, patient) if scorer is None else self._beside(scorer, job, patient)
 
-    def _bounded(self, job: Job, command: Command, line: int | None = None) -> Ended:
+    def _bounded(self, job: Job, command: Command, line: int | None = None) -> CommandResult:
         warm_up = job.evaluator if job.is_python else None
         return self._sandbox(command, root_dir=job.root_dir, warm_up=warm_up, beside=job.beside, line=line)
 
-    def _scorer(self, job: Job) -> Scorer | None:
+    def _scorer(self, job: Job) -> DeviceScorer | None:
         """The process that computes for a job on its device; None where the job computes itself.
 
         An evaluator that runs candidates in its own process gets no line: what it asks, a candidate could.
@@ -95,9 +95,9 @@ class Runner:
             return None
         with self._lock:
             key = device, job.root_dir.resolve()
-            return self._scorers.setdefault(key, Scorer(*key))
+            return self._scorers.setdefault(key, DeviceScorer(*key))
 
-    def _beside(self, scorer: Scorer, job: Job, command: Command) -> Ended:
+    def _beside(self, scorer: DeviceScorer, job: Job, command: Command) -> CommandResult:
         """Run a command with a line to a device; where that process dies under it, again, and then one at a time."""
         waiting = replace(command, limits=replace(command.limits, idle_s=max(IDLE_S, command.limits.idle_s)))
         for attempt in range(LIVES):
@@ -107,7 +107,7 @@ class Runner:
                     ended = self._bounded(job, waiting, wire.fileno())
                 if scorer.lives(life):
                     break
-        if ended.end is End.DEADLINE and ended.cpu_s < job.limits.cpu_s:
+        if ended.end is EndReason.DEADLINE and ended.cpu_s < job.limits.cpu_s:
             scorer.close()  # it slept: a device that answers nobody would have all that follow wait as long
         return ended
 
@@ -132,5 +132,5 @@ def evaluate(job: Job) -> Evaluation:
         SandboxError: if our own side fails.
         OSError: if the machine does.
     """
-    with Runner() as run:
+    with EvaluationRunner() as run:
         return run(job)

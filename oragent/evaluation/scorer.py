@@ -20,7 +20,7 @@ WORD = 64  # bytes of what goes with a line
 LAST_WORDS = 300
 
 
-class Scorer:
+class DeviceScorer:
     """A process outside of any evaluation's bounds that owns a device; it is started when it is first needed.
 
     Nothing of a candidate gets there but the numbers of its biases. What an evaluation may send, that process bounds

@@ -6,8 +6,8 @@ import signal
 from oragent._base.protocol import Failure, Result, Status, parse
 from oragent.evaluation.job import USAGE
 from oragent.sandbox.border import LIVES
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import Ended, Limits
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import CommandResult, Limits
 
 # How languages name an exception that nobody caught: Python and Node, Java, C++, Go, Rust, Julia.
 EXCEPTION = re.compile(
@@ -20,7 +20,7 @@ VERSION = re.compile(r"Node\.js v[\d.]+|note: run with .RUST_BACKTRACE.*")
 OUT_OF_MEMORY = "MemoryError", "std::bad_alloc", "java.lang.OutOfMemoryError", "what():  std::bad_alloc"
 
 
-def verdict(ended: Ended, limits: Limits) -> Result | Failure:
+def verdict(ended: CommandResult, limits: Limits) -> Result | Failure:
     """Read off the end of an evaluator's process what it found.
 
     Args:
@@ -28,14 +28,14 @@ def verdict(ended: Ended, limits: Limits) -> Result | Failure:
         limits: Limits that it had to keep.
     """
     code = ended.code
-    if ended.end is End.LOST:
+    if ended.end is EndReason.LOST:
         return Failure(Status.CRASHED, f"the process that watches over it was killed, {LIVES} times")
-    if ended.end is End.MEMORY:
+    if ended.end is EndReason.MEMORY:
         return Failure(Status.MEMORY, f"ran out of memory: {ended.reason}")
     over = ended.cpu_s >= limits.cpu_s
-    if (ended.end is End.DEADLINE or code in (-signal.SIGXCPU, -signal.SIGKILL)) and over:
+    if (ended.end is EndReason.DEADLINE or code in (-signal.SIGXCPU, -signal.SIGKILL)) and over:
         return Failure(Status.TIMEOUT, f"no result within {limits.cpu_s:g} CPU seconds")
-    if ended.end is End.DEADLINE:
+    if ended.end is EndReason.DEADLINE:
         return Failure(Status.TIMEOUT, f"no result: {ended.reason}")
     if code < 0:
         why = "; the kernel does that when memory runs out" if code == -signal.SIGKILL else ""

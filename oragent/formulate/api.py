@@ -11,13 +11,13 @@ from typing import Any
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ModelError
-from oragent.formulate.folder import Request, begin
-from oragent.formulate.formulation import Formulated
-from oragent.formulate.interface import DEFAULT, Interface
-from oragent.formulate.launch import Outcome, launch
+from oragent.formulate.folder import FormulationRequest, begin
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.interface import DEFAULT, ProgramInterface
+from oragent.formulate.launch import FormulationEnd, launch
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options, chosen, known
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.running import Bounds
 from oragent.llm.callable import Function, wrapped
 from oragent.llm.model import Model
@@ -29,14 +29,14 @@ def formulate(
     model: str | Function | Model = "",
     *,
     name: str = "problem",
-    interface: Interface = DEFAULT,
+    interface: ProgramInterface = DEFAULT,
     preset: str = "default",
     folder: Path | None = None,
     replay: Path | None = None,
     budget: Budget | None = None,
     bounds: Bounds | None = None,
     **options: Any,
-) -> Formulated:
+) -> FormulationResult:
     """Turn a problem in words into a solved and checked model.
 
     Args:
@@ -65,7 +65,7 @@ def formulate(
     own = chosen(preset, **options)
     known(own.method, METHODS, "method")
     named = {"name": model} if isinstance(model, str) and model else {}
-    request = Request(Problem(name, text, dict(data or {}), interface), own, named)
+    request = FormulationRequest(ProblemText(name, text, dict(data or {}), interface), own, named)
     asked = None if isinstance(model, str) else _model(model)
     with tempfile.TemporaryDirectory(prefix="oragent-formulate-") as passing:
         open_folder = partial(begin, Path(passing) if folder is None else folder, request)
@@ -84,15 +84,15 @@ def _model(model: Function | Model) -> Model:
 
 def _outside_of_loops(
     open_folder: Callable[[], Path],
-    request: Request,
+    request: FormulationRequest,
     model: Model | None,
     budget: Budget | None,
     replay: Path | None,
     bounds: Bounds | None,
-) -> Outcome:
+) -> FormulationEnd:
     """Launch, in a thread of its own where this one runs a loop already, as in a notebook."""
 
-    def work() -> Outcome:
+    def work() -> FormulationEnd:
         fresh = model is not None or bool(request.model)
         return launch(open_folder, request, model=model, budget=budget, replay=replay, fresh=fresh, bounds=bounds)
 

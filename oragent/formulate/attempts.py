@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from oragent.formulate.checks import Checked, State
-from oragent.formulate.running import Ran
-from oragent.milp.solution import Status
-from oragent.milp.verdict import Verdict
+from oragent.formulate.checks import Checked, CheckStatus
+from oragent.formulate.running import ExecutionResult
+from oragent.milp.solution import SolveStatus
+from oragent.milp.verdict import SolveVerdict
 
 
 @dataclass(frozen=True)
-class Attempt:
+class FormulationAttempt:
     """A program, what it came to, and what the checks say of it.
 
     Attributes:
@@ -25,7 +25,7 @@ class Attempt:
     number: int
     origin: str
     source: str
-    ran: Ran
+    ran: ExecutionResult
     checked: Checked | None = None
     gap: float = 0.0
 
@@ -44,28 +44,28 @@ class Attempt:
     def is_answer(self) -> bool:
         """Whether its model was solved to an optimum within the gap, or to another end that the checks confirm."""
         status = self.ran.status
-        if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        if status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
             return self.checked is not None and self.checked.confirmed
         solution = self.ran.solution
         near = solution is not None and solution.gap is not None and solution.gap <= self.gap
-        return status is Status.OPTIMAL or (status is Status.FEASIBLE and near)
+        return status is SolveStatus.OPTIMAL or (status is SolveStatus.FEASIBLE and near)
 
     @property
     def rank(self) -> tuple[int, int, int]:
         """How good it is: proven status first, then what the checks say."""
-        proven = {Status.OPTIMAL: 3, Status.FEASIBLE: 2, Status.INFEASIBLE: 1, Status.UNBOUNDED: 1}
+        proven = {SolveStatus.OPTIMAL: 3, SolveStatus.FEASIBLE: 2, SolveStatus.INFEASIBLE: 1, SolveStatus.UNBOUNDED: 1}
         status = self.ran.status
         level = 3 if self.is_answer else proven.get(status, 0) if status else -1
-        if self.checked is None or self.checked.state is State.UNCHECKED:
+        if self.checked is None or self.checked.state is CheckStatus.UNCHECKED:
             return level, -1, 0
-        return level, int(self.checked.state is State.PASSED), -len(self.checked.findings)
+        return level, int(self.checked.state is CheckStatus.PASSED), -len(self.checked.findings)
 
-    def with_check(self, checked: Checked) -> "Attempt":
+    def with_check(self, checked: Checked) -> "FormulationAttempt":
         """The same after a check."""
         return replace(self, checked=checked)
 
 
-def best(attempts: Sequence[Attempt]) -> Attempt:
+def best(attempts: Sequence[FormulationAttempt]) -> FormulationAttempt:
     """The one to keep: of equally good ones the earliest, so that a revision has to be better.
 
     Without any attempt there is nothing to keep: at least one is expected.
@@ -73,6 +73,6 @@ def best(attempts: Sequence[Attempt]) -> Attempt:
     return max(attempts, key=lambda attempt: (*attempt.rank, -attempt.number))
 
 
-def nothing(origin: str, number: int, problem: str) -> Attempt:
+def nothing(origin: str, number: int, problem: str) -> FormulationAttempt:
     """An attempt without a program."""
-    return Attempt(number, origin, "", Ran(Verdict.COMPILE_ERROR, problem))
+    return FormulationAttempt(number, origin, "", ExecutionResult(SolveVerdict.COMPILE_ERROR, problem))

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.interface import Interface
-from oragent.formulate.running import Ran, Runner
+from oragent.formulate.interface import ProgramInterface
+from oragent.formulate.running import ExecutionResult, FormulationRunner
 from oragent.formulate.variations import has_figures, is_table, keys, mapped, numbers, renamed, scaled, shaken, turned
 from oragent.formulate.witness import Ruling
-from oragent.milp.model import Kind, Milp
+from oragent.milp.model import Milp, VariableKind
 from oragent.milp.plain import number, quoted
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
 FACTOR = 3.0  # by which money and amounts are scaled
@@ -48,7 +48,7 @@ class Property(StrEnum):
 
 
 @dataclass(frozen=True)
-class Held:
+class PropertyResult:
     """Whether a property holds.
 
     Attributes:
@@ -72,29 +72,29 @@ class Held:
 class _Bench:
     """The program with everything that stays the same."""
 
-    runner: Runner
+    runner: FormulationRunner
     source: str
-    interface: Interface
+    interface: ProgramInterface
     data: Mapping[str, Any]
     about: Mapping[str, Any]
     checker: str
-    base: Ran
+    base: ExecutionResult
 
-    def run(self, data: Mapping[str, Any]) -> Ran:
+    def run(self, data: Mapping[str, Any]) -> ExecutionResult:
         return self.runner.program(self.source, self.interface, data)
 
 
 def battery(
-    runner: Runner,
+    runner: FormulationRunner,
     source: str,
-    interface: Interface,
+    interface: ProgramInterface,
     data: Mapping[str, Any],
     about: Mapping[str, Any],
     *,
     unit: str = "",
     checker: str = "",
     seed: int = 0,
-) -> tuple[Held, ...]:
+) -> tuple[PropertyResult, ...]:
     """Try every property on a program.
 
     Args:
@@ -110,12 +110,12 @@ def battery(
     try:
         base = runner.program(source, interface, data)
     except ProblemError as problem:
-        return tuple(Held(one, None, note=str(problem)) for one in Property)
+        return tuple(PropertyResult(one, None, note=str(problem)) for one in Property)
     bench = _Bench(runner, source, interface, data, about, checker, base)
-    if base.status is not Status.OPTIMAL:
-        return tuple(Held(one, None, note="the program has no optimum to begin with") for one in Property)
+    if base.status is not SolveStatus.OPTIMAL:
+        return tuple(PropertyResult(one, None, note="the program has no optimum to begin with") for one in Property)
     if not _reads(bench):
-        return tuple(Held(one, None, note="the program does not read its data") for one in Property)
+        return tuple(PropertyResult(one, None, note="the program does not read its data") for one in Property)
     return (
         _money(bench, unit), _amounts(bench), _order(bench), _names(bench), *_tightened(bench),
         *_agreed(bench, np.random.default_rng(seed)),
@@ -128,26 +128,30 @@ def _reads(bench: _Bench) -> bool:
     return (other.status, other.objective) != (bench.base.status, bench.base.objective)
 
 
-def _money(bench: _Bench, unit: str) -> Held:
+def _money(bench: _Bench, unit: str) -> PropertyResult:
     names = [name for name in bench.data if unit and _numerator(_unit(bench, name)) == unit.strip().lower()]
     if not names:
-        return Held(Property.MONEY, None, note="no parameter has the objective's unit")
+        return PropertyResult(Property.MONEY, None, note="no parameter has the objective's unit")
     if why := _unscalable(bench):
-        return Held(Property.MONEY, None, note=why)
+        return PropertyResult(Property.MONEY, None, note=why)
     ran = bench.run(scaled(bench.data, names, FACTOR))
-    return _compared(Property.MONEY, names, ran.objective if ran.status is Status.OPTIMAL else None, _times(bench.base))
+    return _compared(
+        Property.MONEY, names, ran.objective if ran.status is SolveStatus.OPTIMAL else None, _times(bench.base)
+    )
 
 
-def _amounts(bench: _Bench) -> Held:
+def _amounts(bench: _Bench) -> PropertyResult:
     units = {name: _unit(bench, name) for name in bench.data}
     names = [name for name, unit in units.items() if unit and not PER.search(unit) and unit != "%"]
     milp = bench.base.milp
     if not names or milp is None:
-        return Held(Property.AMOUNTS, None, note="not every parameter has a unit")
+        return PropertyResult(Property.AMOUNTS, None, note="not every parameter has a unit")
     if why := _unscalable(bench):
-        return Held(Property.AMOUNTS, None, note=why)
+        return PropertyResult(Property.AMOUNTS, None, note=why)
     if any(one.is_integer and math.isfinite(one.high) for one in milp.variables):
-        return Held(Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells")
+        return PropertyResult(
+            Property.AMOUNTS, None, note="the model has decisions between bounds that no amount tells"
+        )
     base, moved = _relaxed(bench.base), _relaxed(bench.run(scaled(bench.data, names, FACTOR)))
     return _compared(Property.AMOUNTS, names, moved, None if base is None else FACTOR * base)
 
@@ -175,27 +179,27 @@ def _only_limits(base: Milp, milp: Milp | None) -> bool:
     return rows[0] == rows[1] and kinds[0] == kinds[1]
 
 
-def _order(bench: _Bench) -> Held:
+def _order(bench: _Bench) -> PropertyResult:
     other = turned(bench.data)
     if other == bench.data and list(keys(other)) == list(keys(bench.data)):
-        return Held(Property.ORDER, None, note="the data have no order to change")
+        return PropertyResult(Property.ORDER, None, note="the data have no order to change")
     ran = bench.run(other)
     return _compared(Property.ORDER, list(bench.data), ran.objective, bench.base.objective)
 
 
-def _names(bench: _Bench) -> Held:
+def _names(bench: _Bench) -> PropertyResult:
     data, labels = renamed(bench.data)
     if not labels:
-        return Held(Property.NAMES, None, note="the data name no things")
+        return PropertyResult(Property.NAMES, None, note="the data name no things")
     if any(f"{mark}{label}{mark}" in bench.source for label in labels for mark in "'\""):
-        return Held(Property.NAMES, None, note="the program names things itself")
+        return PropertyResult(Property.NAMES, None, note="the program names things itself")
     ran = bench.run(data)
     if ran.verdict is not None:
-        return Held(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
+        return PropertyResult(Property.NAMES, None, note=f"the program does not run with other names: {ran.message}")
     return _compared(Property.NAMES, list(labels), ran.objective, bench.base.objective)
 
 
-def _tightened(bench: _Bench) -> Iterator[Held]:
+def _tightened(bench: _Bench) -> Iterator[PropertyResult]:
     milp = bench.base.milp
     assert milp is not None
     assert bench.base.objective is not None
@@ -207,54 +211,54 @@ def _tightened(bench: _Bench) -> Iterator[Held]:
         ran = bench.run({**bench.data, name: value * (0.9 if ceiling else 1.1)})
         if not _only_limits(milp, ran.milp):
             continue  # it is more than a limit: a yield, a price
-        if ran.status is not Status.OPTIMAL or ran.objective is None:
+        if ran.status is not SolveStatus.OPTIMAL or ran.objective is None:
             continue  # no point is left: that is no better optimum
         gain = milp.sense.sign * (bench.base.objective - ran.objective)
         holds = gain <= CLOSE * max(1.0, abs(bench.base.objective))
         told = f"{'less' if ceiling else 'more'} of {quoted(name)}: {number(ran.objective)}"
-        yield Held(Property.TIGHTEN, holds, name, f"{told}, before {number(bench.base.objective)}")
+        yield PropertyResult(Property.TIGHTEN, holds, name, f"{told}, before {number(bench.base.objective)}")
 
 
-def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[Held]:
+def _agreed(bench: _Bench, rng: np.random.Generator) -> Iterator[PropertyResult]:
     if not bench.checker:
         return
     for place in range(TRIES):
         data = shaken(bench.data, rng)
         ran = bench.run(data)
         if ran.milp is None:
-            yield Held(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")
+            yield PropertyResult(Property.AGREE, None, f"try {place + 1}", f"the program did not run: {ran.message}")
             continue
         report = bench.runner.checks(bench.checker, ran, data)
         if report.witness is None or report.witness.ruling is Ruling.UNDECIDED:
-            yield Held(Property.AGREE, None, f"try {place + 1}", report.problem or report.note or "undecided")
+            yield PropertyResult(Property.AGREE, None, f"try {place + 1}", report.problem or report.note or "undecided")
             continue
         holds = report.witness.ruling is Ruling.AGREES
         datum = ", ".join(map(quoted, report.witness.names[:5]))
-        yield Held(Property.AGREE, holds, "" if holds else datum, "" if holds else report.witness.reason)
+        yield PropertyResult(Property.AGREE, holds, "" if holds else datum, "" if holds else report.witness.reason)
         if not holds:
             return
 
 
-def _compared(which: Property, names: list[str], found: float | None, expected: float | None) -> Held:
+def _compared(which: Property, names: list[str], found: float | None, expected: float | None) -> PropertyResult:
     datum = ", ".join(map(quoted, names[:6]))
     if expected is None:
-        return Held(which, None, datum, "there was nothing to hold it against")
+        return PropertyResult(which, None, datum, "there was nothing to hold it against")
     if found is None:
-        return Held(which, False, datum, f"no optimum, expected {number(expected)}")
+        return PropertyResult(which, False, datum, f"no optimum, expected {number(expected)}")
     holds = abs(found - expected) <= CLOSE * max(1.0, abs(expected))
-    return Held(which, holds, datum, "" if holds else f"{number(found)}, expected {number(expected)}")
+    return PropertyResult(which, holds, datum, "" if holds else f"{number(found)}, expected {number(expected)}")
 
 
-def _times(ran: Ran) -> float | None:
+def _times(ran: ExecutionResult) -> float | None:
     return None if ran.objective is None else FACTOR * ran.objective
 
 
-def _relaxed(ran: Ran) -> float | None:
+def _relaxed(ran: ExecutionResult) -> float | None:
     if ran.milp is None:
         return None
-    free = tuple(replace(one, kind=Kind.CONTINUOUS) for one in ran.milp.variables)
+    free = tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in ran.milp.variables)
     solution = solve(replace(ran.milp, variables=free), RELAXED_S, duals=False)
-    return solution.objective if solution.status is Status.OPTIMAL else None
+    return solution.objective if solution.status is SolveStatus.OPTIMAL else None
 
 
 def _about(bench: _Bench, name: str) -> Mapping[str, Any]:

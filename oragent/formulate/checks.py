@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from oragent.formulate.options import Options
-from oragent.formulate.running import Ran, Report
+from oragent.formulate.running import ExecutionResult, Report
 from oragent.formulate.witness import Ruling
 from oragent.milp.model import Sense
 from oragent.milp.plain import number, plain, quoted
@@ -17,7 +17,7 @@ SENSES = {"minimize": Sense.MINIMIZE, "maximize": Sense.MAXIMIZE}
 MOST_FINDINGS = 20
 
 
-class State(StrEnum):
+class CheckStatus(StrEnum):
     """How a check ended."""
 
     PASSED = "passed"
@@ -36,7 +36,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckFinding:
     """Something that program and checker disagree on.
 
     Attributes:
@@ -73,8 +73,8 @@ class Checked:
         sentences: Sentence of the problem by the name of the program's row that says it.
     """
 
-    state: State
-    findings: tuple[Finding, ...] = ()
+    state: CheckStatus
+    findings: tuple[CheckFinding, ...] = ()
     count: int = 0
     met: int = 0
     confirmed: bool = False
@@ -87,7 +87,7 @@ class Checked:
         return "\n".join(f"- {finding.text}" for finding in self.findings[:MOST_FINDINGS])
 
 
-def judge(ran: Ran, report: Report, options: Options) -> Checked:
+def judge(ran: ExecutionResult, report: Report, options: Options) -> Checked:
     """Turn what a checker said into findings.
 
     Args:
@@ -96,7 +96,7 @@ def judge(ran: Ran, report: Report, options: Options) -> Checked:
         options: Its tolerances, and whether the witness counts.
     """
     if report.problem:
-        return Checked(State.UNCHECKED, note=f"the checker does not run: {report.problem}")
+        return Checked(CheckStatus.UNCHECKED, note=f"the checker does not run: {report.problem}")
     found = list(_entries(ran, report, options))
     broken = len(found)
     witness = report.witness if options.witness else None
@@ -104,31 +104,33 @@ def judge(ran: Ran, report: Report, options: Options) -> Checked:
         reason = Reason.FORBIDS if witness.ruling is Ruling.FORBIDS else Reason.ALLOWS
         names = [finding.name for finding in found]
         if reason is Reason.FORBIDS or not set(witness.names) <= set(names) or not found:
-            found.append(Finding(reason, witness.names[0] if witness.names else "", _told(reason, witness.reason)))
+            found.append(CheckFinding(reason, witness.names[0] if witness.names else "", _told(reason, witness.reason)))
     confirmed = witness is not None and witness.ruling is Ruling.AGREES
     note = report.note
     if not report.entries and witness is None:
-        return Checked(State.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
-    state = State.FAILED if found else State.PASSED
+        return Checked(CheckStatus.UNCHECKED, tuple(found), note=note or "the checker has nothing to say of it")
+    state = CheckStatus.FAILED if found else CheckStatus.PASSED
     count = len(report.entries)
     return Checked(state, tuple(found), count, count - broken, confirmed and not found, note, dict(report.sentences))
 
 
-def _entries(ran: Ran, report: Report, options: Options) -> Iterator[Finding]:
+def _entries(ran: ExecutionResult, report: Report, options: Options) -> Iterator[CheckFinding]:
     whole = any(relation == "integer" for _, _, relation, _, _ in report.entries)
     value = ran.objective if options.published and whole else None
     if value is not None and not math.isclose(value, round(value)):
-        yield Finding(Reason.INTEGRALITY, "objective", _not_whole("objective", "", value), value, float(round(value)))
+        yield CheckFinding(
+            Reason.INTEGRALITY, "objective", _not_whole("objective", "", value), value, float(round(value))
+        )
     for name, left, relation, right, sentence in report.entries:
         why = f" ({plain(sentence, 300)})" if sentence else ""
         if relation == "integer":
             if not _is_whole(left, options):
                 nearest = float(round(left)) if math.isfinite(left) else None
-                yield Finding(Reason.INTEGRALITY, name, _not_whole(name, why, left), left, nearest)
+                yield CheckFinding(Reason.INTEGRALITY, name, _not_whole(name, why, left), left, nearest)
         elif relation in SENSES:
             yield from _objective(ran, name, left, SENSES[relation], why, options)
         elif relation in RELATIONS and not _holds(left, RELATIONS[relation], right, options):
-            yield Finding(Reason.VIOLATED, name, _broken(name, why, left, RELATIONS[relation], right), left, right)
+            yield CheckFinding(Reason.VIOLATED, name, _broken(name, why, left, RELATIONS[relation], right), left, right)
 
 
 def _broken(name: str, why: str, left: float, relation: str, right: float) -> str:
@@ -160,11 +162,13 @@ def _holds(left: float, relation: str, right: float, options: Options) -> bool:
     return {"<=": over <= allowed, ">=": over >= -allowed, "=": abs(over) <= allowed}[relation]
 
 
-def _objective(ran: Ran, name: str, value: float, sense: Sense, why: str, options: Options) -> Iterator[Finding]:
+def _objective(
+    ran: ExecutionResult, name: str, value: float, sense: Sense, why: str, options: Options
+) -> Iterator[CheckFinding]:
     assert ran.milp is not None
     if ran.milp.sense is not sense:
         text = f"the objective {quoted(name)}{why} is to {sense}; the program's model is to {ran.milp.sense}"
-        yield Finding(Reason.OBJECTIVE, name, text)
+        yield CheckFinding(Reason.OBJECTIVE, name, text)
     elif (
         ran.status is not None
         and ran.status.has_point
@@ -175,7 +179,7 @@ def _objective(ran: Ran, name: str, value: float, sense: Sense, why: str, option
             f"the objective {quoted(name)}{why} has the value {number(value)} at this solution; by the program's model "
             f"it is {number(ran.objective)}"
         )
-        yield Finding(Reason.OBJECTIVE, name, text, value, ran.objective)
+        yield CheckFinding(Reason.OBJECTIVE, name, text, value, ran.objective)
 
 
 def _told(reason: Reason, why: str) -> str:

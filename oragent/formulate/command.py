@@ -14,9 +14,9 @@ from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import plain
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained
-from oragent.formulate.folder import CASE, Request, begin, is_formulation, read_request
-from oragent.formulate.formulation import Formulated
-from oragent.formulate.launch import Outcome, launch, settle
+from oragent.formulate.folder import CASE, FormulationRequest, begin, is_formulation, read_request
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.launch import FormulationEnd, launch, settle
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import ALL, STAND_INS, Options, chosen, known
 from oragent.formulate.pages import write_page
@@ -26,7 +26,7 @@ from oragent.ledger import Study
 from oragent.llm.model import Model
 from oragent.milp.plain import amount, rounded
 from oragent.milp.remark import Topic
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.tables import blocks, printed
 from oragent.milp.verdict import TOLERANCES
 from oragent.report.pages.format import money
@@ -38,7 +38,7 @@ FAILED = 3  # exit code where there is no answer
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FormulateRequest:
     """What the command line says.
 
     Attributes:
@@ -69,7 +69,7 @@ class Wanted:
     asking: Mapping[str, Any] = field(default_factory=dict)
 
 
-def formulate_file(wanted: Wanted, console: Console, model: Model | None = None) -> int:
+def formulate_file(wanted: FormulateRequest, console: Console, model: Model | None = None) -> int:
     """Formulate a problem from its files and show what came of it.
 
     Returns:
@@ -121,7 +121,7 @@ def rewrite(folder: Path) -> Path:
     return write_page(folder, read_request(folder), outcome.found, outcome.solution)
 
 
-def _finished(folder: Path) -> Formulated:
+def _finished(folder: Path) -> FormulationResult:
     if not is_formulation(folder):
         raise StoreError(f"no formulation at {folder}: expected formulate.json in it")
     done = _done(folder)
@@ -130,16 +130,16 @@ def _finished(folder: Path) -> Formulated:
     return done
 
 
-def _done(folder: Path) -> Formulated | None:
+def _done(folder: Path) -> FormulationResult | None:
     """What came of a formulation; None where it is not finished."""
     if not (folder / "run.db").is_file():
         return None
     with Study(folder, {}, Budget(evaluations=None)) as study:
         done = {one.name: one.result for one in study.finished()}
-    return Formulated.from_plain(done[CASE]) if CASE in done else None
+    return FormulationResult.from_plain(done[CASE]) if CASE in done else None
 
 
-def _request(wanted: Wanted) -> Request:
+def _request(wanted: FormulateRequest) -> FormulationRequest:
     edits = {}
     if wanted.edit is not None:
         module, path = wanted.edit
@@ -150,7 +150,7 @@ def _request(wanted: Wanted) -> Request:
         options = chosen(wanted.preset, **changes) if wanted.preset else replace(before.options, **changes)
         known(options.method, METHODS, "method")
         asked, tolerance = _asking(wanted) or before.model, wanted.tolerance or before.tolerance
-        return Request(before.problem, _with(options, wanted, edits), asked, tolerance)
+        return FormulationRequest(before.problem, _with(options, wanted, edits), asked, tolerance)
     if wanted.problem is None:
         raise ConfigError("name a file with a problem in words, or a folder to --replay")
     problem = read_problem(wanted.problem, wanted.data, wanted.interface)
@@ -158,11 +158,15 @@ def _request(wanted: Wanted) -> Request:
     given = {"battery": True} | {name: value for name, value in wanted.options.items() if value is not None}
     options = _with(chosen(wanted.preset or "default", **given), wanted, edits)
     known(options.method, METHODS, "method")
-    return Request(type(problem)(name, problem.text, problem.data, problem.interface), options, _asking(wanted),
-                   wanted.tolerance or "strict")  # fmt: skip
+    return FormulationRequest(
+        type(problem)(name, problem.text, problem.data, problem.interface),
+        options,
+        _asking(wanted),
+        wanted.tolerance or "strict",
+    )
 
 
-def _asking(wanted: Wanted) -> dict[str, Any]:
+def _asking(wanted: FormulateRequest) -> dict[str, Any]:
     """Settings of the model that the command line names; empty where it names none."""
     if wanted.model in (*STAND_INS, ALL):
         raise ConfigError(f"{wanted.model!r} knows the right models of sets alone: use it in 'oragent bench formulate'")
@@ -175,7 +179,7 @@ EDITABLE = (
 )  # fmt: skip
 
 
-def _with(options: Options, wanted: Wanted, edits: Mapping[str, str]) -> Options:
+def _with(options: Options, wanted: FormulateRequest, edits: Mapping[str, str]) -> Options:
     own = {name: getattr(options, name) for name in Options.__dataclass_fields__}
     if wanted.tolerance:
         tolerance = TOLERANCES[known(wanted.tolerance, TOLERANCES, "tolerance")]
@@ -183,7 +187,7 @@ def _with(options: Options, wanted: Wanted, edits: Mapping[str, str]) -> Options
     return Options(**own | {"edits": {**options.edits, **edits}})
 
 
-def _end(folder: Path, request: Request, outcome: Outcome, console: Console) -> int:
+def _end(folder: Path, request: FormulationRequest, outcome: FormulationEnd, console: Console) -> int:
     if outcome.found is None:
         console.print(Text(f"unfinished: {one_line(outcome.reason)}", style="bold red"), soft_wrap=True)
         told = f"everything so far is kept: oragent formulate --resume {folder}"
@@ -198,7 +202,7 @@ def _end(folder: Path, request: Request, outcome: Outcome, console: Console) -> 
     return 0 if outcome.found.answer else FAILED
 
 
-def _tell(outcome: Outcome, console: Console) -> None:
+def _tell(outcome: FormulationEnd, console: Console) -> None:
     """Print what came of it, the decisions first; with the lines before and after it at most 40 lines."""
     found, width = outcome.found, console.width
     assert found is not None
@@ -218,7 +222,7 @@ def _tell(outcome: Outcome, console: Console) -> None:
         console.print(Text(text), soft_wrap=True)
 
 
-def _headline(outcome: Outcome) -> list[str]:
+def _headline(outcome: FormulationEnd) -> list[str]:
     found = outcome.found
     assert found is not None
     milp, solution = found.milp, outcome.solution
@@ -226,20 +230,20 @@ def _headline(outcome: Outcome) -> list[str]:
         return [f"no solution: {found.status}: {one_line(found.message, 300)}"]
     value = "" if solution.objective is None else f" {amount(solution.objective)}"
     lines = [f"{solution.status}{value} {plain(objective_unit(found.pool))}".rstrip() + f" ({milp.sense})"]
-    if solution.status is Status.FEASIBLE and solution.bound is not None and solution.gap is not None:
+    if solution.status is SolveStatus.FEASIBLE and solution.bound is not None and solution.gap is not None:
         lines.append(f"bound     {rounded(solution.bound)}, gap {solution.gap:.2%}: not proven to be the best")
     if not found.answer and found.message:
         lines.append(f"no answer: {one_line(found.message, 300)}")
     return [*lines, f"model     {len(milp.variables):,} variables, {len(milp.rows):,} rows"]
 
 
-def _decisions(found: Formulated, solution: Solution | None, width: int, lines: int) -> list[str]:
+def _decisions(found: FormulationResult, solution: Solution | None, width: int, lines: int) -> list[str]:
     if found.milp is None or solution is None or not solution.status.has_point:
         return []
     return printed(blocks(decided(found, found.milp, solution)), width, lines)
 
 
-def _meaning(found: Formulated, solution: Solution | None) -> list[str]:
+def _meaning(found: FormulationResult, solution: Solution | None) -> list[str]:
     """What binds, or why there is no optimum."""
     if found.milp is None or solution is None:
         return []
@@ -251,7 +255,7 @@ def _findings(attempt: Mapping[str, Any]) -> list[str]:
     return [f"  {one_line(finding['text'], 600)}" for finding in (attempt["checks"] or {}).get("findings", [])]
 
 
-def _trials(found: Formulated) -> list[str]:
+def _trials(found: FormulationResult) -> list[str]:
     """What the checks and the properties say, and what was spent."""
     lines = [f"checks    {_checks(found)}"]
     tried = [one for one in found.battery if one["holds"] is not None]
@@ -277,7 +281,7 @@ def _attempt(attempt: Mapping[str, Any]) -> str:
     )
 
 
-def _checks(found: Formulated) -> str:
+def _checks(found: FormulationResult) -> str:
     if found.checks is None:
         return "unchecked"
     note = f" ({one_line(found.checks['note'], 200)})" if found.checks["note"] else ""

@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from oragent.formulate.formulation import Formulated
-from oragent.formulate.pool import Entry
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.pool import PoolEntry
 from oragent.milp.decisions import PULP, Family, families
 from oragent.milp.model import Milp
 from oragent.milp.solution import Solution
@@ -17,7 +17,7 @@ KINDS = re.compile(r"continuous|integer|binary|boolean|real", re.IGNORECASE)
 WORD = re.compile(r"[^\W_]+")
 
 
-def decided(found: Formulated, milp: Milp, solution: Solution) -> tuple[Family, ...]:
+def decided(found: FormulationResult, milp: Milp, solution: Solution) -> tuple[Family, ...]:
     """The values of a solution by family, in the words of the problem as far as they are known.
 
     Args:
@@ -33,7 +33,7 @@ def decided(found: Formulated, milp: Milp, solution: Solution) -> tuple[Family, 
     return tuple(family if family.unit else replace(family, unit=units.get(_word(family.name), "")) for family in made)
 
 
-def objective_unit(pool: Sequence[Entry]) -> str:
+def objective_unit(pool: Sequence[PoolEntry]) -> str:
     """Unit of the objective, as the formalization says; empty where it says none."""
     parsed = [entry.parsed for entry in pool if entry.module == "formalization" and isinstance(entry.parsed, dict)]
     return str(parsed[-1].get("UNIT") or "").strip() if parsed else ""
@@ -83,7 +83,7 @@ def _texts(data: Any, depth: int = 0) -> Iterator[str]:
             yield from _texts(item, depth + 1)
 
 
-def _units(pool: Sequence[Entry]) -> dict[str, str]:
+def _units(pool: Sequence[PoolEntry]) -> dict[str, str]:
     """Unit by the first word of a variable's name, out of "name: meaning, unit, kind, bounds"."""
     found: dict[str, str] = {}
     for entry in pool:

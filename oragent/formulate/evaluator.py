@@ -15,11 +15,11 @@ from typing import Any
 from oragent._base.errors import MilpError
 from oragent.formulate import beside, warm  # noqa: F401  # the first solve is done, our solver is in place
 from oragent.formulate.matching import sentences_behind
-from oragent.formulate.witness import Entry, counterexample, wire
+from oragent.formulate.witness import CheckRow, counterexample, wire
 from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
-from oragent.milp.model import Kind, Milp, Variable
-from oragent.milp.solution import Solution, Status
+from oragent.milp.model import Milp, Variable, VariableKind
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from oragent.milp.wellformed import INFINITY
 
@@ -88,7 +88,9 @@ def _with(milp: Milp, columns: Any, variables: dict[str, Any]) -> Milp:
     for name in sorted(_names(columns) - known):
         low, high, kind = variables[name]
         low, high = -INFINITY if low is None else low, INFINITY if high is None else high
-        more.append(Variable(name, low, high, Kind.CONTINUOUS if kind == "Continuous" else Kind.INTEGER))
+        more.append(
+            Variable(name, low, high, VariableKind.CONTINUOUS if kind == "Continuous" else VariableKind.INTEGER)
+        )
     return replace(milp, variables=(*milp.variables, *more))
 
 
@@ -107,7 +109,7 @@ def _checked(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     if not request["milp"] or not _names(columns):
         return found | {"note": "no value of the program is a variable of its model"}
     try:
-        rows = [Entry.of(one) for one in json.loads(guest.run(beside.check_symbols, values, columns, data))]
+        rows = [CheckRow.of(one) for one in json.loads(guest.run(beside.check_symbols, values, columns, data))]
     except CandidateError as problem:
         if not request["point"]:
             raise
@@ -115,7 +117,7 @@ def _checked(guest: Guest, request: dict[str, Any]) -> dict[str, Any]:
     milp = as_json.from_dict(request["milp"])
     found["sentences"] = sentences_behind(milp, rows)
     known = request["solution"]
-    solution = Solution(Status(known["status"]), objective=known["objective"], values=known["values"])
+    solution = Solution(SolveStatus(known["status"]), objective=known["objective"], values=known["values"])
     try:
         found["witness"] = wire(counterexample(milp, solution, rows, _names(columns), request["limit_s"]))
     except MilpError as problem:

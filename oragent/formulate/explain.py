@@ -4,15 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from oragent.formulate.pool import Entry
+from oragent.formulate.pool import PoolEntry
 from oragent.milp.explanation import explain
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import Milp
-from oragent.milp.remark import Remark
+from oragent.milp.remark import ModelRemark
 from oragent.milp.solution import Solution
 
 
-def explained(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[Remark, ...]:
+def explained(milp: Milp, solution: Solution, limit_s: float = 30.0) -> tuple[ModelRemark, ...]:
     """Which constraints bind and what one unit more is worth, what has room; or the conflict, or what runs off."""
     return explain(milp, solution, limit_s)
 
@@ -26,7 +26,7 @@ def made_optimal(milp: Milp, values: Mapping[str, float], limit_s: float = 30.0)
     return inverse(milp, values, limit_s)
 
 
-def sentences(pool: Sequence[Entry]) -> dict[str, str]:
+def sentences(pool: Sequence[PoolEntry]) -> dict[str, str]:
     """The sentence of the problem behind each constraint, by a plain form of its name.
 
     Args:

@@ -10,11 +10,11 @@ from typing import Any
 
 from oragent._base import files
 from oragent._base.errors import MilpError, StoreError
-from oragent.formulate.formulation import Formulated
-from oragent.formulate.interface import Form, Interface
+from oragent.formulate.formulation import FormulationResult
+from oragent.formulate.interface import Form, ProgramInterface
 from oragent.formulate.options import Options
-from oragent.formulate.pool import Pool
-from oragent.formulate.problem import Problem
+from oragent.formulate.pool import CommentPool
+from oragent.formulate.problem import ProblemText
 from oragent.milp import as_json
 from oragent.milp.files import write
 from oragent.milp.model import Milp
@@ -26,7 +26,7 @@ ABOUT_CHARACTERS = 2000  # of a problem, in its model
 
 
 @dataclass(frozen=True)
-class Request:
+class FormulationRequest:
     """What was asked for, so that the folder can be gone on with.
 
     Attributes:
@@ -36,13 +36,13 @@ class Request:
         tolerance: Preset by which a reference is compared.
     """
 
-    problem: Problem
+    problem: ProblemText
     options: Options
     model: Mapping[str, Any]
     tolerance: str = "strict"
 
 
-def begin(outputs: Path, request: Request) -> Path:
+def begin(outputs: Path, request: FormulationRequest) -> Path:
     """Make the folder ``NAME/TIME`` below ``outputs`` and write what is asked.
 
     Raises:
@@ -70,7 +70,7 @@ def is_formulation(folder: Path) -> bool:
     return (folder / REQUEST).is_file()
 
 
-def read_request(folder: Path) -> Request:
+def read_request(folder: Path) -> FormulationRequest:
     """Read what a folder was begun with.
 
     Raises:
@@ -81,24 +81,24 @@ def read_request(folder: Path) -> Request:
         plain = json.loads(path.read_text(encoding="utf-8"))
         interface = plain["interface"]
         options = dict(plain["options"])
-        problem = Problem(
+        problem = ProblemText(
             plain["name"], (folder / "problem.md").read_text(encoding="utf-8"),
             json.loads((folder / "data.json").read_text(encoding="utf-8")),
-            Interface(
+            ProgramInterface(
                 interface["function"], tuple(interface["parameters"]), interface["source"],
                 Form(interface.get("form", Form.HEAD)),
             ),
             plain["background"],
         )  # fmt: skip
         options |= {"without": frozenset(options["without"]), "extra": tuple(options["extra"])}
-        return Request(problem, Options(**options), plain["model"], plain["tolerance"])
+        return FormulationRequest(problem, Options(**options), plain["model"], plain["tolerance"])
     except OSError as problem:
         raise StoreError(f"no formulation at {folder}: {problem.strerror or problem} ({REQUEST})") from None
     except (KeyError, TypeError, ValueError) as problem:
         raise StoreError(f"{path} is not what a formulation leaves: {type(problem).__name__} {problem}") from None
 
 
-def leave(folder: Path, found: Formulated, solution: Solution | None) -> None:
+def leave(folder: Path, found: FormulationResult, solution: Solution | None) -> None:
     """Write what came of it.
 
     Args:
@@ -110,7 +110,7 @@ def leave(folder: Path, found: Formulated, solution: Solution | None) -> None:
         StoreError: It cannot be written.
     """
     try:
-        files.replace(folder / "pool.jsonl", Pool(found.pool).to_lines())
+        files.replace(folder / "pool.jsonl", CommentPool(found.pool).to_lines())
         files.replace(folder / "program.py", found.program)
         files.replace(folder / "checker.py", found.checker)
         files.replace(folder / "checks.json", _json({"kept": found.kept, "checks": found.checks,
@@ -135,7 +135,7 @@ def _explained(milp: Milp, folder: Path, checks: Mapping[str, Any]) -> Milp:
     return replace(milp, rows=rows, meaning=milp.meaning or about[:ABOUT_CHARACTERS])
 
 
-def _plain(request: Request) -> dict[str, Any]:
+def _plain(request: FormulationRequest) -> dict[str, Any]:
     options = asdict(request.options)
     options |= {"without": sorted(request.options.without), "extra": list(request.options.extra)}
     return {

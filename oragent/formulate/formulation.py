@@ -6,22 +6,22 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from oragent._base.budget import Spent
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.battery import Held, battery
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.battery import PropertyResult, battery
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import Options
-from oragent.formulate.pool import Entry, Pool
-from oragent.formulate.problem import Problem
-from oragent.formulate.running import Runner
-from oragent.formulate.session import Session
-from oragent.ledger.case import Case
+from oragent.formulate.pool import CommentPool, PoolEntry
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import FormulationRunner
+from oragent.formulate.session import FormulationSession
+from oragent.ledger.case import LedgerCase
 from oragent.milp import as_json
 from oragent.milp.model import Milp
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 
 
 @dataclass(frozen=True)
-class Formulated:
+class FormulationResult:
     """What became of a problem.
 
     Attributes:
@@ -55,7 +55,7 @@ class Formulated:
     checker: str
     attempts: tuple[Mapping[str, Any], ...]
     kept: int
-    pool: tuple[Entry, ...]
+    pool: tuple[PoolEntry, ...]
     data: Mapping[str, Any]
     battery: tuple[Mapping[str, Any], ...] = ()
     spent: Spent = field(default_factory=Spent)
@@ -78,30 +78,33 @@ class Formulated:
         }
 
     @classmethod
-    def from_plain(cls, plain: Mapping[str, Any]) -> "Formulated":
+    def from_plain(cls, plain: Mapping[str, Any]) -> "FormulationResult":
         """Read it back."""
         own = {name: plain[name] for name in cls.__dataclass_fields__ if name in plain}
         return cls(**own | {
             "milp": None if plain["milp"] is None else as_json.from_dict(plain["milp"]),
-            "pool": tuple(Entry(**entry) for entry in plain["pool"]),
+            "pool": tuple(PoolEntry(**entry) for entry in plain["pool"]),
             "attempts": tuple(plain["attempts"]),
             "battery": tuple(plain["battery"]),
             "spent": Spent(**plain["spent"]),
         })  # fmt: skip
 
 
-async def formulated(case: Case, problem: Problem, options: Options, runner: Runner) -> Formulated:
+async def formulated(
+    case: LedgerCase, problem: ProblemText, options: Options, runner: FormulationRunner
+) -> FormulationResult:
     """Formulate a problem by a method.
 
     Raises:
         OragentError: The model cannot be asked, the budget is used up, or our own side failed.
     """
-    session = Session(case, problem, options, runner, Pool())
+    session = FormulationSession(case, problem, options, runner, CommentPool())
     kept = await METHODS[options.method](session)
     ran = kept.ran
-    return Formulated(
+    return FormulationResult(
         status=str(ran.verdict or ran.status),
-        answer=kept.is_answer and (options.accept_infeasible or ran.status in (Status.OPTIMAL, Status.FEASIBLE)),
+        answer=kept.is_answer
+        and (options.accept_infeasible or ran.status in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)),
         milp=ran.milp,
         solution=None if ran.solution is None else as_json.solution_dict(ran.solution),
         values=ran.values,
@@ -119,7 +122,7 @@ async def formulated(case: Case, problem: Problem, options: Options, runner: Run
     )
 
 
-async def _battery(session: Session, kept: Attempt) -> tuple[Held, ...]:
+async def _battery(session: FormulationSession, kept: FormulationAttempt) -> tuple[PropertyResult, ...]:
     """Put the answer to the properties, with what the encoder and the formalization said of units."""
     encoded, model = (session.pool.last(name) for name in ("semantic_encoder", "formalization"))
     about = encoded.parsed if encoded is not None and isinstance(encoded.parsed, dict) else {}
@@ -130,22 +133,22 @@ async def _battery(session: Session, kept: Attempt) -> tuple[Held, ...]:
     )  # fmt: skip
 
 
-def _open(attempt: Attempt) -> str:
+def _open(attempt: FormulationAttempt) -> str:
     """Why a point that is not proven optimal is no answer; empty where there is no such point."""
     solution = attempt.ran.solution
-    if attempt.is_answer or solution is None or solution.status is not Status.FEASIBLE:
+    if attempt.is_answer or solution is None or solution.status is not SolveStatus.FEASIBLE:
         return ""
     gap = f"the gap is {solution.gap:.2%}" if solution.gap is not None else "no bound is known"
     return f"not proven to be the best, {gap}: allow more seconds with --time, or a wider gap with --gap"
 
 
-def _check(attempt: Attempt) -> dict[str, Any] | None:
+def _check(attempt: FormulationAttempt) -> dict[str, Any] | None:
     if attempt.checked is None:
         return None
     return asdict(attempt.checked)
 
 
-def _told(attempt: Attempt) -> dict[str, Any]:
+def _told(attempt: FormulationAttempt) -> dict[str, Any]:
     return {
         "number": attempt.number,
         "origin": attempt.origin,

@@ -52,7 +52,7 @@ ATTENTION = {
 
 
 @dataclass(frozen=True)
-class Interface:
+class ProgramInterface:
     """How a program is called.
 
     Attributes:
@@ -100,10 +100,10 @@ class Interface:
         return returned if isinstance(returned, int | float) else None, {}
 
 
-DEFAULT = Interface("solve", ("data",), SOURCE.strip())
+DEFAULT = ProgramInterface("solve", ("data",), SOURCE.strip())
 
 
-def read_interface(path: Path) -> Interface:
+def read_interface(path: Path) -> ProgramInterface:
     """Read an interface from a Python file; its text is not run, and the first function at its top level counts.
 
     Raises:
@@ -114,4 +114,4 @@ def read_interface(path: Path) -> Interface:
     if found is None:
         raise ProblemError(f"{path}: no function; expected one line 'def NAME(ARGUMENTS):' with a docstring")
     names = [part.split(":")[0].split("=")[0].strip() for part in found[2].split(",")]
-    return Interface(found[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())
+    return ProgramInterface(found[1], tuple(name for name in names if name and not name.startswith("*")), text.strip())

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError
-from oragent.formulate.folder import CASE, Request, leave
-from oragent.formulate.formulation import Formulated, formulated
-from oragent.formulate.running import Bounds, Runner, solution_of
+from oragent.formulate.folder import CASE, FormulationRequest, leave
+from oragent.formulate.formulation import FormulationResult, formulated
+from oragent.formulate.running import Bounds, FormulationRunner, solution_of
 from oragent.ledger import Replaying, Study
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.llm.factory import models
 from oragent.llm.model import Model, Reply
 from oragent.llm.model_settings import ModelSettings
@@ -22,7 +22,7 @@ from oragent.sandbox.border import Sandbox
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FormulationEnd:
     """How it ended.
 
     Attributes:
@@ -31,21 +31,21 @@ class Outcome:
         reason: Why it was left unfinished.
     """
 
-    found: Formulated | None
+    found: FormulationResult | None
     solution: Solution | None = None
     reason: str = ""
 
 
 def launch(
     folder: Path | Callable[[], Path],
-    request: Request,
+    request: FormulationRequest,
     *,
     model: Model | None = None,
     budget: Budget | None = None,
     replay: Path | None = None,
     fresh: bool = False,
     bounds: Bounds | None = None,
-) -> Outcome:
+) -> FormulationEnd:
     """Formulate the problem of a folder, or go on with it.
 
     Args:
@@ -68,13 +68,13 @@ def launch(
 
 async def _launch(
     home: Path | Callable[[], Path],
-    request: Request,
+    request: FormulationRequest,
     model: Model | None,
     budget: Budget,
     replay: Path | None,
     asking: bool,
     bounds: Bounds,
-) -> Outcome:
+) -> FormulationEnd:
     async with AsyncExitStack() as stack:
         asked: Model | None = model
         checks: Sequence[Reply] = ()
@@ -91,21 +91,21 @@ async def _launch(
         if not asking:
             study.models = {"": Replaying(study.replies)}
         box = stack.enter_context(Sandbox(1))
-        runner = Runner(box, bounds)
+        runner = FormulationRunner(box, bounds)
 
-        async def work(case: Case) -> object:
+        async def work(case: LedgerCase) -> object:
             return (await formulated(case, request.problem, request.options, runner)).to_plain()
 
         (finished,) = await study.run([CASE], work)
         if finished is None:
-            return Outcome(None, reason=study.reason)
-        return settle(folder, Formulated.from_plain(finished.result))
+            return FormulationEnd(None, reason=study.reason)
+        return settle(folder, FormulationResult.from_plain(finished.result))
 
 
-def settle(folder: Path, found: Formulated) -> Outcome:
+def settle(folder: Path, found: FormulationResult) -> FormulationEnd:
     """Compute duals at the very point that was checked, and write the files of the folder."""
     solution = None
     if found.milp is not None and found.solution is not None:
         solution = priced(found.milp, solution_of(found.solution))
     leave(folder, found, solution)
-    return Outcome(found, solution)
+    return FormulationEnd(found, solution)

@@ -15,14 +15,14 @@ from oragent._base.files import replace
 from oragent._base.plain import plain
 from oragent.formulate.decided import decided, objective_unit
 from oragent.formulate.explain import explained, sentences, with_sentences
-from oragent.formulate.folder import Request
-from oragent.formulate.formulation import Formulated
+from oragent.formulate.folder import FormulationRequest
+from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.problem import fitted
 from oragent.milp.as_mathml import to_mathml
 from oragent.milp.model import Milp
 from oragent.milp.plain import amount, number, rounded, signed
-from oragent.milp.remark import Remark
-from oragent.milp.solution import Interval, Solution
+from oragent.milp.remark import ModelRemark
+from oragent.milp.solution import Solution, ValueRange
 from oragent.milp.tables import blocks
 from oragent.report.pages.html import environment
 from oragent.report.pages.text import DiffLine, clip
@@ -47,7 +47,7 @@ class RowLine:
     sentence: str
 
 
-def write_page(folder: Path, request: Request, found: Formulated, solution: Solution | None) -> Path:
+def write_page(folder: Path, request: FormulationRequest, found: FormulationResult, solution: Solution | None) -> Path:
     """Write ``report.html`` into the folder.
 
     Raises:
@@ -61,11 +61,11 @@ def write_page(folder: Path, request: Request, found: Formulated, solution: Solu
     return path
 
 
-def page(request: Request, found: Formulated, solution: Solution | None) -> str:
+def page(request: FormulationRequest, found: FormulationResult, solution: Solution | None) -> str:
     """The page as HTML."""
     known = {**sentences(found.pool), **(found.checks or {}).get("sentences", {})}
     milp = None if found.milp is None else with_sentences(found.milp, known)
-    remarks: Sequence[Remark] = explained(milp, solution) if milp is not None and solution is not None else ()
+    remarks: Sequence[ModelRemark] = explained(milp, solution) if milp is not None and solution is not None else ()
     small = milp is not None and len(milp.variables) + len(milp.rows) <= MOST_MATHS
     text, left = clip(fitted(request.problem.text), 2000)
     has_point = milp is not None and solution is not None and solution.status.has_point
@@ -116,7 +116,7 @@ def changes(before: str, after: str, most: int = 200) -> list[DiffLine]:
     return [DiffLine(kinds.get(line[:1], "same"), line) for line in body][:most]
 
 
-def _changes(found: Formulated) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
+def _changes(found: FormulationResult) -> Iterator[tuple[Mapping[str, Any], list[DiffLine]]]:
     """Every attempt with what it changed of the one before."""
     before = ""
     for attempt in found.attempts:
@@ -148,7 +148,7 @@ def _relaxed(solution: Solution, name: str) -> str:
     return signed(solution.relaxation.duals[name]) + (f" from {interval}" if interval != "–" else "")
 
 
-def _range(interval: Interval | None) -> str:
+def _range(interval: ValueRange | None) -> str:
     if interval is None or (math.isinf(interval.low) and math.isinf(interval.high)):
         return "–"
     return f"{rounded(interval.low)} to {rounded(interval.high)}"

@@ -10,7 +10,7 @@ MODEL, PERSON, ORAGENT = "model", "person", "oragent"  # authors
 
 
 @dataclass(frozen=True)
-class Entry:
+class PoolEntry:
     """What a module said.
 
     Attributes:
@@ -30,22 +30,22 @@ class Entry:
     author: str = MODEL
 
 
-class Pool:
+class CommentPool:
     """Entries in their order; nothing is ever taken out."""
 
-    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+    def __init__(self, entries: Iterable[PoolEntry] = ()) -> None:
         self._entries = list(entries)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: PoolEntry) -> None:
         """Append an entry."""
         self._entries.append(entry)
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[PoolEntry, ...]:
         """All, in order."""
         return tuple(self._entries)
 
-    def last(self, module: str) -> Entry | None:
+    def last(self, module: str) -> PoolEntry | None:
         """The newest entry of a module."""
         return next((entry for entry in reversed(self._entries) if entry.module == module), None)
 

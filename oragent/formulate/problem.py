@@ -7,14 +7,14 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent.formulate.data import read_data
-from oragent.formulate.interface import DEFAULT, Interface, read_interface
+from oragent.formulate.interface import DEFAULT, ProgramInterface, read_interface
 from oragent.formulate.texts import read_text, shown
 
 MOST_CHARACTERS = 200_000  # of a problem's text in a prompt; a longer one is cut, and says so
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemText:
     """What is to be formulated.
 
     Attributes:
@@ -31,7 +31,7 @@ class Problem:
     name: str
     text: str
     data: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    interface: Interface = DEFAULT
+    interface: ProgramInterface = DEFAULT
     background: str = ""
 
     def __post_init__(self) -> None:
@@ -39,7 +39,7 @@ class Problem:
             raise ProblemError(f"problem {self.name!r} is empty: describe what is to be decided, and under what limits")
 
 
-def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None = None) -> Problem:
+def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None = None) -> ProblemText:
     """Read a problem from its files.
 
     Args:
@@ -57,7 +57,7 @@ def read_problem(path: Path, data: Sequence[Path] = (), interface: Path | None =
                 raise ProblemError(f"{shown(one)}: {name!r} is in another data file too: rename one of them")
             found[name] = value
     text = read_text(path, "a problem in words")
-    return Problem(path.stem, text, found, DEFAULT if interface is None else read_interface(interface))
+    return ProblemText(path.stem, text, found, DEFAULT if interface is None else read_interface(interface))
 
 
 def fitted(text: str) -> str:

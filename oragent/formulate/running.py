@@ -10,12 +10,12 @@ from typing import Any
 from oragent._base.distribution import demand_version
 from oragent._base.errors import MilpError, SandboxError
 from oragent._base.protocol import Status as Ended
-from oragent.formulate.interface import Interface
+from oragent.formulate.interface import ProgramInterface
 from oragent.formulate.witness import Ruling, Witness
 from oragent.milp import as_json
 from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, Status
-from oragent.milp.verdict import Verdict
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.milp.verdict import SolveVerdict
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import PYTHON, Command, Limits
 
@@ -24,7 +24,7 @@ ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 ANSWER_KB = 64 << 10  # of JSON: a model, its solution, what was returned
 MESSAGE_CHARACTERS, TRACE_CHARACTERS = 1000, 3000
 FAILURES = {
-    Ended.TIMEOUT: Verdict.TIMEOUT, Ended.MEMORY: Verdict.MEMORY, Ended.REJECTED: Verdict.COMPILE_ERROR,
+    Ended.TIMEOUT: SolveVerdict.TIMEOUT, Ended.MEMORY: SolveVerdict.MEMORY, Ended.REJECTED: SolveVerdict.COMPILE_ERROR,
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def limits(bounds: Bounds) -> Limits:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ExecutionResult:
     """What running a program came to.
 
     Attributes:
@@ -64,7 +64,7 @@ class Ran:
         log: What it printed.
     """
 
-    verdict: Verdict | None
+    verdict: SolveVerdict | None
     message: str = ""
     traceback: str = ""
     milp: Milp | None = None
@@ -75,7 +75,7 @@ class Ran:
     log: str = ""
 
     @property
-    def status(self) -> Status | None:
+    def status(self) -> SolveStatus | None:
         """Of the solution."""
         return self.solution.status if self.solution else None
 
@@ -105,7 +105,7 @@ class Report:
 
 
 @dataclass
-class Runner:
+class FormulationRunner:
     """Runs programs in a sandbox that others share.
 
     Attributes:
@@ -119,7 +119,7 @@ class Runner:
     def __post_init__(self) -> None:
         demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
-    def program(self, source: str, interface: Interface, data: Mapping[str, Any]) -> Ran:
+    def program(self, source: str, interface: ProgramInterface, data: Mapping[str, Any]) -> ExecutionResult:
         """Run a program on data; may be called from several threads.
 
         Raises:
@@ -128,18 +128,22 @@ class Runner:
         request = {"kind": "solve", "function": interface.function, "arguments": interface.call(data)}
         found = self._ask(source, request)
         if found["status"] == "unsolved":
-            return Ran(Verdict.UNSOLVED, found["message"], values=found.get("returned"), log=found.get("log", ""))
+            return ExecutionResult(
+                SolveVerdict.UNSOLVED, found["message"], values=found.get("returned"), log=found.get("log", "")
+            )
         if found["status"] != "ok":
-            verdict = FAILURES.get(found["status"], Verdict.RUNTIME_ERROR)
-            return Ran(verdict, _steady(found["message"]), _steady(found.get("traceback", ""), TRACE_CHARACTERS))
+            verdict = FAILURES.get(found["status"], SolveVerdict.RUNTIME_ERROR)
+            return ExecutionResult(
+                verdict, _steady(found["message"]), _steady(found.get("traceback", ""), TRACE_CHARACTERS)
+            )
         milp, solution = as_json.from_dict(found["milp"]), solution_of(found["solution"])
         objective, values = interface.split(found["returned"])
         _, columns = interface.split(found["columns"])
         claimed = float(objective) if isinstance(objective, int | float) else None
         values = _at(values, columns, solution.values if solution.status.has_point else {})
-        return Ran(None, "", "", milp, solution, values, columns, claimed, found.get("log", ""))
+        return ExecutionResult(None, "", "", milp, solution, values, columns, claimed, found.get("log", ""))
 
-    def checks(self, source: str, ran: Ran, data: Mapping[str, Any]) -> Report:
+    def checks(self, source: str, ran: ExecutionResult, data: Mapping[str, Any]) -> Report:
         """Put a program's values, and its model, to a checker."""
         assert ran.milp is not None
         assert ran.solution is not None
@@ -190,7 +194,7 @@ def solution_of(plain: Mapping[str, Any]) -> Solution:
     """Read back a solution without duals; ``MilpError`` where it is none."""
     try:
         return Solution(
-            Status(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],
+            SolveStatus(plain["status"]), plain["objective"], plain["bound"], plain["gap"], plain["values"],
             plain["activities"], plain["slacks"], seconds=plain["seconds"], solver=plain["solver"], note=plain["note"],
         )  # fmt: skip
     except (KeyError, ValueError) as problem:

@@ -6,26 +6,26 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import Attempt, best, nothing
+from oragent.formulate.attempts import FormulationAttempt, best, nothing
 from oragent.formulate.audit import mismatches
-from oragent.formulate.checks import Checked, State, judge
+from oragent.formulate.checks import Checked, CheckStatus, judge
 from oragent.formulate.data import described
 from oragent.formulate.options import Options
-from oragent.formulate.pool import ORAGENT, PERSON, Entry, Pool
-from oragent.formulate.problem import Problem, fitted
+from oragent.formulate.pool import ORAGENT, PERSON, CommentPool, PoolEntry
+from oragent.formulate.problem import ProblemText, fitted
 from oragent.formulate.programs import program_in
 from oragent.formulate.prompting import fill
-from oragent.formulate.running import Ran, Runner
-from oragent.ledger.case import Case
+from oragent.formulate.running import ExecutionResult, FormulationRunner
+from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
-from oragent.milp.verdict import Verdict
+from oragent.milp.verdict import SolveVerdict
 from oragent.programs.replies import extract_json
 
 T = TypeVar("T")
 
 
 @dataclass
-class Session:
+class FormulationSession:
     """What the modules of a method share.
 
     Attributes:
@@ -38,12 +38,12 @@ class Session:
         checker: The text of the checker, once there is one.
     """
 
-    case: Case
-    problem: Problem
+    case: LedgerCase
+    problem: ProblemText
     options: Options
-    runner: Runner
-    pool: Pool = field(default_factory=Pool)
-    attempts: list[Attempt] = field(default_factory=list)
+    runner: FormulationRunner
+    pool: CommentPool = field(default_factory=CommentPool)
+    attempts: list[FormulationAttempt] = field(default_factory=list)
     checker: str = ""
     calls: int = 0
 
@@ -59,11 +59,11 @@ class Session:
         return {**self._values(), **self.problem.data}
 
     @property
-    def newest(self) -> Attempt:
+    def newest(self) -> FormulationAttempt:
         """The last attempt."""
         return self.attempts[-1]
 
-    def best(self) -> Attempt:
+    def best(self) -> FormulationAttempt:
         """The attempt that is the answer: the best one, or the newest where the best is not kept."""
         return best(self.attempts) if self.options.keep_best else self.newest
 
@@ -106,7 +106,7 @@ class Session:
         name = function or self.problem.interface.function
         return await self._asked(role, prompt, lambda text: program_in(text, name), keep=keep)
 
-    async def attempt(self, role: str, prompt: str) -> Attempt:
+    async def attempt(self, role: str, prompt: str) -> FormulationAttempt:
         """Ask for a program and run it; a reply without one is an attempt that failed."""
         try:
             source = await self.code(role, prompt)
@@ -115,17 +115,17 @@ class Session:
             return self.newest
         return await self.run(role, source)
 
-    async def run(self, role: str, source: str) -> Attempt:
+    async def run(self, role: str, source: str) -> FormulationAttempt:
         """Run a program on the problem's data."""
         ran = await asyncio.to_thread(self.runner.program, source, self.problem.interface, self.data)
-        self.attempts.append(Attempt(len(self.attempts), role, source, ran, gap=self.options.gap))
+        self.attempts.append(FormulationAttempt(len(self.attempts), role, source, ran, gap=self.options.gap))
         return self.newest
 
-    async def check(self) -> Attempt:
+    async def check(self) -> FormulationAttempt:
         """Put the newest attempt to the checker; without a solution, or a checker, it stays unchecked."""
         now = self.newest
         if now.failed or not self.checker:
-            checked = Checked(State.UNCHECKED, note="no solution to check" if now.failed else "no checker")
+            checked = Checked(CheckStatus.UNCHECKED, note="no solution to check" if now.failed else "no checker")
         else:
             report = await asyncio.to_thread(self.runner.checks, self.checker, now.ran, self.data)
             checked = judge(now.ran, report, self.options.for_form(self.problem.interface.form))
@@ -134,7 +134,7 @@ class Session:
 
     def note(self, module: str, text: str) -> None:
         """Put something that was computed into the pool."""
-        self.pool.add(Entry(module, text, author=ORAGENT))
+        self.pool.add(PoolEntry(module, text, author=ORAGENT))
 
     def audit(self) -> None:
         """Hold the given data against what the encoder says of them, and tell everybody where they differ."""
@@ -146,9 +146,11 @@ class Session:
                     "data", "The data are not what the parameters say:\n" + "\n".join(f"- {one}" for one in wrong)
                 )
 
-    def outcome(self) -> Ran:
+    def outcome(self) -> ExecutionResult:
         """What the answer came to."""
-        return self.best().ran if self.attempts else Ran(Verdict.COMPILE_ERROR, "no program was written")
+        return (
+            self.best().ran if self.attempts else ExecutionResult(SolveVerdict.COMPILE_ERROR, "no program was written")
+        )
 
     def _values(self) -> dict[str, Any]:
         entry = self.pool.last("semantic_encoder")
@@ -165,7 +167,7 @@ class Session:
         if role in self.options.edits and role not in {entry.module for entry in self.pool.entries}:
             text = self.options.edits[role]
             found = read(text)
-            self.pool.add(Entry(role, text, _plain(found), author=PERSON))
+            self.pool.add(PoolEntry(role, text, _plain(found), author=PERSON))
             return found
         messages = [Message("user", prompt)]
         reply = await self.case.ask(role, messages, self.options.temperature)
@@ -183,10 +185,10 @@ class Session:
             try:
                 found = read(reply.text)
             except ReplyError:
-                self.pool.add(Entry(role, reply.text, None, tokens=tokens))
+                self.pool.add(PoolEntry(role, reply.text, None, tokens=tokens))
                 raise
         if keep:
-            self.pool.add(Entry(role, reply.text, _plain(found), tokens=tokens))
+            self.pool.add(PoolEntry(role, reply.text, _plain(found), tokens=tokens))
         return found
 
 

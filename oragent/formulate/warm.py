@@ -8,11 +8,11 @@ import pulp
 
 from oragent.formulate import beside
 from oragent.milp.engines import make_ahead
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.solving import solve
 
 SMALL = Milp(
-    (Variable("x", 0, 5, Kind.INTEGER), Variable("y", 0, 5)),
+    (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
     Objective({"x": 1.0, "y": 1.0}),
     Sense.MAXIMIZE,

@@ -12,11 +12,11 @@ from typing import Any, Self
 
 from oragent._base.errors import MilpError
 from oragent.milp.conflicts import conflict
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.plain import number, plain, quoted
 from oragent.milp.points import breaches
 from oragent.milp.rays import ray
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from oragent.milp.wellformed import INFINITY
 
@@ -37,7 +37,7 @@ class Ruling(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class CheckRow:
     """A check as a linear row.
 
     Attributes:
@@ -90,7 +90,7 @@ def wire(witness: Witness) -> dict[str, Any]:
     return asdict(witness)
 
 
-def of_rows(milp: Milp, entries: Sequence[Entry], columns: Collection[str]) -> Milp:
+def of_rows(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> Milp:
     """The checker's rows as a model, over the program's columns that were returned, under the program's objective.
 
     A value is at least 0 unless the program lets it be less; only what the checks say is an integer.
@@ -100,7 +100,12 @@ def of_rows(milp: Milp, entries: Sequence[Entry], columns: Collection[str]) -> M
     """
     whole = {next(iter(one.terms)) for one in entries if one.relation == "integer" and len(one.terms) == 1}
     variables = tuple(
-        Variable(one.name, min(0.0, one.low), INFINITY, Kind.INTEGER if one.name in whole else Kind.CONTINUOUS)
+        Variable(
+            one.name,
+            min(0.0, one.low),
+            INFINITY,
+            VariableKind.INTEGER if one.name in whole else VariableKind.CONTINUOUS,
+        )
         for one in milp.variables
         if one.name in columns
     )
@@ -112,7 +117,7 @@ def of_rows(milp: Milp, entries: Sequence[Entry], columns: Collection[str]) -> M
 
 
 def counterexample(
-    milp: Milp, solution: Solution, entries: Sequence[Entry], columns: Collection[str], limit_s: float
+    milp: Milp, solution: Solution, entries: Sequence[CheckRow], columns: Collection[str], limit_s: float
 ) -> Witness:
     """Hold a program's model, which was solved, against a checker's rows.
 
@@ -121,16 +126,16 @@ def counterexample(
     """
     checks = of_rows(milp, entries, columns)
     answer = solve(checks, limit_s, duals=False)
-    if answer.status in (Status.UNKNOWN, Status.FEASIBLE) or solution.status is Status.UNKNOWN:
+    if answer.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE) or solution.status is SolveStatus.UNKNOWN:
         return Witness(Ruling.UNDECIDED)
-    if solution.status is Status.UNBOUNDED:
+    if solution.status is SolveStatus.UNBOUNDED:
         return replace(_against_unbounded(milp, checks, answer), proven=True)
-    if solution.status is Status.INFEASIBLE:
+    if solution.status is SolveStatus.INFEASIBLE:
         return replace(_against_infeasible(milp, checks, answer, limit_s), proven=True)
     return replace(_against_optimum(milp, solution, checks, answer), proven=True)
 
 
-def _objective(milp: Milp, entries: Sequence[Entry], columns: Collection[str]) -> tuple[Objective, Sense]:
+def _objective(milp: Milp, entries: Sequence[CheckRow], columns: Collection[str]) -> tuple[Objective, Sense]:
     if set(milp.objective.terms) <= set(columns):
         return milp.objective, milp.sense
     for one in entries:
@@ -141,7 +146,7 @@ def _objective(milp: Milp, entries: Sequence[Entry], columns: Collection[str]) -
 
 def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solution) -> Witness:
     assert solution.objective is not None
-    if answer.status is Status.UNBOUNDED:
+    if answer.status is SolveStatus.UNBOUNDED:
         direction = ray(checks) or {}
         stops = [row.name for row in milp.rows if _stops(row, direction)]
         return Witness(
@@ -149,7 +154,7 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
             "by the checks the objective improves without end, and the program stops it" + _by(stops),
             tuple(stops),
         )
-    if answer.status is Status.INFEASIBLE or answer.objective is None:
+    if answer.status is SolveStatus.INFEASIBLE or answer.objective is None:
         names = _conflict(checks)
         return Witness(Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _by(names), names)
     gain = checks.sense.sign * (solution.objective - answer.objective)
@@ -166,17 +171,17 @@ def _against_optimum(milp: Milp, solution: Solution, checks: Milp, answer: Solut
 
 
 def _against_infeasible(milp: Milp, checks: Milp, answer: Solution, limit_s: float) -> Witness:
-    if answer.status is Status.INFEASIBLE:
+    if answer.status is SolveStatus.INFEASIBLE:
         return Witness(Ruling.AGREES, "the checks have no point either")
-    if answer.status is Status.UNBOUNDED:
+    if answer.status is SolveStatus.UNBOUNDED:
         answer = solve(replace(checks, objective=Objective()), limit_s, duals=False)
     return _forbidden(milp, answer, "breaks no check, and the program has no point at all")
 
 
 def _against_unbounded(milp: Milp, checks: Milp, answer: Solution) -> Witness:
-    if answer.status is Status.UNBOUNDED:
+    if answer.status is SolveStatus.UNBOUNDED:
         return Witness(Ruling.AGREES, "by the checks the objective improves without end too")
-    if answer.status is Status.INFEASIBLE:
+    if answer.status is SolveStatus.INFEASIBLE:
         names = _conflict(checks)
         return Witness(Ruling.ALLOWS, "no point meets the checks together, and the program has one" + _by(names), names)
     direction = ray(milp) or {}

@@ -5,9 +5,9 @@ best program kept. The preset ``paper`` has none of it. The prompts are our own 
 """
 
 from oragent.formulate import modules
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.checks import Reason, State
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.checks import CheckStatus, Reason
+from oragent.formulate.session import FormulationSession
 
 STEPS = {
     "terminology": modules.interpret,
@@ -25,7 +25,7 @@ TEAM = {
 }
 
 
-async def ormind(session: Session) -> Attempt:
+async def ormind(session: FormulationSession) -> FormulationAttempt:
     """Formulate a problem: the opening, a program, its repair, its check."""
     await _opening(session)
     await modules.forward(session)
@@ -36,7 +36,7 @@ async def ormind(session: Session) -> Attempt:
     disputed = False
     for _ in range(session.options.checks):
         checked = session.newest.checked
-        if checked is None or checked.state is not State.FAILED:
+        if checked is None or checked.state is not CheckStatus.FAILED:
             break
         await modules.backward(session, checked.feedback)
         if session.options.keep_best:  # the last revision is checked too: nothing is asked for that
@@ -48,7 +48,7 @@ async def ormind(session: Session) -> Attempt:
     return session.best()
 
 
-def _insists(session: Session) -> bool:
+def _insists(session: FormulationSession) -> bool:
     """Whether a revision keeps what the witness holds to be forbidden without need."""
     if len(session.attempts) < 2:
         return False
@@ -59,7 +59,7 @@ def _insists(session: Session) -> bool:
     return bool(before & now)
 
 
-async def _opening(session: Session) -> None:
+async def _opening(session: FormulationSession) -> None:
     options = session.options
     names = [name for name in STEPS if name not in options.without]
     names = [name for name in names if name not in ("terminology", "reviewer") or name in options.extra]
@@ -74,7 +74,7 @@ async def _opening(session: Session) -> None:
         await STEPS[asked[-1]](session)
 
 
-async def _repaired(session: Session, most: int) -> int:
+async def _repaired(session: FormulationSession, most: int) -> int:
     """Revise the program while it fails; how many repairs are left."""
     while session.newest.failed and most > 0:
         most -= 1

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from oragent._base import shipped
-from oragent._base.racing import Terms
+from oragent._base.racing import RaceTerms
 
 PROTOCOL = {"protocol": ("reevo", "oragent")}  # an option of evaluators whose instances differ between studies
 DESCRIPTION = "Score a candidate heuristic and print a marked result block."
@@ -61,9 +61,9 @@ def _score(text: str) -> float:
     return value
 
 
-def _race(text: str) -> Terms:
+def _race(text: str) -> RaceTerms:
     try:
-        return Terms.loads(text)
+        return RaceTerms.loads(text)
     except ValueError as problem:
         raise argparse.ArgumentTypeError(f"the terms of a race, in JSON, and not {text[:80]!r}: {problem}") from None
 
@@ -134,7 +134,7 @@ class Arguments:
     given_seed: int | None = None
     floor: float | None = None
     observer: Path | None = None
-    race: Terms | None = None
+    race: RaceTerms | None = None
     instances: int | None = None
 
     @property

@@ -11,7 +11,7 @@ KEPT_BYTES = 256 << 20  # of calls that are kept for an audit
 
 
 @dataclass(frozen=True)
-class Claim:
+class LoopClaim:
     """The answer of a loop, and how its decisions are put to others.
 
     Attributes:
@@ -28,7 +28,7 @@ class Claim:
 
 
 @dataclass
-class Calls:
+class CallSample:
     """Calls and their answers, as many as there is room for, each call as likely to be kept as any other.
 
     Attributes:

@@ -13,8 +13,8 @@ from typing import Any, Self
 from oragent.harness import frames, inside, modules, native
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent.harness.claims import Calls, Claim, Replay
-from oragent.harness.parents import Scorer, Spare
+from oragent.harness.claims import CallSample, LoopClaim, Replay
+from oragent.harness.parents import DirectForker, Spare
 from oragent.harness.process import Process
 from oragent.harness.racing import Race
 from oragent.sandbox.isolation import memory
@@ -83,14 +83,14 @@ class Guest:
         self._born_with = held.resident
         live = partial(inside.live, path=candidate, sources=sources, functions=self._names, library=self._library)
         self._spare = Spare(live, cage) if spare else None
-        self._main: Process | None = Process(Scorer(live, cage), self._memory_mb, held.resident)
+        self._main: Process | None = Process(DirectForker(live, cage), self._memory_mb, held.resident)
         if cage.rules >= 0:
             os.close(cage.rules)
         self._log = self._main.log
         self._ended_s = 0.0  # CPU seconds of guests that have ended
         self._counted: dict[str, float] = defaultdict(float)  # CPU seconds of calls, by what failures call a size
-        self.claims: list[Claim] = []
-        self.calls: Calls | None = None
+        self.claims: list[LoopClaim] = []
+        self.calls: CallSample | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +159,7 @@ class Guest:
         """
         if self._spare is None:
             raise ValueError("this guest was made without a spare: harness.run(..., spare=True)")
-        self.claims.append(Claim(self.where, count, replay, checked))
+        self.claims.append(LoopClaim(self.where, count, replay, checked))
 
     def renew(self) -> None:
         """Go on with a new guest: what the candidate remembers of its calls ends here, as with an instance."""

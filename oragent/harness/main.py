@@ -18,7 +18,7 @@ from oragent._base.racing import BY_INSTANCE
 from oragent.harness.arguments import Arguments, parse_arguments
 from oragent.harness.audits import audit, spot_check
 from oragent.harness.beginning import OWN
-from oragent.harness.claims import Calls
+from oragent.harness.claims import CallSample
 from oragent.harness.guest import Guest
 from oragent.harness.hooks import observing
 from oragent.harness.racing import Outraced, Race
@@ -124,7 +124,7 @@ def _outcome(
 
 def _scored(evaluate: Callable[[Arguments, Guest], Result], arguments: Arguments, guest: Guest) -> Result:
     """Evaluate, then put decisions again: few, or those of an audit, whose time is not the candidate's."""
-    guest.calls = Calls() if arguments.audit else None
+    guest.calls = CallSample() if arguments.audit else None
     _set_alarm(guest)
     result = evaluate(arguments, guest)
     if not arguments.audit:

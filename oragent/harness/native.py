@@ -15,7 +15,7 @@ import numpy as np
 
 from oragent._base.errors import CandidateError, SandboxError
 from oragent._base.protocol import Status
-from oragent.sandbox.isolation.compiler import Built, compile_apart
+from oragent.sandbox.isolation.compiler import CompilerResult, compile_apart
 
 ENDINGS = (".cpp", ".cc")
 COMPILERS = ("g++", "c++", "clang++")
@@ -73,7 +73,7 @@ def build(sources: Mapping[str, str], functions: Sequence[str]) -> Path:
         raise
 
 
-def _library(folder: Path, built: Built, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
+def _library(folder: Path, built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> Path:
     if not built.confined:
         raise SandboxError(f"a compiler cannot be confined: {built.output[-200:]}")
     library = folder / RESULT
@@ -107,7 +107,7 @@ extern "C" __attribute__((visibility("default"))) void oragent_free(void* data) 
 """
 
 
-def _complaint(built: Built, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
+def _complaint(built: CompilerResult, sources: Mapping[str, str], functions: Sequence[str]) -> CandidateError:
     """What the compiler says of the candidate's own lines, each quoted from its text and from nowhere else."""
     if built.code in (-signal.SIGXCPU, -signal.SIGKILL) or STOPPED.search(built.output):
         return CandidateError("took too long to compile; write a simpler program", Status.TIMEOUT)

@@ -27,7 +27,7 @@ MESSAGES = socket.SOCK_SEQPACKET if kernel.LINUX else socket.SOCK_STREAM
 FORK, REAP, WAIT, KILL, CPU = b"f", b"r", b"w", b"k", b"c"
 
 
-class Parent(Protocol):
+class GuestForker(Protocol):
     """Forks processes and ends them."""
 
     def fork(self, wire: socket.socket, log: int) -> int:
@@ -47,7 +47,7 @@ class Parent(Protocol):
         """CPU seconds, user and system, that a guest that has not been reaped has used."""
 
 
-class Scorer:
+class DirectForker:
     """Forks a guest from this very process.
 
     Args:

@@ -16,7 +16,7 @@ from oragent._base.errors import CandidateError, OragentError, SandboxError
 from oragent._base.output import Capped
 from oragent._base.protocol import Status
 from oragent.harness.inside import EXIT_OF_MEMORY, EXIT_UNCONFINED, OUT_OF_MEMORY
-from oragent.harness.parents import Parent
+from oragent.harness.parents import GuestForker
 from oragent.sandbox.isolation import memory
 
 LOOK_S, LONGEST_LOOK_S = 0.05, 0.5  # how often a silent guest is looked at, first and in the end
@@ -44,7 +44,7 @@ class Process:
         place: Place of the calls since then, by what failures call a size.
     """
 
-    def __init__(self, parent: Parent, memory_mb: int, born_with: int) -> None:
+    def __init__(self, parent: GuestForker, memory_mb: int, born_with: int) -> None:
         self.log = Capped(LOG_BYTES)
         self.first_s: float | None = None
         self.free_s: float | None = None

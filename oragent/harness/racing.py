@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, Ended, Terms, score_of, steps
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, DIGITS, RaceStop, RaceTerms, score_of, steps
 
 BITS = 2.0**30  # of a number that count in an answer: sums in another order come to the same
 CLOSE = 1e-5  # relative: a mean of rounded values, and a score
@@ -20,7 +20,7 @@ class Outraced(Exception):
         ended: How.
     """
 
-    def __init__(self, ended: Ended) -> None:
+    def __init__(self, ended: RaceStop) -> None:
         super().__init__(ended.why)
         self.ended = ended
 
@@ -32,7 +32,7 @@ class Race:
         terms: What it is held against.
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: RaceTerms) -> None:
         self.terms = terms
         self._planned: dict[str, int] = {}
         self._values: dict[str, list[float]] = {}

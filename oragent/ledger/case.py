@@ -20,7 +20,7 @@ class Interrupted(OragentError):
     """The work was stopped before this case was done; it is done again when the work is resumed."""
 
 
-class Desk(Protocol):
+class CaseContext(Protocol):
     """What all cases share."""
 
     @property
@@ -47,7 +47,7 @@ class Desk(Protocol):
 
 
 @dataclass
-class Case:
+class LedgerCase:
     """One piece of work. In it one thing is done after the other; what is done side by side goes into branches.
 
     Attributes:
@@ -59,7 +59,7 @@ class Case:
         replies: Replies that it got, in order; those of branches are theirs.
     """
 
-    desk: Desk
+    desk: CaseContext
     name: str
     rng: np.random.Generator
     allowance: Spent
@@ -115,7 +115,7 @@ class Case:
         if exhausted:
             raise BudgetExhausted(f"what {self.name} may use of the budget is used up")
 
-    def branches(self, weights: Sequence[int]) -> list["Case"]:
+    def branches(self, weights: Sequence[int]) -> list["LedgerCase"]:
         """Open branches: each has a generator and calls of its own, and a share of what is left to be used.
 
         Args:

@@ -13,7 +13,7 @@ import numpy as np
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import BudgetExhausted, ModelError, OragentError
-from oragent.ledger.case import Case, Interrupted
+from oragent.ledger.case import Interrupted, LedgerCase
 from oragent.ledger.database import Database
 from oragent.ledger.replies import REPLIES, RecordedReply, Replies
 from oragent.llm.client import CHECK
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS facts (
 VERSION = "study 1"
 CHECKS = "check"  # in place of a case: calls by which servers have shown that they answer
 UNBOUNDED = Spent(sys.maxsize, sys.maxsize, sys.maxsize, float("inf"))
-Work = Callable[[Case], Awaitable[Any]]
+Work = Callable[[LedgerCase], Awaitable[Any]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Study:
         self._database = Database(self.folder / "run.db", SCHEMA, VERSION, noun="study")
         self._replies = Replies(self._database)
         self._begun = time.monotonic() - float(self._database.meta("elapsed_s") or 0)
-        self._active: dict[str, Case] = {}
+        self._active: dict[str, LedgerCase] = {}
         self._finished = {one.name: one for one in self.finished()}
         self._paid = sum((one.spent for one in self._finished.values()), Spent())
         self._reason = ""
@@ -200,7 +200,7 @@ class Study:
             self._database.note("elapsed_s", str(self._elapsed_s()))
         return [self._finished.get(name) for name in names]
 
-    async def once(self, case: Case, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
+    async def once(self, case: LedgerCase, key: str, work: Callable[[], Awaitable[Any]]) -> Any:
         """Do something of a case that is not to be done again when the case is: such as a long solve.
 
         Args:
@@ -222,7 +222,7 @@ class Study:
 
     async def _do(self, name: str, work: Work) -> Finished:
         rng = np.random.default_rng([self.seed, *name.encode()])
-        case = self._active[name] = Case(self, name, rng, UNBOUNDED)
+        case = self._active[name] = LedgerCase(self, name, rng, UNBOUNDED)
         try:
             result = json.loads(json.dumps(await work(case)))
         except (BudgetExhausted, ModelError) as problem:

@@ -1,8 +1,8 @@
 """Language models: what they are asked and answer, who makes them, and stand-ins that need no server."""
 
 from oragent.llm.callable import wrapped
-from oragent.llm.client import Client
-from oragent.llm.command import Command
+from oragent.llm.client import ModelClient
+from oragent.llm.command import CommandModel
 from oragent.llm.factory import Models, models
 from oragent.llm.keys import taken_key
 from oragent.llm.model import Learner, Message, Model, Reply, Request, Tool, ToolCall
@@ -12,11 +12,11 @@ from oragent.llm.scripted import Scripted
 from oragent.programs.replies import extract_code, extract_json
 
 __all__ = [
-    "Client",
-    "Command",
+    "CommandModel",
     "Learner",
     "Message",
     "Model",
+    "ModelClient",
     "ModelSettings",
     "Models",
     "Price",

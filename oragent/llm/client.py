@@ -35,7 +35,7 @@ TOOLS = re.compile(r"\btools?\b|tool_choice|function[ _]call", re.IGNORECASE)
 UNABLE = re.compile(r"support|requir|enabl|implement|allow|permit|unknown|unrecogni|unexpected|extra", re.IGNORECASE)
 
 
-class Client:
+class ModelClient:
     """A model behind an OpenAI-compatible server.
 
     Failures that may pass (429, 5xx, a time-out, a broken connection or body) are tried again after a growing, jittered

@@ -24,7 +24,7 @@ MOST_SAID = 4000  # bytes of stderr that are read for the reason of a failure
 TITLES = {"user": "# Request", "assistant": "# Your answer", "system": "# Instructions"}
 
 
-class Command:
+class CommandModel:
     """A program of the user's own that answers prompts, such as an agent for the command line.
 
     It is started anew for each call, in an empty folder that goes with it, as the leader of a process group that is

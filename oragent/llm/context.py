@@ -14,7 +14,7 @@ BLANK_LINES = re.compile(r"\n{3,}")
 
 
 @dataclass(frozen=True)
-class Part:
+class PromptPart:
     """A part of a prompt that may be left out, piece by piece, the first piece first.
 
     Attributes:
@@ -34,7 +34,7 @@ def room(models: Sequence[ModelSettings]) -> int | None:
     return min((context - min(reply or context, context // REPLY_SHARE) for context, reply in known), default=None)
 
 
-def fit(render: Callable[[Mapping[str, Sequence[str]]], str], parts: Sequence[Part], tokens: int | None) -> str:
+def fit(render: Callable[[Mapping[str, Sequence[str]]], str], parts: Sequence[PromptPart], tokens: int | None) -> str:
     """Write a prompt that fits, or comes as near to it as leaving out its parts allows.
 
     Args:

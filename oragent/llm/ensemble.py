@@ -10,7 +10,7 @@ CHEAPEST = 0.01  # of the dearest model's cost: no round is free, as it takes ti
 
 
 @dataclass(frozen=True)
-class Arm:
+class EnsembleArm:
     """What a model has shown so far.
 
     Attributes:
@@ -40,7 +40,7 @@ class Arm:
         return math.sqrt(math.log(rounds) / self.rounds * min(0.25, spread))
 
 
-def choose(arms: Sequence[Arm]) -> int:
+def choose(arms: Sequence[EnsembleArm]) -> int:
     """Pick the arm with the highest reward for its cost, or one that may yet turn out to be it.
 
     The index is mean reward over mean cost, as in budgeted bandits (Tran-Thanh et al. 2012, arXiv:1204.1909), plus the
@@ -81,11 +81,11 @@ class Ensemble:
         if not models:
             raise ValueError("models must not be empty.")
         self._models = list(models)
-        self._arms = [Arm() for _ in self._models]
+        self._arms = [EnsembleArm() for _ in self._models]
         self._flying: dict[int, int] = {}
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[EnsembleArm, ...]:
         """What each model has shown so far."""
         return tuple(self._arms)
 

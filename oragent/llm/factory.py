@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from pydantic import SecretStr
 
-from oragent.llm.client import Client
-from oragent.llm.command import Command
+from oragent.llm.client import ModelClient
+from oragent.llm.command import CommandModel
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.keys import KEY, Keys, taken_keys
 from oragent.llm.model import Model, Reply, Request
@@ -74,9 +74,9 @@ async def models(
             if makers and one.name in makers:
                 return makers[one.name](one)
             if one not in made and one.command is not None:
-                made[one] = Command(one, prices, keys.of(one) if one.api_key_env else None)
+                made[one] = CommandModel(one, prices, keys.of(one) if one.api_key_env else None)
             elif one not in made:
-                made[one] = client = await stack.enter_async_context(Client(one, prices, keys.of(one)))
+                made[one] = client = await stack.enter_async_context(ModelClient(one, prices, keys.of(one)))
                 checks.append(await client.check())
             return made[one]
 

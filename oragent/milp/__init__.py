@@ -5,44 +5,44 @@ from oragent.milp.as_latex import to_latex
 from oragent.milp.as_mathml import to_mathml
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.changes import ChangedPart, ModelChange, apply_changes
-from oragent.milp.conflicts import Conflict, conflict
+from oragent.milp.conflicts import InfeasibleSubset, conflict
 from oragent.milp.elastic import Nearest, nearest
 from oragent.milp.explanation import explain
 from oragent.milp.files import read, write
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.marginals import marginal
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.points import Breach, breaches
 from oragent.milp.rays import ray
-from oragent.milp.remark import Remark, Topic
-from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
+from oragent.milp.remark import ModelRemark, Topic
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES, Tolerance, Verdict
+from oragent.milp.verdict import TOLERANCES, SolveVerdict, Tolerance
 
 __all__ = [
     "TOLERANCES",
     "Breach",
     "ChangedPart",
-    "Conflict",
-    "Interval",
+    "InfeasibleSubset",
     "Inverse",
-    "Kind",
     "Milp",
     "ModelChange",
+    "ModelRemark",
     "Nearest",
     "Objective",
     "Relation",
-    "Remark",
     "Row",
     "Sense",
     "Sensitivity",
     "Solution",
+    "SolveStatus",
+    "SolveVerdict",
     "Source",
-    "Status",
     "Tolerance",
     "Topic",
+    "ValueRange",
     "Variable",
-    "Verdict",
+    "VariableKind",
     "apply_changes",
     "breaches",
     "conflict",

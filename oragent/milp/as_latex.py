@@ -1,6 +1,6 @@
 """A model as LaTeX, to be pasted into a paper; needs ``amsmath`` and ``amssymb``."""
 
-from oragent.milp.mathematics import Line, Token, Word, lines
+from oragent.milp.mathematics import FormulaLine, Token, Word, lines
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
@@ -21,7 +21,7 @@ def to_latex(milp: Milp) -> str:
     return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
 
 
-def _line(line: Line) -> str:
+def _line(line: FormulaLine) -> str:
     label = f" && {_text(line.label)}" if line.label else ""
     return "& " + " ".join(_token(token) for token in line.tokens) + label
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from oragent.milp.mathematics import Line, Token, Word, lines
+from oragent.milp.mathematics import FormulaLine, Token, Word, lines
 from oragent.milp.model import Milp
 from oragent.milp.plain import plain
 
@@ -19,7 +19,7 @@ def to_mathml(milp: Milp) -> str:
     return f"<div>{''.join(map(_line, lines(milp)))}</div>"
 
 
-def _line(line: Line) -> str:
+def _line(line: FormulaLine) -> str:
     label = f' <span class="label">{escape(plain(line.label))}</span>' if line.label else ""
     parts = " ".join(f"<math><mrow>{''.join(map(_token, part))}</mrow></math>" for part in _parts(line.tokens))
     return f"<p>{parts}{label}</p>"

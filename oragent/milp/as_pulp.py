@@ -8,8 +8,8 @@ from typing import Any
 import pulp
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.naming import Naming
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.naming import SafeNaming
 from oragent.milp.plain import quoted
 from oragent.milp.wellformed import INFINITY
 
@@ -17,7 +17,7 @@ SENSES = {pulp.LpMinimize: Sense.MINIMIZE, pulp.LpMaximize: Sense.MAXIMIZE}
 RELATIONS = {
     pulp.LpConstraintLE: Relation.AT_MOST, pulp.LpConstraintEQ: Relation.EQUAL, pulp.LpConstraintGE: Relation.AT_LEAST,
 }  # fmt: skip
-KINDS = {"Continuous": Kind.CONTINUOUS, "Integer": Kind.INTEGER, "Binary": Kind.INTEGER}
+KINDS = {"Continuous": VariableKind.CONTINUOUS, "Integer": VariableKind.INTEGER, "Binary": VariableKind.INTEGER}
 DUMMY = "__dummy"  # a variable that PuLP puts where an objective has no term
 
 
@@ -31,7 +31,7 @@ class PulpForm:
     """
 
     problem: Any
-    naming: Naming
+    naming: SafeNaming
 
     def back(self) -> Milp:
         """The model again, under its own names."""
@@ -40,7 +40,7 @@ class PulpForm:
 
 def to_pulp(milp: Milp) -> PulpForm:
     """Build the problem; names with spaces or signs get stand-ins, as PuLP would change them."""
-    naming = Naming.of(milp)
+    naming = SafeNaming.of(milp)
     safe = naming.apply(milp)
     problem = pulp.LpProblem(_one_word(milp.name), {own: theirs for theirs, own in SENSES.items()}[milp.sense])
     columns = {one.name: problem.add_variable(one.name, *_bounds(one), cat=_category(one)) for one in safe.variables}

@@ -18,8 +18,8 @@ import numpy as np
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
 from oragent.milp.highs import as_highs, quiet
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.naming import Naming, free_name, renamed
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.naming import SafeNaming, free_name, renamed
 from oragent.milp.sparse import Sparse
 
 FORMS = {"mps": "*", "lp": "\\"}  # how a comment begins
@@ -46,7 +46,7 @@ def to_text(milp: Milp, form: str) -> str:
         milp: The model.
         form: ``mps`` or ``lp``.
     """
-    naming = Naming.of(milp)
+    naming = SafeNaming.of(milp)
     safe = naming.apply(milp)
     lp = as_highs(_without_idle_columns(Arrays.of(safe)))
     lp.col_names_ = [variable.name for variable in safe.variables]
@@ -136,7 +136,7 @@ def _unranged(text: str) -> str:
     return text[: start.end()] + LP_RANGE.sub(split, text[start.end() : end.start()]) + text[end.start() :]
 
 
-def _notes(milp: Milp, naming: Naming, form: str) -> Iterator[str]:
+def _notes(milp: Milp, naming: SafeNaming, form: str) -> Iterator[str]:
     if milp.name:
         yield f"model {json.dumps(milp.name)}"
     every = [milp.objective.terms, *(row.terms for row in milp.rows)]
@@ -172,7 +172,7 @@ def _milp(lp: Any, noted: Iterable[str], form: str) -> Milp:
     if any(kind not in (_KINDS.kContinuous, _KINDS.kInteger) for kind in kinds):
         raise MilpError("a variable is semi-continuous: expected continuous and integer ones; add a binary variable")
     variables = tuple(
-        Variable(name, low, high, Kind.INTEGER if kind == _KINDS.kInteger else Kind.CONTINUOUS)
+        Variable(name, low, high, VariableKind.INTEGER if kind == _KINDS.kInteger else VariableKind.CONTINUOUS)
         for name, low, high, kind in zip(columns, lp.col_lower_, lp.col_upper_, kinds, strict=True)
     )
     variables += tuple(Variable(name) for name in noted if name not in columns)

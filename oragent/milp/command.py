@@ -15,8 +15,8 @@ from oragent.milp.files import read, read_point
 from oragent.milp.inverses import Inverse, inverse
 from oragent.milp.model import Milp
 from oragent.milp.plain import number, plain, quoted, rounded, signed
-from oragent.milp.remark import Remark
-from oragent.milp.solution import Interval, Sensitivity, Solution, Source
+from oragent.milp.remark import ModelRemark
+from oragent.milp.solution import Sensitivity, Solution, Source, ValueRange
 from oragent.milp.solution_files import check_ending, write_solution
 from oragent.milp.solving import solve
 from oragent.milp.wellformed import INFINITY
@@ -153,7 +153,7 @@ def _prices(solution: Solution, what: str) -> list[str]:
     return [names[source.source] for source in _sources(solution)]
 
 
-def _say(remarks: Sequence[Remark], console: Console) -> None:
+def _say(remarks: Sequence[ModelRemark], console: Console) -> None:
     for topic in dict.fromkeys(remark.topic for remark in remarks):
         console.print(Text(f"\n{topic}", style="bold cyan"))
         texts = [remark.text for remark in remarks if remark.topic is topic]
@@ -163,7 +163,7 @@ def _say(remarks: Sequence[Remark], console: Console) -> None:
             console.print(Text(f"and {len(texts) - MOST} more", style="dim"))
 
 
-def _interval(interval: Interval | None) -> str:
+def _interval(interval: ValueRange | None) -> str:
     if interval is None or (interval.low, interval.high) == (-INFINITY, INFINITY):
         return ""
     return f"{rounded(interval.low)} to {rounded(interval.high)}"

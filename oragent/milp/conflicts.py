@@ -8,7 +8,7 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import Arrays
-from oragent.milp.highs import Claim, run
+from oragent.milp.highs import SolverClaim, run
 from oragent.milp.model import Milp
 
 NODES = 2_000  # of one check of an integer model: without its bounds the search may have no end
@@ -24,7 +24,7 @@ class Side(StrEnum):
 
 
 @dataclass(frozen=True)
-class Part:
+class ModelPart:
     """A row, or a bound of a variable.
 
     Attributes:
@@ -37,7 +37,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class InfeasibleSubset:
     """Parts of a model that no point meets together; integrality stands beside them.
 
     Attributes:
@@ -46,7 +46,7 @@ class Conflict:
             limit, so that a part may be too many.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[ModelPart, ...]
     irreducible: bool
 
     @property
@@ -55,7 +55,7 @@ class Conflict:
         return tuple(part.name for part in self.parts if part.side is Side.ROW)
 
 
-def conflict(milp: Milp, limit_s: float = 60.0) -> Conflict:
+def conflict(milp: Milp, limit_s: float = 60.0) -> InfeasibleSubset:
     """Find an irreducible infeasible set of rows and bounds, of integer models too.
 
     A deletion filter (Chinneck & Dravnieks 1991, doi:10.1287/ijoc.3.2.157) that halves what it tries to delete: Junker
@@ -76,21 +76,21 @@ def conflict(milp: Milp, limit_s: float = 60.0) -> Conflict:
     if not finder.infeasible(parts):
         raise MilpError("no conflict: the model was not shown to be infeasible; solve it first, longer where unknown")
     found = set(finder.needed((), parts))
-    return Conflict(tuple(part for part in finder.parts if part in found), finder.certain)
+    return InfeasibleSubset(tuple(part for part in finder.parts if part in found), finder.certain)
 
 
-def without(milp: Milp, parts: tuple[Part, ...]) -> Milp:
+def without(milp: Milp, parts: tuple[ModelPart, ...]) -> Milp:
     """The same model without some of its rows and bounds."""
     gone = set(parts)
     variables = tuple(
         replace(
             variable,
-            low=-np.inf if Part(Side.LOW, variable.name) in gone else variable.low,
-            high=np.inf if Part(Side.HIGH, variable.name) in gone else variable.high,
+            low=-np.inf if ModelPart(Side.LOW, variable.name) in gone else variable.low,
+            high=np.inf if ModelPart(Side.HIGH, variable.name) in gone else variable.high,
         )
         for variable in milp.variables
     )
-    rows = tuple(row for row in milp.rows if Part(Side.ROW, row.name) not in gone)
+    rows = tuple(row for row in milp.rows if ModelPart(Side.ROW, row.name) not in gone)
     return replace(milp, variables=variables, rows=rows)
 
 
@@ -102,16 +102,20 @@ class _Finder:
         self._until = until
         self.certain = True
         names = [variable.name for variable in milp.variables]
-        self._places: dict[Part, int] = {Part(Side.ROW, row.name): place for place, row in enumerate(milp.rows)}
+        self._places: dict[ModelPart, int] = {
+            ModelPart(Side.ROW, row.name): place for place, row in enumerate(milp.rows)
+        }
         for side, bounds in ((Side.LOW, self._arrays.low), (Side.HIGH, self._arrays.high)):
-            self._places |= {Part(side, names[place]): int(place) for place in np.flatnonzero(np.isfinite(bounds))}
+            self._places |= {ModelPart(side, names[place]): int(place) for place in np.flatnonzero(np.isfinite(bounds))}
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[ModelPart, ...]:
         """Every row and every finite bound."""
         return tuple(self._places)
 
-    def needed(self, kept: tuple[Part, ...], suspects: tuple[Part, ...], grown: bool = False) -> tuple[Part, ...]:
+    def needed(
+        self, kept: tuple[ModelPart, ...], suspects: tuple[ModelPart, ...], grown: bool = False
+    ) -> tuple[ModelPart, ...]:
         """The least part of the suspects that is infeasible beside what is kept; together they are known to be.
 
         Args:
@@ -128,14 +132,16 @@ class _Finder:
         of_second = self.needed(kept + first, second, grown=True)
         return self.needed(kept + of_second, first, grown=bool(of_second)) + of_second
 
-    def infeasible(self, parts: tuple[Part, ...]) -> bool:
+    def infeasible(self, parts: tuple[ModelPart, ...]) -> bool:
         """Whether it is proven that no point meets these parts."""
         left = self._until - time.perf_counter()
-        claim = run(self._only(parts), limit_s=min(left, CHECK_S), nodes=NODES).claim if left > 0 else Claim.STOPPED
-        self.certain &= claim is not Claim.STOPPED
-        return claim is Claim.NO_OPTIMUM
+        claim = (
+            run(self._only(parts), limit_s=min(left, CHECK_S), nodes=NODES).claim if left > 0 else SolverClaim.STOPPED
+        )
+        self.certain &= claim is not SolverClaim.STOPPED
+        return claim is SolverClaim.NO_OPTIMUM
 
-    def _only(self, parts: tuple[Part, ...]) -> Arrays:
+    def _only(self, parts: tuple[ModelPart, ...]) -> Arrays:
         rows = [self._places[part] for part in parts if part.side is Side.ROW]
         low, high = np.full_like(self._arrays.low, -np.inf), np.full_like(self._arrays.high, np.inf)
         for part in parts:

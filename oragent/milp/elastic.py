@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from oragent.milp.arrays import FEASIBLE, Arrays
-from oragent.milp.highs import Claim, run
+from oragent.milp.highs import SolverClaim, run
 from oragent.milp.model import Milp, Relation, Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.sparse import Sparse
 
 
@@ -24,7 +24,7 @@ class Nearest:
         values: By variable, the point.
     """
 
-    status: Status
+    status: SolveStatus
     total: float | None = None
     needed: Mapping[str, float] = field(default_factory=dict)
     values: Mapping[str, float] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
     arrays = Arrays.of(milp)
     found = run(_elastic(arrays, [place[name] for name in names]), limit_s)
     if found.values is None:
-        return Nearest(Status.INFEASIBLE if found.claim is Claim.NO_OPTIMUM else Status.UNKNOWN)
+        return Nearest(SolveStatus.INFEASIBLE if found.claim is SolverClaim.NO_OPTIMUM else SolveStatus.UNKNOWN)
     values = found.values[: len(milp.variables)]
     values = np.where(arrays.integer, np.round(values), values)
     activities = arrays.activities(values)
@@ -61,7 +61,7 @@ def nearest(milp: Milp, rows: Sequence[str] | None = None, limit_s: float | None
         if broken > FEASIBLE * max(1.0, abs(row.rhs)):
             needed[name] = activity
             total += broken
-    status = Status.OPTIMAL if found.claim is Claim.OPTIMAL else Status.FEASIBLE
+    status = SolveStatus.OPTIMAL if found.claim is SolverClaim.OPTIMAL else SolveStatus.FEASIBLE
     by_name = dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True))
     return Nearest(status, total, needed, by_name)
 

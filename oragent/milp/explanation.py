@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from oragent.milp.marginals import Marginal, Slope, marginal
 from oragent.milp.model import Milp, Relation, Row, Sense, Variable
 from oragent.milp.plain import number, plain, quoted, rounded, signed
-from oragent.milp.remark import Remark, Topic
-from oragent.milp.solution import Interval, Sensitivity, Solution, Status
+from oragent.milp.remark import ModelRemark, Topic
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, ValueRange
 from oragent.milp.wellformed import INFINITY
 from oragent.milp.why_not import infeasible, unbounded
 
@@ -15,7 +15,7 @@ KINKS = 10  # rows of a degenerate optimum that are solved again for their slope
 WORDS = {Relation.AT_MOST: "at most", Relation.AT_LEAST: "at least", Relation.EQUAL: "exactly"}
 
 
-def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Remark, ...]:
+def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[ModelRemark, ...]:
     """Say which rows bind and what one unit more is worth, what has room, or why there is no optimum.
 
     Args:
@@ -26,10 +26,10 @@ def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Rema
     Returns:
         Sentences by topic; binding rows with the largest duals first.
     """
-    headline = Remark(Topic.STATUS, "", _headline(milp, solution))
-    if solution.status is Status.INFEASIBLE:
+    headline = ModelRemark(Topic.STATUS, "", _headline(milp, solution))
+    if solution.status is SolveStatus.INFEASIBLE:
         return (headline, *infeasible(milp, limit_s))
-    if solution.status is Status.UNBOUNDED:
+    if solution.status is SolveStatus.UNBOUNDED:
         return (headline, *unbounded(milp))
     if not solution.status.has_point:
         return (headline,)
@@ -37,10 +37,10 @@ def explain(milp: Milp, solution: Solution, limit_s: float = 60.0) -> tuple[Rema
 
 
 def _headline(milp: Milp, solution: Solution) -> str:
-    if solution.status is Status.OPTIMAL:
+    if solution.status is SolveStatus.OPTIMAL:
         assert solution.objective is not None
         return f"Optimal: {rounded(solution.objective)}{_unit(milp)}. No feasible point is better."
-    if solution.status is Status.FEASIBLE:
+    if solution.status is SolveStatus.FEASIBLE:
         assert solution.objective is not None
         assert solution.bound is not None
         words = "smaller" if milp.sense is Sense.MINIMIZE else "larger"
@@ -51,22 +51,22 @@ def _headline(milp: Milp, solution: Solution) -> str:
         )
         return f"Feasible, not proven to be the best: {rounded(solution.objective)}{_unit(milp)}; {reach}."
     return {
-        Status.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
-        Status.UNBOUNDED: "Unbounded: the objective improves without end.",
-        Status.UNKNOWN: f"Unknown: {plain(solution.note, 200)}.",
+        SolveStatus.INFEASIBLE: "Infeasible: no point meets all rows and bounds.",
+        SolveStatus.UNBOUNDED: "Unbounded: the objective improves without end.",
+        SolveStatus.UNKNOWN: f"Unknown: {plain(solution.note, 200)}.",
     }[solution.status]
 
 
-def _rows(milp: Milp, solution: Solution) -> Iterator[Remark]:
+def _rows(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     binding = [row for row in milp.rows if solution.slacks[row.name] <= BINDS * max(1.0, abs(row.rhs))]
     prices = solution.relaxation or solution.sensitivity
     binding.sort(key=lambda row: -abs(prices.duals[row.name]) if prices else 0.0)
     for place, row in enumerate(binding):
-        yield Remark(Topic.BINDING, row.name, f"{_binds(row)}{_worth(milp, solution, row, place < KINKS)}.")
+        yield ModelRemark(Topic.BINDING, row.name, f"{_binds(row)}{_worth(milp, solution, row, place < KINKS)}.")
     tight = {row.name for row in binding}
     for row in milp.rows:
         if row.name not in tight:
-            yield Remark(Topic.SLACK, row.name, _slack(row, solution))
+            yield ModelRemark(Topic.SLACK, row.name, _slack(row, solution))
 
 
 def _binds(row: Row) -> str:
@@ -93,7 +93,7 @@ def _slopes(milp: Milp, prices: Sensitivity, row: Row, slopes: Marginal | None) 
     if slopes is None or slopes.is_smooth:
         low, high = (slopes.less, slopes.more) if slopes else (None, None)
         rate = prices.duals[row.name]
-        interval = Interval(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
+        interval = ValueRange(low.until, high.until) if low and high else prices.rhs_ranges[row.name]
         return f": each unit more changes the objective by {_change(milp, rate)}{_between(interval)}"
     more, less = _side(milp, slopes.more, 1.0, "more", "up to"), _side(milp, slopes.less, -1.0, "less", "down to")
     return f": {more}; {less}"
@@ -112,7 +112,7 @@ def _slack(row: Row, solution: Solution) -> str:
     return f"{quoted(row.name)} has room: {rounded(activity)}, {limit}, {rounded(room)} to spare."
 
 
-def _bounds(milp: Milp, solution: Solution) -> Iterator[Remark]:
+def _bounds(milp: Milp, solution: Solution) -> Iterator[ModelRemark]:
     """Variables at a bound; of integer models by the relaxation, where they stand at the same bound in it."""
     prices = solution.relaxation or solution.sensitivity
     if prices is None:
@@ -123,7 +123,7 @@ def _bounds(milp: Milp, solution: Solution) -> Iterator[Remark]:
         if value not in (variable.low, variable.high) or variable.low == variable.high:
             continue
         would = "With the integers relaxed, each" if milp.has_integers else "Each"
-        yield Remark(
+        yield ModelRemark(
             Topic.BOUND,
             variable.name,
             f"{_stands(variable, value)}. {would} unit more of it would change the objective by {_change(milp, cost)}"
@@ -156,7 +156,7 @@ def _change(milp: Milp, amount: float) -> str:
     return f"{signed(amount)}{_unit(milp)} ({'better' if better else 'worse'})"
 
 
-def _between(interval: Interval) -> str:
+def _between(interval: ValueRange) -> str:
     low, high = interval.low, interval.high
     if low == -INFINITY and high == INFINITY:
         return ""

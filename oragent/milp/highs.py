@@ -19,7 +19,7 @@ WHOLE = 1e-9  # how far a bound may be from the whole number that it is meant to
 _POINT = 2  # HiGHS's "solution status: feasible"
 
 
-class Claim(Enum):
+class SolverClaim(Enum):
     """What the solver says of a model; ``solve`` looks whether it is so."""
 
     OPTIMAL = auto()
@@ -29,15 +29,15 @@ class Claim(Enum):
 
 HASTE = 1000  # nodes after which a small model is begun anew, with the help of a first point
 CLAIMS = {
-    _STATUS.kOptimal: Claim.OPTIMAL,
-    _STATUS.kInfeasible: Claim.NO_OPTIMUM,
-    _STATUS.kUnbounded: Claim.NO_OPTIMUM,
-    _STATUS.kUnboundedOrInfeasible: Claim.NO_OPTIMUM,
+    _STATUS.kOptimal: SolverClaim.OPTIMAL,
+    _STATUS.kInfeasible: SolverClaim.NO_OPTIMUM,
+    _STATUS.kUnbounded: SolverClaim.NO_OPTIMUM,
+    _STATUS.kUnboundedOrInfeasible: SolverClaim.NO_OPTIMUM,
 }
 
 
 @dataclass(frozen=True)
-class Run:
+class HighsRun:
     """How a call ended.
 
     Attributes:
@@ -48,14 +48,14 @@ class Run:
         engine: The solver, whose basis can be asked for ranges.
     """
 
-    claim: Claim
+    claim: SolverClaim
     values: Vector | None
     bound: float
     row_duals: Vector | None
     engine: Any
 
 
-def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> Run:
+def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: int | None = None) -> HighsRun:
     """Solve a model once.
 
     Args:
@@ -74,7 +74,7 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
     solver.setOptionValue("mip_rel_gap", gap)
     solver.setOptionValue("mip_abs_gap", 0.0)
     if solver.passModel(as_highs(_with_whole_bounds(arrays))) == highspy.HighsStatus.kError:
-        return Run(Claim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
+        return HighsRun(SolverClaim.STOPPED, None, -arrays.sense.sign * np.inf, None, solver)
     solver.run()
     if hasty and solver.getInfo().mip_node_count >= HASTE:  # without bounds there may be nodes for ever
         solver.setOptionValue(JUMP, True)
@@ -83,15 +83,15 @@ def run(arrays: Arrays, limit_s: float | None = None, gap: float = 0.0, nodes: i
     if solver.getModelStatus() == _STATUS.kOptimal and solver.getInfo().primal_solution_status != _POINT:
         solver.setOptionValue("presolve", "off")  # "optimal", and the point breaks the model: presolve did it
         solver.run()
-    claim = CLAIMS.get(solver.getModelStatus(), Claim.STOPPED)
+    claim = CLAIMS.get(solver.getModelStatus(), SolverClaim.STOPPED)
     info, solution = solver.getInfo(), solver.getSolution()
-    has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not Claim.NO_OPTIMUM
+    has_point = solution.value_valid and info.primal_solution_status == _POINT and claim is not SolverClaim.NO_OPTIMUM
     values = np.array(solution.col_value) if has_point else None
     duals = (
         np.array(solution.row_dual)[: len(arrays.row_low)] if solution.dual_valid and not arrays.integer.any() else None
     )
     bound = info.mip_dual_bound if arrays.integer.any() else -arrays.sense.sign * np.inf
-    return Run(claim, values, bound, duals, solver)
+    return HighsRun(claim, values, bound, duals, solver)
 
 
 def quiet() -> Any:

@@ -8,11 +8,11 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.highs import Claim, run
+from oragent.milp.highs import SolverClaim, run
 from oragent.milp.model import Milp, Sense
 from oragent.milp.points import breaches, vector
 from oragent.milp.rays import ray_of
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.sparse import Sparse
 
 ROUNDS = 200  # of cuts for an integer model
@@ -28,7 +28,7 @@ class Inverse:
         coefficients: By variable, the new coefficients of those that change.
     """
 
-    status: Status
+    status: SolveStatus
     change: float | None = None
     coefficients: Mapping[str, float] = field(default_factory=dict)
 
@@ -54,11 +54,11 @@ def inverse(milp: Milp, values: Mapping[str, float], limit_s: float = 60.0) -> I
     arrays = Arrays.of(milp)
     cost = _by_cuts(arrays, point, limit_s) if arrays.integer.any() else _by_duality(arrays, point)
     if cost is None:
-        return Inverse(Status.UNKNOWN)
+        return Inverse(SolveStatus.UNKNOWN)
     moved = np.abs(cost - arrays.cost) > 1e-9 * np.maximum(1.0, np.abs(arrays.cost))
     change = float(np.abs(cost - arrays.cost)[moved].sum())
     named = zip(milp.variables, cost, moved, strict=True)
-    return Inverse(Status.OPTIMAL, change, {variable.name: float(new) for variable, new, moves in named if moves})
+    return Inverse(SolveStatus.OPTIMAL, change, {variable.name: float(new) for variable, new, moves in named if moves})
 
 
 def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
@@ -85,7 +85,7 @@ def _by_duality(arrays: Arrays, point: Vector) -> Vector | None:
             row_high=arrays.sense.sign * arrays.cost,
         )
     )
-    if found.values is None or found.claim is not Claim.OPTIMAL:
+    if found.values is None or found.claim is not SolverClaim.OPTIMAL:
         return None
     raises, cuts = found.values[-2 * count : -count], found.values[-count:]
     return np.asarray(arrays.cost + arrays.sense.sign * (raises - cuts))
@@ -107,9 +107,9 @@ def _by_cuts(arrays: Arrays, point: Vector, limit_s: float) -> Vector | None:
             return None
         asked = replace(arrays, cost=cost, constant=0.0)
         found = run(asked, left)
-        if found.values is not None and found.claim is Claim.OPTIMAL:
+        if found.values is not None and found.claim is SolverClaim.OPTIMAL:
             direction = np.where(arrays.integer, np.round(found.values), found.values) - point
-        elif found.claim is Claim.NO_OPTIMUM and (away := ray_of(asked)) is not None:
+        elif found.claim is SolverClaim.NO_OPTIMUM and (away := ray_of(asked)) is not None:
             direction = away
         else:
             return None
@@ -140,6 +140,6 @@ def _cheapest(arrays: Arrays, directions: Vector) -> Vector | None:
             row_high=np.full(len(directions), np.inf),
         )
     )
-    if found.values is None or found.claim is not Claim.OPTIMAL:
+    if found.values is None or found.claim is not SolverClaim.OPTIMAL:
         return None
     return np.asarray(arrays.cost + found.values[:count] - found.values[count:])

@@ -7,7 +7,7 @@ has a corner there. Then the slope to either side is read off a model that was m
 from dataclasses import dataclass, replace
 
 from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 
 STEPS = (1e-2, 1e-3, 1e-4, 1e-5)  # of the right-hand side, or of 1
@@ -67,7 +67,7 @@ def _beside(milp: Milp, row: str, side: float) -> Slope | None:
         moved = rhs + side * step * max(1.0, abs(rhs))
         rows = tuple(replace(one, rhs=moved) if one.name == row else one for one in milp.rows)
         solution = solve(replace(milp, rows=rows))
-        if solution.status is Status.OPTIMAL and row in solution.ranges:
+        if solution.status is SolveStatus.OPTIMAL and row in solution.ranges:
             interval = solution.ranges[row]
             start, end = (interval.low, interval.high) if side > 0 else (interval.high, interval.low)
             if side * (start - rhs) <= 1e-7 * max(1.0, abs(rhs)):

@@ -32,7 +32,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Line:
+class FormulaLine:
     """A line of a model: objective, row or domain.
 
     Attributes:
@@ -44,16 +44,16 @@ class Line:
     tokens: tuple[Token, ...]
 
 
-def lines(milp: Milp) -> Iterator[Line]:
+def lines(milp: Milp) -> Iterator[FormulaLine]:
     """Objective, rows, then the domain of every variable."""
     goal = "min" if milp.sense is Sense.MINIMIZE else "max"
     objective = tuple(_sum(milp.objective.terms, milp.objective.constant))
-    yield Line("", (Token(Word.TEXT, goal), *objective))
+    yield FormulaLine("", (Token(Word.TEXT, goal), *objective))
     for row in milp.rows:
         relation = Token(Word.RELATION, str(row.relation))
-        yield Line(row.name, (*_sum(row.terms), relation, *_figure(row.rhs)))
+        yield FormulaLine(row.name, (*_sum(row.terms), relation, *_figure(row.rhs)))
     for variable in milp.variables:
-        yield Line("", tuple(_domain(variable)))
+        yield FormulaLine("", tuple(_domain(variable)))
 
 
 def _sum(terms: Mapping[str, float], constant: float = 0.0) -> Iterator[Token]:

@@ -26,7 +26,7 @@ class Sense(StrEnum):
         return 1.0 if self is Sense.MINIMIZE else -1.0
 
 
-class Kind(StrEnum):
+class VariableKind(StrEnum):
     """Which values a variable may take between its bounds; a binary variable is an integer from 0 to 1."""
 
     CONTINUOUS = "continuous"
@@ -60,7 +60,7 @@ class Variable:
     name: str
     low: float = 0.0
     high: float = INFINITY
-    kind: Kind = Kind.CONTINUOUS
+    kind: VariableKind = VariableKind.CONTINUOUS
     unit: str = ""
     meaning: str = ""
 
@@ -74,13 +74,13 @@ class Variable:
                 f"{where}: its least value {number(self.low)} is above its largest value {number(self.high)}: swap or "
                 "mend the bounds"
             )
-        object.__setattr__(self, "kind", choice(Kind, self.kind, f"{where}: kind"))
+        object.__setattr__(self, "kind", choice(VariableKind, self.kind, f"{where}: kind"))
         require_text((self.unit, self.meaning), where)
 
     @property
     def is_integer(self) -> bool:
         """Whether it takes whole values only."""
-        return self.kind is Kind.INTEGER
+        return self.kind is VariableKind.INTEGER
 
     @property
     def is_binary(self) -> bool:

@@ -19,7 +19,7 @@ PROGRAM_NAMES = {"objective", "problem", "p"}  # names that generated programs u
 
 
 @dataclass(frozen=True)
-class Naming:
+class SafeNaming:
     """Stand-ins by own name, for those that need one.
 
     Attributes:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.highs import Claim, run
+from oragent.milp.highs import SolverClaim, run
 from oragent.milp.model import Milp
 
 
@@ -37,7 +37,7 @@ def ray_of(arrays: Arrays) -> Vector | None:
         row_high=np.where(np.isfinite(arrays.row_high), 0.0, np.inf),
     )
     found = run(cone)
-    if found.claim is not Claim.OPTIMAL or found.values is None:
+    if found.claim is not SolverClaim.OPTIMAL or found.values is None:
         return None
     direction = np.where(np.abs(found.values) < 1e-9, 0.0, found.values)
     gain = -arrays.sense.sign * float(arrays.cost @ direction)

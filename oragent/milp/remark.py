@@ -17,7 +17,7 @@ class Topic(StrEnum):
 
 
 @dataclass(frozen=True)
-class Remark:
+class ModelRemark:
     """One sentence.
 
     Attributes:

@@ -7,16 +7,16 @@ import highspy
 import numpy as np
 
 from oragent.milp.arrays import Arrays, Vector
-from oragent.milp.highs import Run
+from oragent.milp.highs import HighsRun
 from oragent.milp.model import Milp
-from oragent.milp.solution import Interval, Sensitivity, Source
+from oragent.milp.solution import Sensitivity, Source, ValueRange
 
 NOISE = 1e-9  # a dual or reduced cost as small as that, against the largest figures it is made of, is 0
 DUAL_FEASIBLE = 1e-6  # by how much HiGHS may leave a dual on the wrong side of 0, with room
 BASIC = highspy.HighsBasisStatus.kBasic
 
 
-def sensitivity(milp: Milp, arrays: Arrays, solved: Run, source: Source) -> Sensitivity | None:
+def sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
     """What the right-hand sides, costs and bounds of a linear programme are worth at its optimum.
 
     Args:
@@ -95,16 +95,16 @@ def _row_ranges(arrays: Arrays, values: Vector, ranging: Any, basis: Any) -> tup
     return np.minimum(lows, rhs), np.maximum(highs, rhs)
 
 
-def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, Interval]:
+def _cost_ranges(names: Sequence[str], arrays: Arrays, ranging: Any, reduced: Vector) -> dict[str, ValueRange]:
     lows, highs = np.array(ranging.col_cost_dn.value_), np.array(ranging.col_cost_up.value_)
     return _intervals(
         names, np.minimum(lows[: len(reduced)], arrays.cost), np.maximum(highs[: len(reduced)], arrays.cost)
     )
 
 
-def _intervals(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, Interval]:
-    return {name: Interval(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
+def _intervals(names: Sequence[str], lows: Vector, highs: Vector) -> dict[str, ValueRange]:
+    return {name: ValueRange(float(low), float(high)) for name, low, high in zip(names, lows, highs, strict=True)}
 
 
-def _around(value: float, low: float, high: float) -> Interval:
-    return Interval(float(min(low, value)), float(max(high, value)))
+def _around(value: float, low: float, high: float) -> ValueRange:
+    return ValueRange(float(min(low, value)), float(max(high, value)))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Status(StrEnum):
+class SolveStatus(StrEnum):
     """How far a model was solved."""
 
     OPTIMAL = "optimal"  # proven: no feasible point is better
@@ -18,7 +18,7 @@ class Status(StrEnum):
     @property
     def has_point(self) -> bool:
         """Whether there are values to look at."""
-        return self in (Status.OPTIMAL, Status.FEASIBLE)
+        return self in (SolveStatus.OPTIMAL, SolveStatus.FEASIBLE)
 
 
 class Source(StrEnum):
@@ -30,7 +30,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True)
-class Interval:
+class ValueRange:
     """From ``low`` to ``high``, both included; either may be infinite."""
 
     low: float
@@ -60,9 +60,9 @@ class Sensitivity:
     objective: float
     duals: Mapping[str, float]
     reduced_costs: Mapping[str, float]
-    rhs_ranges: Mapping[str, Interval]
-    cost_ranges: Mapping[str, Interval]
-    bound_ranges: Mapping[str, Interval]
+    rhs_ranges: Mapping[str, ValueRange]
+    cost_ranges: Mapping[str, ValueRange]
+    bound_ranges: Mapping[str, ValueRange]
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Solution:
         note: One line where there is more to say, such as a claim that did not hold; else empty.
     """
 
-    status: Status
+    status: SolveStatus
     objective: float | None = None
     bound: float | None = None
     gap: float | None = None
@@ -100,7 +100,7 @@ class Solution:
     @property
     def standing(self) -> str:
         """Status in words, with the distance from the best bound for a point that is not proven optimal."""
-        if self.status is not Status.FEASIBLE or self.objective is None:
+        if self.status is not SolveStatus.FEASIBLE or self.objective is None:
             return str(self.status)
         if self.bound is None or self.gap is None or not math.isfinite(self.bound):
             return "feasible, with no bound on what is best"
@@ -119,7 +119,7 @@ class Solution:
         return self.sensitivity.reduced_costs if self.sensitivity else {}
 
     @property
-    def ranges(self) -> Mapping[str, Interval]:
+    def ranges(self) -> Mapping[str, ValueRange]:
         """The right-hand sides for which the duals hold; empty where there are none."""
         return self.sensitivity.rhs_ranges if self.sensitivity else {}
 

@@ -9,7 +9,7 @@ from oragent._base import files
 from oragent._base.errors import MilpError
 from oragent.milp.as_json import solution_dict
 from oragent.milp.model import Milp
-from oragent.milp.naming import Naming
+from oragent.milp.naming import SafeNaming
 from oragent.milp.plain import number, plain
 from oragent.milp.solution import Solution
 
@@ -54,7 +54,7 @@ def _json(milp: Milp, solution: Solution) -> str:
 
 
 def _sol(milp: Milp, solution: Solution) -> str:
-    names = Naming.of(milp).variables
+    names = SafeNaming.of(milp).variables
     notes = [f"# oragent variable {stand_in} {json.dumps(name)}" for name, stand_in in names.items()]
     head = "" if solution.objective is None else f"=obj= {number(solution.objective)}"
     values = [f"{names.get(one.name, one.name)} {solution.values[one.name]!r}" for one in milp.variables]

@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from oragent.milp.arrays import FEASIBLE, Arrays, Vector
-from oragent.milp.highs import SOLVER, Claim, Run, run
+from oragent.milp.highs import SOLVER, HighsRun, SolverClaim, run
 from oragent.milp.model import Milp, Relation
 from oragent.milp.points import vector
 from oragent.milp.rays import ray_of
 from oragent.milp.sensitivity import dual_bound, sensitivity
-from oragent.milp.solution import Sensitivity, Solution, Source, Status
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source
 
 PROVEN = 1e-6  # gap, over the larger of 1 and the objective, up to which a point counts as optimal
 
@@ -35,12 +35,12 @@ def solve(milp: Milp, limit_s: float | None = None, gap: float = 0.0, *, duals: 
     first = run(arrays, limit_s, gap)
     if first.values is not None:
         solution = _with_point(milp, arrays, first, duals)
-    elif first.claim is Claim.NO_OPTIMUM:
+    elif first.claim is SolverClaim.NO_OPTIMUM:
         solution = _without_optimum(arrays, limit_s)
     else:
         bound = first.bound if np.isfinite(first.bound) else None
         note = "the solver stopped without a feasible point: allow it more time"
-        solution = Solution(Status.UNKNOWN, bound=bound, note=note)
+        solution = Solution(SolveStatus.UNKNOWN, bound=bound, note=note)
     return replace(solution, seconds=time.perf_counter() - started, solver=SOLVER)
 
 
@@ -92,7 +92,7 @@ def at_point(milp: Milp, values: Mapping[str, float], bound: float | None, *, du
     )
 
 
-def _with_point(milp: Milp, arrays: Arrays, first: Run, duals: bool) -> Solution:
+def _with_point(milp: Milp, arrays: Arrays, first: HighsRun, duals: bool) -> Solution:
     assert first.values is not None
     left = arrays.with_integers_at(first.values) if arrays.integer.any() else arrays
     if not arrays.integer.any():
@@ -104,14 +104,16 @@ def _with_point(milp: Milp, arrays: Arrays, first: Run, duals: bool) -> Solution
     values = _polished(arrays, first.values, last.values)
     if arrays.violation(values) > FEASIBLE:
         worst = arrays.violation(values)
-        return Solution(Status.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures")
+        return Solution(
+            SolveStatus.UNKNOWN, note=f"the solver's point breaks the model by {worst:.2g}: rescale the figures"
+        )
     bound = first.bound if arrays.integer.any() else _lp_bound(arrays, first)
     objective = arrays.objective(values)
     gap = abs(objective - bound) / max(1.0, abs(objective))
-    proven = first.claim is Claim.OPTIMAL and gap <= PROVEN
+    proven = first.claim is SolverClaim.OPTIMAL and gap <= PROVEN
     return replace(
         _at(milp, arrays, values),
-        status=Status.OPTIMAL if proven else Status.FEASIBLE,
+        status=SolveStatus.OPTIMAL if proven else SolveStatus.FEASIBLE,
         bound=objective if proven and gap < 1e-12 else bound,
         gap=gap,
         sensitivity=_sensitivity(milp, left, last, Source.FIXED if milp.has_integers else Source.LP) if duals else None,
@@ -130,7 +132,7 @@ def _polished(arrays: Arrays, found: Vector, again: Vector | None) -> Vector:
     return np.asarray(np.clip(found, arrays.low, arrays.high)) + 0.0
 
 
-def _lp_bound(arrays: Arrays, solved: Run) -> float:
+def _lp_bound(arrays: Arrays, solved: HighsRun) -> float:
     return solved.bound if solved.row_duals is None else dual_bound(arrays, solved.row_duals)
 
 
@@ -143,7 +145,7 @@ def _at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
             -1.0 if row.relation is Relation.AT_MOST else 1.0
         )  # fmt: skip
     return Solution(
-        Status.FEASIBLE,
+        SolveStatus.FEASIBLE,
         objective=arrays.objective(values),
         values=dict(zip((variable.name for variable in milp.variables), values.tolist(), strict=True)),
         activities=dict(zip((row.name for row in milp.rows), activities, strict=True)),
@@ -151,8 +153,8 @@ def _at(milp: Milp, arrays: Arrays, values: Vector) -> Solution:
     )
 
 
-def _sensitivity(milp: Milp, arrays: Arrays, solved: Run, source: Source) -> Sensitivity | None:
-    return sensitivity(milp, arrays, solved, source) if solved.claim is Claim.OPTIMAL else None
+def _sensitivity(milp: Milp, arrays: Arrays, solved: HighsRun, source: Source) -> Sensitivity | None:
+    return sensitivity(milp, arrays, solved, source) if solved.claim is SolverClaim.OPTIMAL else None
 
 
 def _relaxation(milp: Milp, arrays: Arrays) -> Sensitivity | None:
@@ -163,8 +165,8 @@ def _relaxation(milp: Milp, arrays: Arrays) -> Sensitivity | None:
 def _without_optimum(arrays: Arrays, limit_s: float | None) -> Solution:
     """Settle whether a model without an optimum is infeasible or unbounded: by a solve without its objective."""
     settled = run(arrays.without_objective(), limit_s)
-    if settled.claim is Claim.NO_OPTIMUM:
-        return Solution(Status.INFEASIBLE)
+    if settled.claim is SolverClaim.NO_OPTIMUM:
+        return Solution(SolveStatus.INFEASIBLE)
     if settled.values is not None and arrays.violation(settled.values) <= FEASIBLE and ray_of(arrays) is not None:
-        return Solution(Status.UNBOUNDED)
-    return Solution(Status.UNKNOWN, note="the solver found no optimum, and why could not be settled")
+        return Solution(SolveStatus.UNBOUNDED)
+    return Solution(SolveStatus.UNKNOWN, note="the solver found no optimum, and why could not be settled")

@@ -41,7 +41,7 @@ TOLERANCES = {
 }
 
 
-class Verdict(StrEnum):
+class SolveVerdict(StrEnum):
     """What became of an attempt to formulate and solve a problem."""
 
     ACCEPT = "accept"  # the objective is the reference's

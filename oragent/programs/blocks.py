@@ -18,7 +18,7 @@ DEFINITION = re.compile(r"^([ \t]+)(?:async\s+)?def\s", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Block:
+class FencedBlock:
     """A fenced block.
 
     Attributes:
@@ -49,7 +49,7 @@ def drop_thoughts(text: str) -> str:
     return "".join(kept) + ("" if answer.lstrip().startswith("<think>") else answer)
 
 
-def fenced_blocks(text: str) -> tuple[list[Block], str]:
+def fenced_blocks(text: str) -> tuple[list[FencedBlock], str]:
     """Split a reply at its fences (three or more backticks or tildes, any or no language tag).
 
     Within a block a shorter fence is text, as whoever quotes fences puts longer ones around them.
@@ -57,7 +57,7 @@ def fenced_blocks(text: str) -> tuple[list[Block], str]:
     Returns:
         The blocks in their order, and the text outside of them.
     """
-    blocks: list[Block] = []
+    blocks: list[FencedBlock] = []
     outside: list[str] = []
     inside: list[str] | None = None
     fence = ""
@@ -69,18 +69,18 @@ def fenced_blocks(text: str) -> tuple[list[Block], str]:
             if inside is None:
                 outside.append(opening["before"])
             else:
-                blocks.append(Block(_dedented(inside), closed=False))
+                blocks.append(FencedBlock(_dedented(inside), closed=False))
             inside, fence = [], opening["fence"]
         elif inside is None:
             outside.append(line)
         elif line.rstrip().endswith(fence):  # also right behind the last statement
             inside.append(line.rstrip().rstrip(fence[0]))
-            blocks.append(Block(_dedented(inside), closed=True))
+            blocks.append(FencedBlock(_dedented(inside), closed=True))
             inside = None
         else:
             inside.append(line)
     if inside is not None:
-        blocks.append(Block(_dedented(inside), closed=False))
+        blocks.append(FencedBlock(_dedented(inside), closed=False))
     return blocks, "\n".join(outside)
 
 

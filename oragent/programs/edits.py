@@ -13,7 +13,7 @@ MOST_LINES, MOST_SHOWN = 600, 20  # of a parent that is looked through, and of w
 
 
 @dataclass(frozen=True)
-class Edit:
+class TextEdit:
     """Lines to find in the parent, and the lines that take their place."""
 
     search: list[str]
@@ -51,8 +51,8 @@ def apply_edits(text: str, parent: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _edits(text: str) -> list[Edit]:
-    edits: list[Edit] = []
+def _edits(text: str) -> list[TextEdit]:
+    edits: list[TextEdit] = []
     search: list[str] = []
     replace: list[str] = []
     part: list[str] | None = None  # the one that grows
@@ -63,7 +63,7 @@ def _edits(text: str) -> list[Edit]:
         elif part is search and DIVIDER.match(line):
             part = replace
         elif part is replace and REPLACE.match(line):
-            edits.append(Edit(search, replace))
+            edits.append(TextEdit(search, replace))
             part = None
         elif part is not None:
             part.append(line)
@@ -75,7 +75,7 @@ def _edits(text: str) -> list[Edit]:
     return edits
 
 
-def _replaced(lines: list[str], edit: Edit) -> list[str] | None:
+def _replaced(lines: list[str], edit: TextEdit) -> list[str] | None:
     """The lines after the edit; None where its place is not found."""
     start = _find(lines, edit.search)
     if start is not None:

@@ -21,7 +21,7 @@ NUMBER, NAME, TEXT = "number", "name", "text"
 
 
 @dataclass(frozen=True)
-class Tree:
+class PostorderTree:
     """An ordered tree in postorder.
 
     Attributes:
@@ -55,13 +55,13 @@ def likeness(first: str, second: str) -> float:
     return max(0.0, 1.0 - tree_distance(*trees) / longest)
 
 
-def work(first: Tree, second: Tree) -> int:
+def work(first: PostorderTree, second: PostorderTree) -> int:
     """Number of steps that a comparison takes."""
     steps = [sum(place - tree.leftmost[place] + 1 for place in tree.keyroots) for tree in (first, second)]
     return steps[0] * steps[1]
 
 
-def grown(program: ast.Module) -> Tree:
+def grown(program: ast.Module) -> PostorderTree:
     """The tree of a program as it is compared."""
     labels: list[str] = []
     leftmost: list[int] = []
@@ -76,10 +76,10 @@ def grown(program: ast.Module) -> Tree:
         return leaf
 
     add(program)
-    return Tree(tuple(labels), tuple(leftmost))
+    return PostorderTree(tuple(labels), tuple(leftmost))
 
 
-def tree_distance(first: Tree, second: Tree) -> int:
+def tree_distance(first: PostorderTree, second: PostorderTree) -> int:
     """The least number of insertions, deletions and changes of labels that make one tree of the other."""
     if not first.labels or not second.labels:
         return max(len(first.labels), len(second.labels))
@@ -90,7 +90,7 @@ def tree_distance(first: Tree, second: Tree) -> int:
     return known[-1][-1]
 
 
-def _compare(first: Tree, second: Tree, mine: int, theirs: int, known: list[list[int]]) -> None:
+def _compare(first: PostorderTree, second: PostorderTree, mine: int, theirs: int, known: list[list[int]]) -> None:
     """Fill in the distances of all subtrees that begin with the leftmost leaves of two nodes."""
     left, right = first.leftmost[mine], second.leftmost[theirs]
     above = list(range(theirs - right + 2))

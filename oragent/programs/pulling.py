@@ -12,7 +12,14 @@ from typing import Any
 from oragent._base.errors import ReplyError
 from oragent.programs import native
 from oragent.programs.assembly import completed, defined, parsed
-from oragent.programs.blocks import Block, drop_thoughts, fenced_blocks, loose_code, outermost_block, without_edits
+from oragent.programs.blocks import (
+    FencedBlock,
+    drop_thoughts,
+    fenced_blocks,
+    loose_code,
+    outermost_block,
+    without_edits,
+)
 from oragent.programs.edits import apply_edits, has_edits
 from oragent.programs.parts import files_of, joined, named
 from oragent.programs.syntax import Signature
@@ -129,7 +136,7 @@ def _patched(pieces: list[_Piece], parent: str) -> str:
     return ""
 
 
-def _loose(text: str, blocks: list[Block], outside: str, function: str) -> list[_Piece]:
+def _loose(text: str, blocks: list[FencedBlock], outside: str, function: str) -> list[_Piece]:
     """What may be code though no block has it: around fences, outside of them, or behind one that is never closed."""
     for whole in (_Piece.read(outermost_block(text)), _Piece.read(outside)):
         if function in whole.names():

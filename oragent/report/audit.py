@@ -10,7 +10,7 @@ from oragent._base.errors import OragentError
 from oragent._base.plain import plain
 from oragent._base.protocol import Status
 from oragent.evaluation.offers import AUDIT, missing
-from oragent.report.held_out import Scorer, best_text, digest
+from oragent.report.held_out import HeldOutScorer, best_text, digest
 from oragent.search.folder import reopen
 
 FILE = "audit.yaml"
@@ -82,7 +82,7 @@ def read(path: Path) -> BestAudit | None:
 
 
 def _audited(path: Path, program: str) -> BestAudit:
-    scorer = Scorer(reopen(path, only_read=True))
+    scorer = HeldOutScorer(reopen(path, only_read=True))
     if AUDIT not in scorer.offers:
         return BestAudit(program, None, missing(AUDIT))
     ended = scorer.evaluate(best_text(path), None, f"{AUDIT}=all", patience=PATIENCE)

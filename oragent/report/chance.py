@@ -17,7 +17,7 @@ WIDTH = 2 * NORMAL.inv_cdf(0.975)
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredScore:
     """A score with its standard error.
 
     Attributes:
@@ -31,7 +31,7 @@ class Measured:
     interval: tuple[float, float] | None
 
     @classmethod
-    def of(cls, figures: dict[str, Any]) -> "Measured":
+    def of(cls, figures: dict[str, Any]) -> "MeasuredScore":
         """Read a score and its interval off the figures of an evaluation."""
         found = figures.get("ci95")
         try:
@@ -45,7 +45,7 @@ class Measured:
         return f"{self.score:.6g}" + (f" ({self.interval[0]:.6g} to {self.interval[1]:.6g})" if self.interval else "")
 
 
-def beyond_score(direction: Direction, known: Measured, fresh: Measured) -> float | None:
+def beyond_score(direction: Direction, known: MeasuredScore, fresh: MeasuredScore) -> float | None:
     """Probability that chance alone makes a program so much better on one set than on another of its law and sizes.
 
     The one-sided z-test of two means: their difference over the root of the sum of their squared standard errors.
@@ -64,7 +64,7 @@ def beyond_score(direction: Direction, known: Measured, fresh: Measured) -> floa
 
 
 def beyond_gain(
-    direction: Direction, known: tuple[Measured, Measured], fresh: tuple[Measured, Measured]
+    direction: Direction, known: tuple[MeasuredScore, MeasuredScore], fresh: tuple[MeasuredScore, MeasuredScore]
 ) -> float | None:
     """The same for what a program gains on the seed, in shares of the seed's score: for sets of different sizes.
 
@@ -86,7 +86,7 @@ def beyond_gain(
     return _tail(first - second, math.hypot(first_error, second_error))
 
 
-def _gain(direction: Direction, seed: Measured, best: Measured) -> tuple[float, float] | None:
+def _gain(direction: Direction, seed: MeasuredScore, best: MeasuredScore) -> tuple[float, float] | None:
     """Gain on the seed, in shares of its score, with the standard error of that by the delta method."""
     if not seed.score or seed.error is None or best.error is None:
         return None

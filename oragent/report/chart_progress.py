@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from oragent._base.direction import Direction
 from oragent.report.pages import format as in_words
 from oragent.report.pages.charts import BEST, FAILED, INK, MANY, MUTED, label, new_figure
-from oragent.report.progress import Point
+from oragent.report.progress import ProgressPoint
 from oragent.report.run import RunData
 
 MARGIN = 0.065  # least distance of two labels, as a share of the panel's height
@@ -22,7 +22,7 @@ def draw(data: RunData) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     seconds, unit = _unit(max(data.spend.seconds, data.by_seconds[-1].at))
     _panel(left, data.by_evaluations, float(data.spend.evaluations))
-    _panel(right, [Point(p.at / unit, p.score, p.best) for p in data.by_seconds], data.spend.seconds / unit)
+    _panel(right, [ProgressPoint(p.at / unit, p.score, p.best) for p in data.by_seconds], data.spend.seconds / unit)
     left.set_xlabel("evaluations")
     left.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     right.set_xlabel(seconds)
@@ -51,7 +51,7 @@ def caption(data: RunData) -> str:
     return " ".join(said)
 
 
-def window(points: Sequence[Point], references: Sequence[float], direction: Direction) -> tuple[float, float]:
+def window(points: Sequence[ProgressPoint], references: Sequence[float], direction: Direction) -> tuple[float, float]:
     """Choose the scores to show, so that neither a hopeless candidate nor a far reference squashes the curve.
 
     The curve takes four fifths of the height; the rest is for the candidates worse than the seed, the worst tenth
@@ -79,7 +79,7 @@ def _limits(data: RunData) -> tuple[float, float]:
     return window(data.by_evaluations, list(data.about.references.values()), data.about.direction)
 
 
-def _panel(axes: Axes, points: Sequence[Point], end: float) -> None:
+def _panel(axes: Axes, points: Sequence[ProgressPoint], end: float) -> None:
     """Points and curve; the curve goes on to where the run stands."""
     at = [point.at for point in points]
     axes.plot(

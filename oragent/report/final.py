@@ -16,8 +16,8 @@ from oragent._base.errors import ProblemError, StoreError
 from oragent._base.plain import count
 from oragent._base.protocol import Status
 from oragent.evaluation.offers import FINAL
-from oragent.report.chance import Measured, beyond_score
-from oragent.report.held_out import Scorer, digest, identity
+from oragent.report.chance import MeasuredScore, beyond_score
+from oragent.report.held_out import HeldOutScorer, digest, identity
 from oragent.report.pages.format import score
 from oragent.search.candidate import Elite
 
@@ -28,7 +28,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Place:
+class FinalistRank:
     """An elite in the final round.
 
     Attributes:
@@ -39,7 +39,7 @@ class Place:
 
     id: str
     val: float
-    measured: Measured
+    measured: MeasuredScore
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ class Final:
     """
 
     direction: Direction
-    ranked: tuple[Place, ...]
+    ranked: tuple[FinalistRank, ...]
     failed: tuple[str, ...] = ()
 
     @property
-    def favourite(self) -> Place:
+    def favourite(self) -> FinalistRank:
         """Who was best on ``val``."""
         return max(self.ranked, key=lambda one: self.direction.fitness(one.val))
 
@@ -78,7 +78,7 @@ class Final:
         return told + (f"; without a score there: {', '.join(self.failed)}" if self.failed else "")
 
 
-def final_round(path: Path, scorer: Scorer, elites: list[Elite]) -> Final | None:
+def final_round(path: Path, scorer: HeldOutScorer, elites: list[Elite]) -> Final | None:
     """Have the best elites of a run meet again; kept as ``final.yaml``, and the winner as ``winner.py``.
 
     Equal programs are not evaluated anew, as long as the evaluator is the same.
@@ -131,7 +131,7 @@ def _known(path: Path, about: str) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _figures(scorer: Scorer, source: str) -> dict[str, Any]:
+def _figures(scorer: HeldOutScorer, source: str) -> dict[str, Any]:
     """Score of a program in the final round, with its interval; or how it failed."""
     found = scorer.evaluate(source, None, FINAL)
     if found.status is not Status.OK:
@@ -141,7 +141,7 @@ def _figures(scorer: Scorer, source: str) -> dict[str, Any]:
 
 def _final(direction: Direction, told: dict[str, dict[str, Any]]) -> Final | None:
     places = [
-        Place(str(one["id"]), float(one["val"]), Measured.of(one))
+        FinalistRank(str(one["id"]), float(one["val"]), MeasuredScore.of(one))
         for one in told.values()
         if one.get("score") is not None
     ]

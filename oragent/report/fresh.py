@@ -12,8 +12,8 @@ from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
 from oragent._base.statistics import ALPHA
 from oragent.evaluation.offers import FRESH_SEED
-from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
-from oragent.report.held_out import Scorer, best_text, digest, paired_figures
+from oragent.report.chance import LEVEL, MeasuredScore, beyond_gain, beyond_score
+from oragent.report.held_out import HeldOutScorer, best_text, digest, paired_figures
 from oragent.report.pages.format import gain
 from oragent.report.paired import BY_INSTANCE, Paired, kept
 
@@ -34,7 +34,7 @@ class Sets:
     """
 
     direction: Direction
-    scores: dict[str, tuple[Measured, Measured]]
+    scores: dict[str, tuple[MeasuredScore, MeasuredScore]]
     seed: int | None
     pairs: Mapping[str, Paired] = field(default_factory=dict)
     figures: Mapping[str, Sequence[tuple[str, float, float]]] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Sets:
         return f"BEYOND CHANCE: {told} ({odds}): {why}, and what it gained there is not what it is worth"
 
 
-def fresh(path: Path, scorer: Scorer) -> dict[str, Any] | None:
+def fresh(path: Path, scorer: HeldOutScorer) -> dict[str, Any] | None:
     """Score a run's best program and its seed on a fresh set, once for each best program; kept as ``fresh.yaml``.
 
     The best program goes first, and the seed of the set is drawn after the program was loaded, so that it cannot have
@@ -124,7 +124,7 @@ def read(path: Path) -> dict[str, Any] | None:
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
         for name in ("seed", "best"):
-            Measured.of(found[name])
+            MeasuredScore.of(found[name])
         int(found["fresh_seed"])
         kept(found.get("paired"))
         current = found["program"] == digest(best_text(path))
@@ -152,7 +152,7 @@ def sets(
     for name, figures in (("test", test), ("fresh", drawn)):
         if figures is not None:
             found[name] = figures["seed"], figures["best"]
-    scores = {name: (Measured.of(pair[0]), Measured.of(pair[1])) for name, pair in found.items()}
+    scores = {name: (MeasuredScore.of(pair[0]), MeasuredScore.of(pair[1])) for name, pair in found.items()}
     tested = {name: kept((figures or {}).get("paired")) for name, figures in (("test", test), ("fresh", drawn))}
     return Sets(
         direction,

@@ -25,7 +25,7 @@ PATIENCE = 10  # the test set may be that many times slower than what a search i
 
 
 @dataclass(frozen=True)
-class Scorer:
+class HeldOutScorer:
     """Scores programs of a run beside the search, with all the patience that larger sets need.
 
     Attributes:
@@ -93,7 +93,7 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
+def held_out(path: Path, scorer: HeldOutScorer | None = None) -> dict[str, Any]:
     """Score a run's seed and best program in mode ``test``, once for what they are; kept as ``test.yaml``.
 
     A run at one size alone is tested at that size. What is kept goes by the content of both programs and of the
@@ -111,7 +111,7 @@ def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
         StoreError: if there is no such run, or no best program.
         ProblemError: if the problem changed since, or has no test mode.
     """
-    scorer = scorer or Scorer(reopen(path, only_read=True))
+    scorer = scorer or HeldOutScorer(reopen(path, only_read=True))
     best, known = best_text(path), read(path)
     about = identity(scorer)
     if known is not None and known.get("about") == about:
@@ -122,7 +122,7 @@ def held_out(path: Path, scorer: Scorer | None = None) -> dict[str, Any]:
     return found
 
 
-def identity(scorer: Scorer) -> str:
+def identity(scorer: HeldOutScorer) -> str:
     """Hash of all but the best program that figures depend on: evaluator, seed heuristic, size, device."""
     problem = scorer.folder.problem
     evaluator = problem.evaluator.read_text(encoding="utf-8", errors="replace")
@@ -130,7 +130,7 @@ def identity(scorer: Scorer) -> str:
     return digest("\0".join([evaluator, scorer.seed, str(scorer.folder.config.problem_size), *device]))
 
 
-def paired_figures(scorer: Scorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:
+def paired_figures(scorer: HeldOutScorer, seed: dict[str, Any], best: dict[str, Any]) -> dict[str, Any] | None:
     """The paired test of a best program against its seed, as files keep it; None where the metrics do not allow it."""
     # Statistics take long to import, and only who has just evaluated two programs needs them.
     found = import_module("oragent.report.pairing").pair(scorer.folder.problem.about.direction, seed, best)

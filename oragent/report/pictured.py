@@ -13,9 +13,9 @@ from oragent._base.protocol import Failure
 from oragent.evaluation import Job
 from oragent.evaluation.offers import BESIDE, options
 from oragent.evaluation.verdict import verdict
-from oragent.report.held_out import Scorer, best_text, digest, identity
+from oragent.report.held_out import HeldOutScorer, best_text, digest, identity
 from oragent.sandbox.border import Sandbox
-from oragent.sandbox.messages import Command, Ended
+from oragent.sandbox.messages import Command, CommandResult
 
 FOLDER = "pictures"
 FILE = "pictures.yaml"
@@ -24,7 +24,7 @@ MOST_BYTES = 16 << 20  # of a picture: a page should still open
 MOST = 6  # pictures
 PATIENCE = 3  # drawing may take that many times longer than scoring
 
-Run = Callable[[Command, Path], Ended]
+Run = Callable[[Command, Path], CommandResult]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Picture:
         return f"data:image/{Path(self.name).suffix[1:]};base64,{base64.b64encode(self.data).decode()}"
 
 
-def pictured(path: Path, scorer: Scorer, run: Run | None = None) -> tuple[Picture, ...]:
+def pictured(path: Path, scorer: HeldOutScorer, run: Run | None = None) -> tuple[Picture, ...]:
     """Have pictures drawn of what a run's best program does, once for what it is; kept in its folder ``pictures``.
 
     Args:
@@ -109,7 +109,7 @@ def _is_picture(name: str, data: bytes) -> bool:
     return magic is not None and data.startswith(magic) and len(data) <= MOST_BYTES
 
 
-def _command(scorer: Scorer, source: str) -> Command:
+def _command(scorer: HeldOutScorer, source: str) -> Command:
     problem, config = scorer.folder.problem, scorer.folder.config
     own = options(
         problem, config.limits, scorer.offers, patience=PATIENCE, device=scorer.where, protocol=config.protocol
@@ -121,6 +121,6 @@ def _command(scorer: Scorer, source: str) -> Command:
     return Command(command.argv, command.files, limits=command.limits, bring=patterns, trusted=command.trusted)
 
 
-def _sandboxed(command: Command, root: Path) -> Ended:
+def _sandboxed(command: Command, root: Path) -> CommandResult:
     with Sandbox() as sandbox:
         return sandbox(command, root_dir=root)

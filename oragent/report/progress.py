@@ -8,7 +8,7 @@ from oragent.search.candidate import Committed
 
 
 @dataclass(frozen=True)
-class Point:
+class ProgressPoint:
     """A scored candidate on its way through a run.
 
     Attributes:
@@ -22,7 +22,7 @@ class Point:
     best: float
 
 
-def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
+def over_evaluations(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
     """Follow a run in the order of its commitments; equal programs are scored once and counted once.
 
     Probes cost no evaluation, and are no points.
@@ -41,7 +41,7 @@ def over_evaluations(records: Sequence[Committed], direction: Direction) -> tupl
     return _points(found, direction)
 
 
-def over_seconds(records: Sequence[Committed], direction: Direction) -> tuple[Point, ...]:
+def over_seconds(records: Sequence[Committed], direction: Direction) -> tuple[ProgressPoint, ...]:
     """Follow a run by the times at which its evaluations ended; probes are no points."""
     solutions = (record for record in records if not record.candidate.is_probe)
     ended = sorted(_first_of_each(solutions), key=lambda record: record.elapsed_s)
@@ -56,8 +56,8 @@ def _first_of_each(records: Iterable[Committed]) -> Iterable[Committed]:
     return firsts.values()
 
 
-def _points(found: Iterable[tuple[float, float]], direction: Direction) -> tuple[Point, ...]:
-    points: list[Point] = []
+def _points(found: Iterable[tuple[float, float]], direction: Direction) -> tuple[ProgressPoint, ...]:
+    points: list[ProgressPoint] = []
     for at, score in found:
-        points.append(Point(at, score, direction.best((points[-1].best, score)) if points else score))
+        points.append(ProgressPoint(at, score, direction.best((points[-1].best, score)) if points else score))
     return tuple(points)

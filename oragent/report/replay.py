@@ -6,7 +6,7 @@ from oragent._base.errors import StoreError
 from oragent.report.about import About
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
-from oragent.search.history import Tending, replay
+from oragent.search.history import ArchivePolicy, replay
 
 
 def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Collection[int] = ()) -> Archive:
@@ -24,7 +24,7 @@ def replayed(about: About, records: Sequence[Committed], rounds: int, resets: Co
     broken = next((record for record in records if record.placed and record.score is None), None)
     if broken:
         raise StoreError(f"candidate {broken.id} is in the archive without a score: the run's database is corrupted")
-    tending = Tending(
+    tending = ArchivePolicy(
         direction=about.direction,
         islands=max([about.islands, *(record.candidate.island + 1 for record in records)]),
         population=about.population,

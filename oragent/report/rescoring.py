@@ -11,7 +11,7 @@ from oragent._base import files
 from oragent._base.errors import StoreError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
-from oragent.report.held_out import Scorer
+from oragent.report.held_out import HeldOutScorer
 from oragent.search.candidate import Committed
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.store import Store
@@ -55,7 +55,7 @@ def rescore(path: Path, most: int = 20, run: Callable[[Job], Evaluation] = evalu
         StoreError: it has no scored program.
     """
     folder = reopen(path, changed=True, only_read=True)
-    scorer = Scorer(folder, run)
+    scorer = HeldOutScorer(folder, run)
     programs = _programs(folder, most)
     scorer.offers  # noqa: B018 asked once, before several threads ask
     with ThreadPoolExecutor(folder.config.cores) as pool:

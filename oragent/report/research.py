@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from oragent._base.errors import StoreError
 from oragent.report.pages import format as in_words
-from oragent.search.store import Note
+from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent.notes import (
     MEASURING,
     MEMORY,
     TREE,
     UNTRIED,
+    ExperimentStep,
     MemoryNote,
     NodeNote,
-    Step,
     TreeNote,
 )
 
@@ -48,7 +48,7 @@ class Branch:
 
 
 @dataclass(frozen=True)
-class Tree:
+class ReportTree:
     """A round's tree.
 
     Attributes:
@@ -76,14 +76,14 @@ class Research:
     """
 
     memory: str
-    trees: tuple[Tree, ...]
+    trees: tuple[ReportTree, ...]
     left_out: int
     ideas: int
     better: int
     untried: int
 
 
-def research(notes: Sequence[Note]) -> Research | None:
+def research(notes: Sequence[RoundNote]) -> Research | None:
     """Read the notes of a run; None where its strategy keeps no trees.
 
     Raises:
@@ -110,9 +110,9 @@ def _verdict(node: NodeNote) -> str:
     return "not better" if node.better is False and verdict == "better" else verdict
 
 
-def _tree(number: int, tree: TreeNote) -> Tree:
+def _tree(number: int, tree: TreeNote) -> ReportTree:
     start = f"{'the elitist' if tree.elitist else 'parents'} {' and '.join(tree.start)}"
-    return Tree(number, start, tuple(_branches(tree.nodes, 0, 1)))
+    return ReportTree(number, start, tuple(_branches(tree.nodes, 0, 1)))
 
 
 def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Branch]:
@@ -131,6 +131,6 @@ def _branches(nodes: Sequence[NodeNote], parent: int, depth: int) -> Iterator[Br
             yield from _branches(nodes, node.number, depth + 1)
 
 
-def _step(step: Step) -> str:
+def _step(step: ExperimentStep) -> str:
     verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {step.change} → {step.outcome}{verdict}. {step.lesson}".rstrip()

@@ -16,7 +16,7 @@ from oragent.report.final import Final
 from oragent.report.fresh import Sets
 from oragent.report.pages.format import Gain, gain
 from oragent.report.pictured import Picture
-from oragent.report.progress import Point, over_evaluations, over_seconds
+from oragent.report.progress import ProgressPoint, over_evaluations, over_seconds
 from oragent.report.replay import replayed
 from oragent.report.research import Research, research
 from oragent.report.spend import Spend, spend
@@ -62,8 +62,8 @@ class RunData:
     islands: tuple[tuple[Committed, ...], ...]
     seed: Committed
     best: Committed
-    by_evaluations: tuple[Point, ...]
-    by_seconds: tuple[Point, ...]
+    by_evaluations: tuple[ProgressPoint, ...]
+    by_seconds: tuple[ProgressPoint, ...]
     failures: dict[Status, tuple[Committed, ...]]
     descent: tuple[Committed, ...]
     spend: Spend

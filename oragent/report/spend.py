@@ -10,7 +10,7 @@ from oragent.search.candidate import Committed
 
 
 @dataclass(frozen=True)
-class Calls:
+class CallTotals:
     """Sums over model calls.
 
     Attributes:
@@ -61,9 +61,9 @@ class Spend:
     seconds: float
     cpu_s: float
     wall_median_s: float | None
-    calls: Calls
-    by_model: dict[str, Calls]
-    by_role: dict[str, Calls]
+    calls: CallTotals
+    by_model: dict[str, CallTotals]
+    by_role: dict[str, CallTotals]
 
     @property
     def per_hour(self) -> float | None:
@@ -91,16 +91,16 @@ def spend(records: Sequence[Committed], replies: Sequence[RecordedReply], second
     )
 
 
-def _grouped(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, Calls]:
+def _grouped(replies: Sequence[RecordedReply], key: Callable[[RecordedReply], str]) -> dict[str, CallTotals]:
     groups: dict[str, list[RecordedReply]] = {}
     for reply in replies:
         groups.setdefault(key(reply), []).append(reply)
     return {name: _sum(group) for name, group in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))}
 
 
-def _sum(replies: Iterable[RecordedReply]) -> Calls:
+def _sum(replies: Iterable[RecordedReply]) -> CallTotals:
     every = list(replies)
-    return Calls(
+    return CallTotals(
         number=len(every),
         tokens_in=sum(reply.tokens_in for reply in every),
         tokens_out=sum(reply.tokens_out for reply in every),

@@ -17,7 +17,7 @@ REWRITTEN = 0.8  # share of the best program's lines that are not the seed's, fr
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ProgramDiff:
     """Two programs compared: the lines to be shown, and how many were left out."""
 
     lines: tuple[DiffLine, ...]
@@ -25,7 +25,7 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Step:
+class LineageStep:
     """One candidate in a line of descent.
 
     Attributes:
@@ -42,7 +42,7 @@ class Step:
     mates: tuple[str, ...]
     score: float | None
     better: bool
-    diff: Comparison
+    diff: ProgramDiff
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ class EliteRow:
     origin: str
 
 
-def against_seed(data: RunData, lines: int = 300) -> Comparison:
+def against_seed(data: RunData, lines: int = 300) -> ProgramDiff:
     """Compare the best program with the seed heuristic."""
-    return Comparison(*diff(data.seed.candidate.source, data.best.candidate.source, lines))
+    return ProgramDiff(*diff(data.seed.candidate.source, data.best.candidate.source, lines))
 
 
 def is_rewrite(data: RunData) -> bool:
@@ -102,7 +102,7 @@ def is_rewrite(data: RunData) -> bool:
     return new >= REWRITTEN * own
 
 
-def descent(data: RunData) -> tuple[tuple[Step, ...], int]:
+def descent(data: RunData) -> tuple[tuple[LineageStep, ...], int]:
     """Walk from the seed to the best.
 
     Returns:
@@ -173,13 +173,13 @@ def elites(data: RunData, most: int) -> tuple[tuple[EliteRow, ...], int]:
     return tuple(rows), len(ranked) - len(rows)
 
 
-def _step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> Step:
+def _step(data: RunData, parent: Committed | None, reached: float | None, child: Committed) -> LineageStep:
     candidate = child.candidate
-    compared = Comparison((), 0)
+    compared = ProgramDiff((), 0)
     if parent is not None:
-        compared = Comparison(*diff(parent.candidate.source, candidate.source, STEP_LINES))
+        compared = ProgramDiff(*diff(parent.candidate.source, candidate.source, STEP_LINES))
     better = reached is not None and child.score is not None and data.about.direction.better(child.score, reached)
-    return Step(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
+    return LineageStep(child.id, candidate.origin, candidate.parents[1:], candidate.evaluation.score, better, compared)
 
 
 def _failure(status: Status, group: Sequence[Committed], candidates: int) -> FailureRow:

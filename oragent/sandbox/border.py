@@ -12,10 +12,10 @@ from typing import Self
 
 from oragent._base.errors import SandboxError
 from oragent._base.files import resolved
-from oragent.sandbox.client import Client
+from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, opened
-from oragent.sandbox.lifecycle import End, Life, Stage
-from oragent.sandbox.messages import Beside, Command, Ended, Limits
+from oragent.sandbox.lifecycle import EndReason, Life, Stage
+from oragent.sandbox.messages import Beside, Command, CommandResult, Limits
 from oragent.sandbox.wire import Closed
 
 LIVES = 2  # attempts at a command under which its server dies
@@ -63,7 +63,7 @@ class Sandbox:
             raise ValueError(f"workers must be positive, not {workers}")
         self._workers, self._warm, self._alone = workers, warm, alone
         self._tell = tell or _print_note
-        self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], Client] = {}
+        self._clients: dict[tuple[Path | None, Path | None, Beside | None, int], ServerClient] = {}
         self._lock = Lock()
         self._occupied: set[Path] = set()
         self._left = Condition()
@@ -82,7 +82,7 @@ class Sandbox:
         warm_up: Path | None = None,
         beside: Beside | None = None,
         line: int | None = None,
-    ) -> Ended:
+    ) -> CommandResult:
         """Run a command from its start to its end, whatever that is; may be called from several threads.
 
         A command under which its server dies is begun again, once; in a folder that lasts it finds what it did before.
@@ -121,7 +121,7 @@ class Sandbox:
                 client.give_back(slot, worker)
                 return replace(ended, queued_s=life.queued_s)
         wall_s = time.monotonic() - life.entered[Stage.RUNNING]
-        return Ended(End.LOST, -signal.SIGKILL, queued_s=life.queued_s, wall_s=wall_s)
+        return CommandResult(EndReason.LOST, -signal.SIGKILL, queued_s=life.queued_s, wall_s=wall_s)
 
     def start(
         self,
@@ -130,13 +130,13 @@ class Sandbox:
         root_dir: Path | None = None,
         warm_up: Path | None = None,
         beside: Beside | None = None,
-    ) -> Client:
+    ) -> ServerClient:
         """The server for such commands; the first call starts it, and does not wait until it is warm."""
         warm = resolved(warm_up) if warm_up and self._warm else None
         key = warm, root_dir and resolved(root_dir), beside, limits.memory_mb
         with self._lock:
             if key not in self._clients:
-                self._clients[key] = Client(*key[:3], limits, self._workers, self._alone, self._tell)
+                self._clients[key] = ServerClient(*key[:3], limits, self._workers, self._alone, self._tell)
             return self._clients[key]
 
     def close(self) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from oragent._base.errors import SandboxError
 from oragent.sandbox.isolation import cgroups
 from oragent.sandbox.limits import environment
-from oragent.sandbox.messages import PYTHON, Beside, Command, Ended, Limits
+from oragent.sandbox.messages import PYTHON, Beside, Command, CommandResult, Limits
 from oragent.sandbox.tape import text as shown
 from oragent.sandbox.wire import Closed, receive, receive_raw, send
 
@@ -31,7 +31,7 @@ _COLD = "each evaluation starts a new interpreter and imports all it needs, whic
 
 
 @dataclass
-class Worker:
+class ServerConnection:
     """The connection to a process that runs one command at a time.
 
     Attributes:
@@ -44,7 +44,7 @@ class Worker:
     handle: int
     spent: bool = False
 
-    def run(self, command: Command, line: int | None = None) -> Ended:
+    def run(self, command: Command, line: int | None = None) -> CommandResult:
         """Have a command run, and wait for its end.
 
         Args:
@@ -72,7 +72,7 @@ class Worker:
         if "trouble" in answer:
             raise SandboxError(f"a command cannot be confined as the one before it was: {answer['trouble']}")
         answer.pop("scratch")
-        return Ended.from_plain(answer | {"stdout": out, "stderr": err})
+        return CommandResult.from_plain(answer | {"stdout": out, "stderr": err})
 
     def _printed(self, command: Command, answer: Mapping[str, Any], lengths: Sequence[int]) -> str:
         """One of its streams; files go by their names, as prompts quote it and where they lie may be new each time."""
@@ -99,7 +99,7 @@ class Worker:
             self.handle = -1
 
 
-class Client:
+class ServerClient:
     """An evaluation server: started at once, ready when it has imported what it is to keep warm.
 
     Args:
@@ -127,13 +127,13 @@ class Client:
         self._beside, self._alone = beside, alone
         self._name = str(warm_up or root_dir or "commands without a project")
         self._lock = threading.Lock()
-        self._free: queue.SimpleQueue[tuple[int, Worker | None]] = queue.SimpleQueue()
+        self._free: queue.SimpleQueue[tuple[int, ServerConnection | None]] = queue.SimpleQueue()
         for slot in range(workers):
             self._free.put((slot, None))
         self._ready = self._closed = False
         self._start()
 
-    def take(self) -> tuple[int, Worker]:
+    def take(self) -> tuple[int, ServerConnection]:
         """Wait for a free worker, and have one forked where there is none in its place yet.
 
         Raises:
@@ -146,7 +146,7 @@ class Client:
             self._free.put((slot, None))
             raise
 
-    def give_back(self, slot: int, worker: Worker | None) -> None:
+    def give_back(self, slot: int, worker: ServerConnection | None) -> None:
         """Free a place, with the worker in it if that can be used again."""
         if worker and worker.spent:
             worker.close()
@@ -163,7 +163,7 @@ class Client:
                     worker.close()
             self._end()
 
-    def _connect(self, slot: int) -> Worker:
+    def _connect(self, slot: int) -> ServerConnection:
         for _ in range(STARTS):
             with self._lock:
                 if self._closed:
@@ -176,7 +176,7 @@ class Client:
                     theirs.close()
                     ours.settimeout(GRACE_S)
                     _, files = receive(ours)
-                    return Worker(ours, files[0] if files else -1)
+                    return ServerConnection(ours, files[0] if files else -1)
                 except (Closed, TimeoutError):
                     ours.close()
                     theirs.close()

@@ -13,7 +13,7 @@ class Stage(StrEnum):
     ENDED = "ended"
 
 
-class End(StrEnum):
+class EndReason(StrEnum):
     """Why it ended."""
 
     EXITED = "exited"

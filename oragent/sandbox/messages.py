@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Self
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 
 # Without links and ".." in its folder: the interpreter gets the same name in every process that it starts. Its own link
 # stays, since a virtual environment is recognised by it.
@@ -173,7 +173,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Ended:
+class CommandResult:
     """How a command ended, and what is left of it; a failure is data like a success.
 
     Attributes:
@@ -191,7 +191,7 @@ class Ended:
         reason: Reason why it was ended, in words; empty where it ended by itself.
     """
 
-    end: End
+    end: EndReason
     code: int
     stdout: str = ""
     stderr: str = ""
@@ -219,7 +219,7 @@ class Ended:
         """
         try:
             files = {name: _as_bytes(content) for name, content in plain["files"].items()}
-            return cls(**{**plain, "end": End(plain["end"]), "files": files})
+            return cls(**{**plain, "end": EndReason(plain["end"]), "files": files})
         except (AttributeError, KeyError, TypeError, ValueError) as problem:
             raise SandboxError(f"this is no end of a command: {type(problem).__name__}: {problem}") from None
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from oragent.sandbox.isolation import ps
-from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.means import LINUX
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -38,7 +38,7 @@ class Meter:
         processes: Descriptor of a ``/proc`` in which this process has the number that it knows; -1 for none.
     """
 
-    def __init__(self, group: Group, processes: int) -> None:
+    def __init__(self, group: ControlGroup, processes: int) -> None:
         self._group, self._processes = group, processes
         self._before, self._ends_before = group.cpu_s(), group.out_of_memory()
         self._seen: dict[tuple[int, int], float] = {}
@@ -132,7 +132,7 @@ class Meter:
             os.close(descriptor)
 
 
-def _descendants(rows: Mapping[int, ps.Row]) -> Iterator[int]:
+def _descendants(rows: Mapping[int, ps.ProcessRow]) -> Iterator[int]:
     """Numbers of all processes below this one."""
     ahead = [os.getpid()]
     while ahead:

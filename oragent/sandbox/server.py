@@ -23,7 +23,7 @@ from typing import NoReturn
 
 from oragent.sandbox import warming
 from oragent.sandbox.isolation import kernel, namespaces, probe
-from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.evaluator import evaluator_filter
 from oragent.sandbox.isolation.guest import prepare
 from oragent.sandbox.isolation.means import Means
@@ -45,7 +45,7 @@ def main() -> None:
     groups = _groups(arguments, means)
     warm = arguments.warm_up is not None
     beside = Beside(arguments.beside, tuple(arguments.brought)) if arguments.beside else None
-    shared = means, arguments.scratch, Group(), arguments.root_dir, warm, kernel_cache(), _others(means)
+    shared = means, arguments.scratch, ControlGroup(), arguments.root_dir, warm, kernel_cache(), _others(means)
     setting = Setting(*shared, beside=beside)
     first = os.getpid()
     warden = os.fork()
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _be_warden(
-    engine: socket.socket, setting: Setting, groups: list[Group], arguments: argparse.Namespace, first: int
+    engine: socket.socket, setting: Setting, groups: list[ControlGroup], arguments: argparse.Namespace, first: int
 ) -> NoReturn:
     """Leave the machine's namespaces, since only a child is born into a new one, and wait for that child's end."""
     try:
@@ -98,11 +98,11 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[Group]:
+def _groups(arguments: argparse.Namespace, means: frozenset[Means]) -> list[ControlGroup]:
     if Means.CGROUPS not in means:
         return []
     share = SHARE * arguments.memory_mb, SHARE * arguments.tasks
-    groups = [Group.make(f"{arguments.group}-{number}", *share) for number in range(arguments.workers)]
+    groups = [ControlGroup.make(f"{arguments.group}-{number}", *share) for number in range(arguments.workers)]
     if not all(group.bounds for group in groups):
         raise OSError("control groups could be made a moment ago, and cannot be made now")
     return groups
@@ -126,7 +126,12 @@ def _others(means: frozenset[Means]) -> int:
 
 
 def _be_zygote(
-    engine: socket.socket, setting: Setting, groups: list[Group], script: Path | None, parent: int, homes: list[int]
+    engine: socket.socket,
+    setting: Setting,
+    groups: list[ControlGroup],
+    script: Path | None,
+    parent: int,
+    homes: list[int],
 ) -> NoReturn:
     """Warm up, then fork a worker for each connection that the engine sends."""
     try:
@@ -151,7 +156,7 @@ def _be_zygote(
                 slot = request["slot"]
                 if os.fork() == 0:
                     engine.close()
-                    group = groups[slot] if groups else Group()
+                    group = groups[slot] if groups else ControlGroup()
                     own = replace(setting, scratch=setting.scratch / str(slot), group=group)
                     if homes:
                         os.sched_setaffinity(0, {homes[slot % len(homes)]})

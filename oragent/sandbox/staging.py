@@ -20,7 +20,7 @@ from oragent._base import shipped
 from oragent.sandbox import folders
 from oragent.sandbox.alongside import RUNS, alongside, displaced
 from oragent.sandbox.isolation import kernel, landlock, namespaces, root
-from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.credentials import NOBODY, interpreter_paths, interpreter_places, look_again
 from oragent.sandbox.isolation.guest import GUEST_ROOT, becomes_nobody
 from oragent.sandbox.isolation.means import Means
@@ -63,7 +63,7 @@ class Setting:
 
     means: frozenset[Means]
     scratch: Path
-    group: Group
+    group: ControlGroup
     root_dir: Path | None
     warm: bool
     kernels: Path

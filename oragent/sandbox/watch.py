@@ -15,9 +15,9 @@ from oragent.sandbox.child import live
 from oragent.sandbox.folders import bring
 from oragent.sandbox.isolation import ps
 from oragent.sandbox.isolation.means import LINUX, Means
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.limits import processors
-from oragent.sandbox.messages import SHARE, Ended
+from oragent.sandbox.messages import SHARE, CommandResult
 from oragent.sandbox.meter import Meter
 from oragent.sandbox.staging import Outline, Setting, Unplaced, placed
 from oragent.sandbox.tape import Tape
@@ -65,7 +65,7 @@ class _Child:
     def __init__(self, outline: Outline, setting: Setting, after: ExitStack) -> None:
         self._command, self._setting, self._limits = outline.command, setting, outline.command.limits
         self._meter = Meter(setting.group, setting.processes)
-        self._end, self._reason = End.EXITED, ""
+        self._end, self._reason = EndReason.EXITED, ""
         self._reaped: tuple[int, resource.struct_rusage] | None = None
         with placed(outline, setting, after) as launch:
             self.begun = time.monotonic()
@@ -125,7 +125,7 @@ class _Child:
         elif now - self._last_used >= limits.idle_s:
             self._reason = f"it slept: hardly any CPU used for {limits.idle_s:g} s"
         elif memory_mb > SHARE * limits.memory_mb:
-            self._end = End.MEMORY
+            self._end = EndReason.MEMORY
             self._reason = (
                 f"its processes hold {memory_mb:.0f} MiB together, and {SHARE * limits.memory_mb} is the limit"
             )
@@ -133,7 +133,7 @@ class _Child:
         else:
             self._look_at = now + self._patience(used, now)
             return False
-        self._end = End.DEADLINE
+        self._end = EndReason.DEADLINE
         return True
 
     def _sleeps(self, used: float, now: float) -> bool:
@@ -167,8 +167,11 @@ class _Child:
         if self._handle >= 0:
             os.close(self._handle)
         self._code = os.waitstatus_to_exitcode(status)
-        if self._code == -signal.SIGKILL and self._end is End.EXITED and self._meter.out_of_memory():
-            self._end, self._reason = End.MEMORY, f"its processes held more than {SHARE * self._limits.memory_mb} MiB"
+        if self._code == -signal.SIGKILL and self._end is EndReason.EXITED and self._meter.out_of_memory():
+            self._end, self._reason = (
+                EndReason.MEMORY,
+                f"its processes held more than {SHARE * self._limits.memory_mb} MiB",
+            )
 
     def tell(self, connection: socket.socket) -> None:
         """Send how it ended, and after that what it printed.
@@ -197,8 +200,8 @@ class _Child:
         left_out: dict[str, str] = {}
         if self._command.bring:
             files, left_out = bring(self._place, self._command.bring, self._limits.file_mb << 20)
-        self._found = Ended(
-            End.SIGNALLED if self._end is End.EXITED and self._code < 0 else self._end,
+        self._found = CommandResult(
+            EndReason.SIGNALLED if self._end is EndReason.EXITED and self._code < 0 else self._end,
             self._code,
             files=files,
             left_out=left_out,

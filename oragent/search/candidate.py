@@ -12,7 +12,7 @@ PROBE = "probe"  # origin of a program that is run for what it prints: it is no 
 NOWHERE = -1  # island of a program that its strategy withholds from the archive; it may still be the best ever
 
 
-class Parent(Protocol):
+class ParentProgram(Protocol):
     """A program that others are made from, by whatever name it has at that time."""
 
     @property

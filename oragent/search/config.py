@@ -19,7 +19,7 @@ from oragent.evaluation.problem import LimitSettings
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.limits import processors
 from oragent.search.agent_settings import AgentSettings
-from oragent.search.history import Tending
+from oragent.search.history import ArchivePolicy
 
 Role = Literal["lead", "idea", "code", "experiment", "reflect", "debug", "repair"]
 
@@ -203,9 +203,9 @@ def build(tree: dict[str, Any], overrides: Sequence[str], source: str) -> Config
     return settings.build(Config, tree, overrides, source)
 
 
-def tending(config: Config, direction: Direction) -> Tending:
+def tending(config: Config, direction: Direction) -> ArchivePolicy:
     """How a run so configured keeps its archive."""
-    return Tending(
+    return ArchivePolicy(
         direction=direction,
         islands=config.archive.islands or 1,
         population=config.archive.population,

@@ -16,13 +16,13 @@ from oragent.search.candidate import Candidate, Committed
 from oragent.search.config import Config
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import Marks
+from oragent.search.wording import ReplyCounts
 
 T = TypeVar("T")
 
 
 @dataclass
-class Desk:
+class RunContext:
     """What all rounds of a run share.
 
     Attributes:
@@ -56,7 +56,7 @@ class Desk:
     cast: Mapping[str, Model] = field(default_factory=dict)
     committed: dict[str, int] = field(default_factory=dict)
     history: list[list[Committed]] = field(default_factory=list)
-    marks: list[Marks] = field(default_factory=lambda: [Marks()])
+    marks: list[ReplyCounts] = field(default_factory=lambda: [ReplyCounts()])
     packages: tuple[str, ...] = ()
     noticed: Callable[[int, Candidate], None] = lambda number, candidate: None
     stopped: bool = False

@@ -31,15 +31,15 @@ from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
-from oragent.search.desk import Desk
+from oragent.search.desk import RunContext
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import credit, replay
-from oragent.search.progress import Observer, Outcome, Progress
+from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.racing import mark
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Scoring, Seen
-from oragent.search.store import Note, Store
+from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.tuned import is_worth, period, with_tuning
 from oragent.search.strategy import Round, Strategy
 from oragent.search.wording import marks
@@ -106,7 +106,7 @@ class Engine:
             folder.problem, folder.root, config, store, pool, self._elapsed, offers, self._tell, self._cache
         )
         own, settings = strategy.own(config), replace(config, strategy=self._settings)
-        self._desk = Desk(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
+        self._desk = RunContext(folder.problem, settings, own, store, scoring, model, self._elapsed, cast or {})
         self._desk.resets = set(self._resets)
         self._desk.packages = store.packages(folder.problem.about.requires)
         self._desk.noticed = self._notice
@@ -119,8 +119,8 @@ class Engine:
         self._play = with_tuning(strategy.round, share, self._free) if self._free else strategy.round
         self._remembering = looking_back or self._learner is not None
         self._granted: dict[int, Spent] = {}  # what each round in flight may use
-        self._notes: list[Note] = []
-        self._recorded_notes: dict[int, list[Note]] = {}  # by round
+        self._notes: list[RoundNote] = []
+        self._recorded_notes: dict[int, list[RoundNote]] = {}  # by round
         for note in store.notes():
             self._recorded_notes.setdefault(note.round, []).append(note)
         self._seed: Elite | None = None
@@ -156,7 +156,7 @@ class Engine:
         self.stop()
         self._aborted.set()
 
-    async def run(self) -> Outcome:
+    async def run(self) -> SearchResult:
         """Search until the end.
 
         Raises:
@@ -165,7 +165,7 @@ class Engine:
             StoreError: if the run's folder cannot be written.
         """
         self._store.note("end", "")  # not yet, or not any more
-        flying: dict[int, asyncio.Task[Run]] = {}
+        flying: dict[int, asyncio.Task[RoundContext]] = {}
         progress = await self._unless_aborted(asyncio.create_task(self._score_seed()))
         upcoming = 1
         try:
@@ -244,14 +244,14 @@ class Engine:
             self._recorded[0] = spent
             self._store.amend(0, spent)
 
-    async def _first(self, run: Run) -> Candidate:
+    async def _first(self, run: RoundContext) -> Candidate:
         try:
             return await run.evaluate(self._folder.problem.seed, (), "seed")
         except BudgetExhausted as problem:
             remedy = "give it more, such as --seconds 600"
             raise BudgetExhausted(f"{problem} before the seed heuristic has a score: {remedy}") from None
 
-    async def _found(self, run: Run) -> None:
+    async def _found(self, run: RoundContext) -> None:
         """Score the programs that a run begins with beside the seed, spread over the islands."""
         founders = self._store.founders()
         works = [partial(_refounded, source=source, origin=self._store.founded) for source in founders]
@@ -265,12 +265,12 @@ class Engine:
     def _room(self) -> Spent:
         return self._budget.room(self._spent, Spent().plus(self._granted.values()))
 
-    def _opened(self, number: int, places: int) -> Run:
+    def _opened(self, number: int, places: int) -> RoundContext:
         """Begin a round, with an even share of what is left for the free places among the rounds in flight."""
         self._granted[number] = self._room().part(0, places)
         if self._learner:
             self._learner.begin(number)
-        return Run.opened(
+        return RoundContext.opened(
             self._desk,
             number,
             archive=self._archive.snapshot(),
@@ -282,7 +282,7 @@ class Engine:
             spent=self._spent,
         )
 
-    async def _round(self, run: Run) -> Run:
+    async def _round(self, run: RoundContext) -> RoundContext:
         if run.number in self._recorded:
             return self._replayed(run)
         try:
@@ -303,7 +303,7 @@ class Engine:
             ) from problem
         return run
 
-    async def _audited(self, run: Run) -> Run:
+    async def _audited(self, run: RoundContext) -> RoundContext:
         """Audit the best program of a round that is over, if it would lead; where it fails, the next best."""
         scoring = self._desk.scoring
         if run.number in self._recorded:
@@ -321,7 +321,7 @@ class Engine:
                     self._folder.write_best(self._archive.best)
         return run
 
-    def _would_lead(self, run: Run) -> Candidate | None:
+    def _would_lead(self, run: RoundContext) -> Candidate | None:
         """The best program of a round that is over, if it will be the best of the archive; else None."""
         best: Candidate | None = None
         for candidate in run.candidates:
@@ -331,7 +331,7 @@ class Engine:
                 best = candidate
         return best
 
-    def _seen_by_audit(self, run: Run, candidate: Candidate) -> Seen:
+    def _seen_by_audit(self, run: RoundContext, candidate: Candidate) -> Seen:
         place = next((at for at, other in enumerate(run.candidates) if other is candidate), 0)
         what = f"program {run.number}.{place}"
         return Seen(self._archive, (), lambda fingerprint: False, self._desk.admit, what, run.number)
@@ -359,7 +359,7 @@ class Engine:
             self._observer(progress)
         return progress
 
-    def _replayed(self, run: Run) -> Run:
+    def _replayed(self, run: RoundContext) -> RoundContext:
         """Take a round from the store: it was committed before the run was ended."""
         for record in self._store.records(run.number):
             run.candidates.append(record.candidate)
@@ -367,7 +367,7 @@ class Engine:
         run.case.used = self._recorded[run.number]
         return run
 
-    def _commit(self, number: int, run: Run) -> Progress:
+    def _commit(self, number: int, run: RoundContext) -> Progress:
         """Give a round's findings to the archive and the store, in round order."""
         candidates = run.named_candidates()
         placed = [
@@ -512,12 +512,14 @@ class Engine:
         solutions = tuple(candidate for candidate in candidates if not candidate.is_probe)
         return Progress(self._spent, self._seed, self._archive.best, solutions)
 
-    def _outcome(self, progress: Progress) -> Outcome:
+    def _outcome(self, progress: Progress) -> SearchResult:
         reason, complete = self._end or ("ended", False)
         reason += self._cut_short() if complete else ""
         self._folder.keep_only([*self._archive.elites(), progress.best])
         self._store.note("end", reason)
-        return Outcome(reason, complete, progress, audits=replace(self._store.audits(), winner=self._winner(progress)))
+        return SearchResult(
+            reason, complete, progress, audits=replace(self._store.audits(), winner=self._winner(progress))
+        )
 
     def _winner(self, progress: Progress) -> str:
         """What is known of the best program's own audit."""
@@ -550,5 +552,5 @@ def _grid(features: Sequence[Feature]) -> Grid | None:
     return Grid.declared(features) if any(feature.kind == "number" for feature in features) else None
 
 
-async def _refounded(run: Run, source: str, origin: str) -> None:
+async def _refounded(run: RoundContext, source: str, origin: str) -> None:
     await run.evaluate(source, (), origin)

@@ -16,7 +16,7 @@ from oragent.search.grid import Grid
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tending:
+class ArchivePolicy:
     """How a run's archive is kept.
 
     Attributes:
@@ -87,7 +87,7 @@ def resetting(number: int, period: int, seed: int) -> np.random.Generator | None
     return np.random.default_rng([seed, number, 1]) if number and period and number % period == 0 else None
 
 
-def replay(tending: Tending, records: Iterable[Committed], rounds: int) -> Archive:
+def replay(tending: ArchivePolicy, records: Iterable[Committed], rounds: int) -> Archive:
     """The archive as a run held it.
 
     Args:

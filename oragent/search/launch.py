@@ -33,8 +33,8 @@ from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.genetics.breeding import breed
 from oragent.search.places import evaluating
-from oragent.search.progress import Observer, Outcome
-from oragent.search.starting import Start
+from oragent.search.progress import Observer, SearchResult
+from oragent.search.starting import InitialPrograms
 from oragent.search.store import Store
 from oragent.search.strategies import FUNCTION, chosen
 from oragent.search.strategies.scripted import player
@@ -74,8 +74,8 @@ def launch(
     replay: Path | None = None,
     tell: Tell = lambda line: None,
     watch: Watch = nullcontext,
-    start: Start | None = None,
-) -> Outcome:
+    start: InitialPrograms | None = None,
+) -> SearchResult:
     """Search until a budget, Ctrl-C or a failure ends it.
 
     Args:
@@ -115,8 +115,8 @@ async def search(
     steering: Watch = nullcontext,
     given: Given | None = None,
     tell: Tell = lambda line: None,
-    start: Start | None = None,
-) -> Outcome:
+    start: InitialPrograms | None = None,
+) -> SearchResult:
     """Do what ``launch`` does in an event loop that is there; signals are left alone.
 
     Args:
@@ -191,7 +191,7 @@ def _pinned(config: Config, folder: RunFolder, store: Store, tell: Tell) -> None
         tell(f"careful: {chosen.remark}" if chosen.careful else chosen.remark)
 
 
-def _begin_with(store: Store, start: Start | None) -> None:
+def _begin_with(store: Store, start: InitialPrograms | None) -> None:
     """Write down what a run begins with, unless it has begun."""
     if start is not None and not store.rounds():
         store.found(start.sources, STARTED)

@@ -6,11 +6,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.cluster.connect import Cluster, connected, on_executor
 from oragent.evaluation.cluster.dispatch import Executor
 from oragent.evaluation.cluster.where import where
-from oragent.evaluation.pool import Evaluating, Pool
+from oragent.evaluation.pool import Evaluating, JobPool
 from oragent.evaluation.problem import Problem
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder
@@ -104,10 +104,10 @@ async def evaluating(
             yield Evaluations(lambda: cluster.pool(courier), _remarks(cluster), cluster)
     else:
         notes = Notes()
-        with Runner(config.cores, warm=config.zygote, tell=notes) as runner:
+        with EvaluationRunner(config.cores, warm=config.zygote, tell=notes) as runner:
             # It warms up while the model's client is imported and asks whether the model is there.
             runner.start(problem.job(problem.seed, root, problem.limits(config.limits)))
-            yield Evaluations(lambda: Pool(config.cores, runner), notes=notes)
+            yield Evaluations(lambda: JobPool(config.cores, runner), notes=notes)
 
 
 def _remarks(cluster: Cluster) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchResult:
     """How a run ended.
 
     Attributes:

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import replace
 
 from oragent._base.protocol import Status
-from oragent._base.racing import BEHAVIOUR, Ended, Terms, values_in
+from oragent._base.racing import BEHAVIOUR, RaceStop, RaceTerms, values_in
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 
@@ -17,7 +17,7 @@ RACES = "raced "  # how names of candidates begin that were ended early
 DIGEST = 16  # characters of the hash of terms
 
 
-def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> Terms:
+def terms_of(archive: Archive, length: int, quantile: float | None, probes: int) -> RaceTerms:
     """What a candidate is held against.
 
     Args:
@@ -31,10 +31,10 @@ def terms_of(archive: Archive, length: int, quantile: float | None, probes: int)
     bar = measured[round((1 - (quantile or 0.0)) * (len(measured) - 1))] if measured else None
     known = ((elite.metrics.get(BEHAVIOUR), elite) for elite in elites) if probes else ()
     twins = {behaviour for behaviour, elite in known if isinstance(behaviour, str) and elite.length <= length}
-    return Terms(archive.direction, bar, probes, frozenset(twins))
+    return RaceTerms(archive.direction, bar, probes, frozenset(twins))
 
 
-def name_of_race(fingerprint: str, terms: Terms) -> str:
+def name_of_race(fingerprint: str, terms: RaceTerms) -> str:
     """Key under which a program's race with these terms is kept, and under which it goes where it was ended."""
     return f"{RACES}{hashlib.sha256(terms.dumps().encode()).hexdigest()[:DIGEST]} {fingerprint}"
 
@@ -48,7 +48,7 @@ def mark(name: str) -> str:
     return f"{RACES}{name.rpartition(' ')[2]}"
 
 
-def course(full: Evaluation, terms: Terms) -> Evaluation | None:
+def course(full: Evaluation, terms: RaceTerms) -> Evaluation | None:
     """How a program would have ended in a race, by its full evaluation.
 
     Returns:
@@ -61,7 +61,7 @@ def course(full: Evaluation, terms: Terms) -> Evaluation | None:
     return full if ended is None else _outraced(full, ended)
 
 
-def _outraced(full: Evaluation, ended: Ended) -> Evaluation:
+def _outraced(full: Evaluation, ended: RaceStop) -> Evaluation:
     return replace(
         full, status=Status.SCREENED, score=None, features=None, metrics=ended.metrics, message=ended.why, output=""
     )

@@ -13,17 +13,17 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, cascade
 from oragent.evaluation.pool import Running
 from oragent.evaluation.problem import Problem
-from oragent.ledger import Case, RecordedReply
+from oragent.ledger import LedgerCase, RecordedReply
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message
 from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
-from oragent.search.desk import Desk
+from oragent.search.desk import RunContext
 from oragent.search.racing import mark
 from oragent.search.scoring import Gate, Seen
-from oragent.search.store import Note
+from oragent.search.store import RoundNote
 from oragent.search.wording import styled
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ SOME = 3  # building blocks that a prompt names where it names some
 
 
 @dataclass
-class Run:
+class RoundContext:
     """One round's view of a run: it sees what was committed before it began, and pays for what it does.
 
     In a run object one thing is done after the other; what is to be done side by side goes into branches (``fork``).
@@ -53,18 +53,18 @@ class Run:
         notes: Notes that it writes for later rounds and for reports.
     """
 
-    desk: Desk
+    desk: RunContext
     number: int
-    case: Case
+    case: LedgerCase
     archive: Archive
     horizon: int
     island: int
-    memory: Sequence[Note] = ()
+    memory: Sequence[RoundNote] = ()
     spent: Spent = field(default_factory=Spent)
     candidates: list[Candidate] = field(default_factory=list)
-    notes: list[Note] = field(default_factory=list)
+    notes: list[RoundNote] = field(default_factory=list)
     earlier: tuple[Candidate, ...] = ()
-    written: tuple[Note, ...] = ()
+    written: tuple[RoundNote, ...] = ()
     turns: Mapping[int, int] | None = None
     acting: Any = None
     _met: set[str] = field(default_factory=set)  # fingerprints of what was evaluated here, or before a fork
@@ -72,7 +72,7 @@ class Run:
     @classmethod
     def opened(
         cls,
-        desk: Desk,
+        desk: RunContext,
         number: int,
         *,
         archive: Archive,
@@ -80,11 +80,11 @@ class Run:
         allowance: Spent,
         horizon: int,
         island: int,
-        memory: Sequence[Note] = (),
+        memory: Sequence[RoundNote] = (),
         spent: Spent | None = None,
-    ) -> "Run":
+    ) -> "RoundContext":
         """A round that begins; the arguments are its attributes, and those of its case."""
-        case = Case(desk, str(number), rng, allowance)
+        case = LedgerCase(desk, str(number), rng, allowance)
         return cls(desk, number, case, archive, horizon, island, memory, spent or Spent())
 
     @property
@@ -208,15 +208,15 @@ class Run:
 
     def note(self, kind: str, text: str) -> None:
         """Write something down: it is committed with the round, and in the memory of the rounds that begin then."""
-        self.notes.append(Note(self.number, kind, text))
+        self.notes.append(RoundNote(self.number, kind, text))
 
-    def recall(self, kind: str) -> list[Note]:
+    def recall(self, kind: str) -> list[RoundNote]:
         """All notes of a kind that earlier rounds left, in their order."""
         return [note for note in self.memory if note.kind == kind]
 
     async def fork(
         self,
-        works: Sequence[Callable[["Run"], Awaitable[T]]],
+        works: Sequence[Callable[["RoundContext"], Awaitable[T]]],
         islands: Sequence[int] = (),
         weights: Sequence[int] = (),
     ) -> list[T]:
@@ -250,7 +250,7 @@ class Run:
             for branch in branches:
                 self._merge(branch)
 
-    def _merge(self, branch: "Run") -> None:
+    def _merge(self, branch: "RoundContext") -> None:
         self.candidates += branch.candidates
         self.notes += branch.notes
         self.case.used += branch.used

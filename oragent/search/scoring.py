@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from oragent._base.protocol import Status
-from oragent._base.racing import Terms
+from oragent._base.racing import RaceTerms
 from oragent.evaluation import Evaluation, Job, cascade
 from oragent.evaluation.offers import AUDIT, FLOOR, HEURISTIC_S, INSTANCES, OBSERVER, PROTOCOL, RACE, missing, options
 from oragent.evaluation.pool import Evaluating
@@ -336,7 +336,7 @@ class Scoring:
         name = cascade.name_with_floor(fingerprint, floor)
         return fingerprint, await self._evaluated(name, source, seen, f"{FLOOR}={floor!r}")
 
-    async def _raced(self, fingerprint: str, source: str, terms: Terms, seen: Seen) -> tuple[str, Evaluation]:
+    async def _raced(self, fingerprint: str, source: str, terms: RaceTerms, seen: Seen) -> tuple[str, Evaluation]:
         """Score a program in a race; under its own name it is kept only where it has come to the end."""
         name, full = name_of_race(fingerprint, terms), self._store.evaluation(fingerprint)
         raced = course(full, terms) if full else None

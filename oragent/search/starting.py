@@ -20,7 +20,7 @@ WORD = "memory"  # in place of a file: what is kept of the problem's family
 
 
 @dataclass(frozen=True)
-class Start:
+class InitialPrograms:
     """What a run begins with beside its seed.
 
     Attributes:
@@ -32,7 +32,7 @@ class Start:
     lessons: str = ""
 
 
-def gather(places: Sequence[str], problem: Problem, outputs: Path) -> Start:
+def gather(places: Sequence[str], problem: Problem, outputs: Path) -> InitialPrograms:
     """Collect what a run is to begin with.
 
     Args:
@@ -65,7 +65,9 @@ def gather(places: Sequence[str], problem: Problem, outputs: Path) -> Start:
         else:
             expected = f"a program ({ending}), an .md file of lessons, or a run's folder"
             raise ConfigError(f"--start {place}: expected {expected}")
-    return Start(tuple(dict.fromkeys(sources)), _latest("\n\n".join(text.strip() for text in lessons if text.strip())))
+    return InitialPrograms(
+        tuple(dict.fromkeys(sources)), _latest("\n\n".join(text.strip() for text in lessons if text.strip()))
+    )
 
 
 def _latest(told: str) -> str:

@@ -50,7 +50,7 @@ MIGRATIONS = {"2": migrate_replies}
 
 
 @dataclass(frozen=True)
-class Note:
+class RoundNote:
     """What a round wrote down for later rounds and for reports.
 
     Attributes:
@@ -252,7 +252,7 @@ class Store:
         candidates: Sequence[tuple[Candidate, str]],
         spent: Spent,
         elapsed_s: float,
-        notes: Sequence[Note] = (),
+        notes: Sequence[RoundNote] = (),
     ) -> None:
         """Write a round with its candidates and notes, all or nothing.
 
@@ -314,10 +314,10 @@ class Store:
             return [_record(row) for row in self._db.rows(f"{select} ORDER BY round, number")]
         return [_record(row) for row in self._db.rows(f"{select} WHERE round = ? ORDER BY number", number)]
 
-    def notes(self) -> list[Note]:
+    def notes(self) -> list[RoundNote]:
         """All notes of committed rounds, in their order."""
         rows = self._db.rows("SELECT * FROM notes ORDER BY round, number")
-        return [Note(row["round"], row["kind"], row["text"]) for row in rows]
+        return [RoundNote(row["round"], row["kind"], row["text"]) for row in rows]
 
 
 def is_blank(path: Path) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent.search.config import Blocks, Config, StrategySettings
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
-Round = Callable[[Run], Awaitable[None]]
+Round = Callable[[RoundContext], Awaitable[None]]
 
 
 @dataclass(frozen=True, kw_only=True)

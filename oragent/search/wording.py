@@ -15,7 +15,7 @@ USABLE, SCORED = 0.85, 0.6  # shares of them that make it a strong one
 
 
 @dataclass(frozen=True)
-class Marks:
+class ReplyCounts:
     """What the replies of some rounds showed.
 
     Attributes:
@@ -28,18 +28,18 @@ class Marks:
     usable: int = 0
     scored: int = 0
 
-    def __add__(self, other: "Marks") -> "Marks":
-        return Marks(self.programs + other.programs, self.usable + other.usable, self.scored + other.scored)
+    def __add__(self, other: "ReplyCounts") -> "ReplyCounts":
+        return ReplyCounts(self.programs + other.programs, self.usable + other.usable, self.scored + other.scored)
 
 
-def marks(candidates: Sequence[Candidate]) -> Marks:
+def marks(candidates: Sequence[Candidate]) -> ReplyCounts:
     """What a round's candidates show of the model that wrote them."""
     written = [one for one in candidates if one.call is not None]
     usable = [one for one in written if one.origin != "repair" and one.evaluation.status is not Status.REJECTED]
-    return Marks(len(written), len(usable), sum(one.score is not None for one in written))
+    return ReplyCounts(len(written), len(usable), sum(one.score is not None for one in written))
 
 
-def styled(model: ModelSettings | None, shown: Marks) -> str:
+def styled(model: ModelSettings | None, shown: ReplyCounts) -> str:
     """The style of a model's prompts, ``small`` or ``strong``.
 
     Args:

@@ -37,7 +37,7 @@ inlined = njit(
 )  # how to compile a rule: left to itself LLVM inlines few, and the loop takes twice as long
 
 
-class Solution(NamedTuple):
+class ColonySolution(NamedTuple):
     """The best that a colony found.
 
     Attributes:

@@ -25,7 +25,7 @@ class Packing(NamedTuple):
     bins: NDArray[np.int64]
 
 
-class Problem(NamedTuple):
+class BppColonyState(NamedTuple):
     """What the rules read, and every ant's open bin. Items are sorted by size: those that fit come first."""
 
     sizes: NDArray[np.int64]  # (n,), rising
@@ -127,7 +127,7 @@ _PHEROMONE = types.Array(types.float32, 2, "C")  # changed in place
 def _colony(sizes, fitting, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     ants = draws.shape[1]
     rows = np.empty((ants, sizes.size), np.float32)
-    problem = Problem(sizes, fitting, np.zeros(ants, np.int64), np.zeros(ants, np.int64), rows)
+    problem = BppColonyState(sizes, fitting, np.zeros(ants, np.int64), np.zeros(ants, np.int64), rows)
     cost, path = _run(problem, np.arange(sizes.size), heuristics, draws, decay, pheromone)
     bins = np.empty_like(path)
     bins[path] = _bins(problem, path)

@@ -6,11 +6,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 
-class Problem(NamedTuple):
+class CvrpColonyState(NamedTuple):
     """What the rules read, and what every ant carries."""
 
     distances: NDArray[np.float64]
@@ -60,7 +60,7 @@ _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 
 @kernel([(_MATRIX, _DEMANDS, types.int64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
 def _colony(distances, demands, capacity, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
-    problem = Problem(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
+    problem = CvrpColonyState(distances, demands, capacity, np.zeros(draws.shape[1], np.int64))
     return _run(problem, np.arange(demands.size), heuristics, draws, decay, pheromone)
 
 
@@ -75,7 +75,7 @@ def solve_cvrp(
     iterations: int = 50,
     decay: float = 0.9,
     watch: Watch | None = None,
-) -> Solution:
+) -> ColonySolution:
     """Search short routes.
 
     Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise: to a
@@ -105,4 +105,4 @@ def solve_cvrp(
         found: tuple[float, NDArray[np.int64]] = _colony(lengths, demands, capacity, promise, draws, decay, pheromone)
         return found
 
-    return Solution(*follow(colony, draws, np.ones_like(promise), watch))
+    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

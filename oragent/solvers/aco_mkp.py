@@ -6,11 +6,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 
-class Problem(NamedTuple):
+class MkpColonyState(NamedTuple):
     """What the rules read, and what every ant has packed so far.
 
     Paths begin at a node of no item, the empty knapsack, so that an ant's first item is drawn like all others.
@@ -68,7 +68,7 @@ _PHEROMONE = types.Array(types.float64, 1, "C")  # changed in place
 def _colony(prizes, weights, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     total = prizes.sum()
     quantum = 1.0 / total if total > 0.0 else 0.0  # all items worthless: nothing to learn
-    problem = Problem(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
+    problem = MkpColonyState(prizes, weights, quantum, np.zeros((draws.shape[1], weights.shape[1])))
     return _run(problem, np.arange(prizes.size), heuristics, draws, decay, pheromone)
 
 
@@ -82,7 +82,7 @@ def solve_mkp(
     iterations: int = 50,
     decay: float = 0.9,
     watch: Watch | None = None,
-) -> Solution:
+) -> ColonySolution:
     """Search items of a high total prize.
 
     Every ant starts with an empty knapsack and adds items that still fit in every dimension, each with a chance
@@ -113,4 +113,4 @@ def solve_mkp(
         cost, path = _colony(worth, taken, promise, draws, decay, pheromone)
         return cost, path[1:]
 
-    return Solution(*follow(colony, draws, np.ones_like(promise), watch))
+    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -6,11 +6,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 
-class Problem(NamedTuple):
+class OpColonyState(NamedTuple):
     """What the rules read, and what every ant carries."""
 
     prizes: NDArray[np.float64]
@@ -63,7 +63,7 @@ _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 @kernel([(_VECTOR, _MATRIX, types.float64, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
 def _colony(prizes, distances, maxlen, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
     home = distances[:, 0].copy()
-    problem = Problem(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))
+    problem = OpColonyState(prizes, distances, home, maxlen, prizes.sum(), np.zeros(draws.shape[1]))
     return _run(problem, np.arange(1, prizes.size), heuristics, draws, decay, pheromone)
 
 
@@ -78,7 +78,7 @@ def solve_op(
     iterations: int = 50,
     decay: float = 0.9,
     watch: Watch | None = None,
-) -> Solution:
+) -> ColonySolution:
     """Search a path that collects much prize.
 
     Every ant starts at the depot, node 0, and goes on with a chance proportional to pheromone times promise to a node
@@ -108,4 +108,4 @@ def solve_op(
         found: tuple[float, NDArray[np.int64]] = _colony(*arrays, maxlen, promise, draws, decay, pheromone)
         return found
 
-    return Solution(*follow(colony, draws, np.ones_like(promise), watch))
+    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

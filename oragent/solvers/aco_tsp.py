@@ -6,11 +6,11 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from oragent.solvers.aco import Solution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
+from oragent.solvers.aco import ColonySolution, Watch, draw_uniforms, follow, inlined, make_colony, usable_promise
 from oragent.solvers.kernels import kernel
 
 
-class Problem(NamedTuple):
+class TspColonyState(NamedTuple):
     """What the rules read; an ant carries nothing but the cities left, and those the loop keeps."""
 
     distances: NDArray[np.float64]
@@ -57,7 +57,7 @@ _PHEROMONE = types.Array(types.float64, 2, "C")  # changed in place
 # With a signature the kernel is there after the import, and a process that forks evaluations loads it just once.
 @kernel([(_MATRIX, _MATRIX, _DRAWS, types.float64, _PHEROMONE)])
 def _colony(distances, heuristics, draws, decay, pheromone):  # type: ignore[no-untyped-def]
-    return _run(Problem(distances), np.arange(distances.shape[0]), heuristics, draws, decay, pheromone)
+    return _run(TspColonyState(distances), np.arange(distances.shape[0]), heuristics, draws, decay, pheromone)
 
 
 def solve_tsp(
@@ -69,7 +69,7 @@ def solve_tsp(
     iterations: int = 80,
     decay: float = 0.9,
     watch: Watch | None = None,
-) -> Solution:
+) -> ColonySolution:
     """Search a short tour.
 
     Every ant starts at a uniformly random city and goes on with a chance proportional to pheromone times promise. After
@@ -97,4 +97,4 @@ def solve_tsp(
         found: tuple[float, NDArray[np.int64]] = _colony(lengths, promise, draws, decay, pheromone)
         return found
 
-    return Solution(*follow(colony, draws, np.ones_like(promise), watch))
+    return ColonySolution(*follow(colony, draws, np.ones_like(promise), watch))

@@ -15,7 +15,7 @@ Fitness = Callable[[Genes], NDArray[np.float64]]
 Crossover = Callable[[Genes, int], Genes]
 
 
-class Solution(NamedTuple):
+class GeneticSolution(NamedTuple):
     """The best individual of the last generation.
 
     Attributes:
@@ -39,7 +39,7 @@ def evolve(
     population: int = 20,
     generations: int = 10,
     elite_rate: float = 0.2,
-) -> Solution:
+) -> GeneticSolution:
     """Evolve sets of ``length`` different genes.
 
     The first population is drawn at random. In every generation the better half are parents; the best survive as the
@@ -70,7 +70,7 @@ def evolve(
         values = np.concatenate([values[population - elite :], fitness(children)])
         history.append(float(values.max()))
     best = int(values.argmax())
-    return Solution(individuals[best], float(values[best]), tuple(history))
+    return GeneticSolution(individuals[best], float(values[best]), tuple(history))
 
 
 def mend(individuals: Genes, allowed: Genes, rng: np.random.Generator) -> Genes:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from oragent.workspace.objective import relative_error
 
 
-class Stop(StrEnum):
+class StopReason(StrEnum):
     """How a program ended."""
 
     ENDED = "ended"
@@ -15,7 +15,7 @@ class Stop(StrEnum):
     ERROR = "error"
 
 
-class Direction(StrEnum):
+class ObjectiveSense(StrEnum):
     """Sense of the submitted model's objective; no file of the release gives the reference's."""
 
     MINIMIZE = "minimize"
@@ -23,7 +23,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True)
-class Attempt:
+class ProgramAttempt:
     """What came of running a submitted program.
 
     Attributes:
@@ -36,12 +36,12 @@ class Attempt:
         direction: Direction of the last model; None where unknown.
     """
 
-    stop: Stop = Stop.ENDED
+    stop: StopReason = StopReason.ENDED
     stdout: str = ""
     stderr: str = ""
     status: str = ""
     objectives: tuple[float | None, ...] | None = None
-    direction: Direction | None = None
+    direction: ObjectiveSense | None = None
 
 
 def passes(value: float, reference: float, tolerance: float) -> bool:

@@ -4,10 +4,10 @@ import re
 from collections.abc import Mapping
 
 from oragent.workspace import parameters, tables
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 WORD = re.compile(r"[a-z0-9]+")
-Grid = Mapping[str, Table]
+Grid = Mapping[str, CsvTable]
 
 
 def locate(grid: Grid, hint: str, value: float) -> str:
@@ -36,7 +36,7 @@ def locate(grid: Grid, hint: str, value: float) -> str:
     return place
 
 
-def _told(name: str, table: Table, row: tuple[str, ...], column: str) -> str:
+def _told(name: str, table: CsvTable, row: tuple[str, ...], column: str) -> str:
     if name == parameters.FILE:
         return f"{name}, {row[0]}"
     keys = [cell for head, cell in zip(table.header, row, strict=False) if tables.number(cell) is None]

@@ -13,7 +13,7 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.matching import Answer, normalise
+from oragent.workspace.matching import SearchableAnswer, normalise
 from oragent.workspace.reading import parse_json, read_text, shown
 
 FORM = re.compile(
@@ -27,7 +27,7 @@ SPLIT = re.compile(r"(?<!\\)\.")
 
 
 @dataclass(frozen=True)
-class Line:
+class CitedLine:
     """A line of a text.
 
     Attributes:
@@ -46,7 +46,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CitedCell:
     """A cell of a table.
 
     Attributes:
@@ -92,22 +92,22 @@ class Broken:
         why: One line.
     """
 
-    citation: Line | Cell | Key
+    citation: CitedLine | CitedCell | Key
     why: str
 
     def __str__(self) -> str:
         return f"{shown(str(self.citation), 200)}: {self.why}"
 
 
-def find(text: str) -> tuple[Line | Cell | Key, ...]:
+def find(text: str) -> tuple[CitedLine | CitedCell | Key, ...]:
     """All citations of an answer, in order."""
-    found: list[Line | Cell | Key] = []
+    found: list[CitedLine | CitedCell | Key] = []
     for match in FORM.finditer(text):
         path = match["path"].strip()
         if match["line"] is not None:
-            found.append(Line(path, int(match["line"]), match["quote"] or ""))
+            found.append(CitedLine(path, int(match["line"]), match["quote"] or ""))
         elif match["row"] is not None:
-            found.append(Cell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
+            found.append(CitedCell(path, match["row"].strip(), match["column"].strip(), match["cell"].strip()))
         else:
             keys = tuple(one.replace("\\.", ".").strip() for one in SPLIT.split(match["keys"]))
             found.append(Key(path, keys, match["value"].strip()))
@@ -129,28 +129,28 @@ def check(text: str, files: Mapping[str, Path]) -> tuple[Broken, ...]:
     return tuple(broken)
 
 
-def _why(citation: Line | Cell | Key, files: Mapping[str, Path]) -> str:
+def _why(citation: CitedLine | CitedCell | Key, files: Mapping[str, Path]) -> str:
     if citation.path not in files:
         return "there is no such file"
     try:
         text = read_text(files[citation.path])
-        if isinstance(citation, Line):
+        if isinstance(citation, CitedLine):
             return _line(citation, text.split("\n"))
-        if isinstance(citation, Cell):
+        if isinstance(citation, CitedCell):
             return _cell(citation, text)
         return _key(citation, parse_json(text, citation.path))
     except WorkspaceError as problem:
         return str(problem)
 
 
-def _line(citation: Line, lines: list[str]) -> str:
+def _line(citation: CitedLine, lines: list[str]) -> str:
     if not 1 <= citation.line <= len(lines):
         return f"the file has {len(lines)} lines"
     said = normalise(lines[citation.line - 1].replace('"', "'").replace("[", "(").replace("]", ")"))
     return "" if normalise(citation.quote) in said else "the line does not say that"
 
 
-def _cell(citation: Cell, text: str) -> str:
+def _cell(citation: CitedCell, text: str) -> str:
     table = tables.read(text).table
     if table is None or citation.column not in [name.strip() for name in table.header]:
         return "there is no such column"
@@ -176,4 +176,4 @@ def _key(citation: Key, found: Any) -> str:
 
 
 def _same(given: str, right: str) -> bool:
-    return normalise(given) == normalise(right) or (bool(given) and Answer(right, bounded=True).holds(given))
+    return normalise(given) == normalise(right) or (bool(given) and SearchableAnswer(right, bounded=True).holds(given))

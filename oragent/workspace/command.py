@@ -14,7 +14,7 @@ from rich.text import Text
 from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, WorkspaceError
 from oragent.ledger import Replaying, Study
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
@@ -27,7 +27,7 @@ from oragent.workspace.folder import Home, begin, begin_from, finished, how_to_b
 from oragent.workspace.layout import manifest
 from oragent.workspace.pages import write_page
 from oragent.workspace.reading import named, read_text
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 from oragent.workspace.tools import described
 from oragent.workspace.undoing import Reversal
 from oragent.workspace.unfinished import Begun, begun, forget, keep
@@ -39,7 +39,7 @@ NOTHING_GIVEN = GivenEffort()
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VerbRequest:
     """What the command line says of a verb.
 
     Attributes:
@@ -89,7 +89,7 @@ def check(folder: Path, console: Console) -> int:
     return 1 if findings else 0
 
 
-def build(wanted: Wanted, console: Console) -> int:
+def build(wanted: VerbRequest, console: Console) -> int:
     """Have a model build a program; goes on where it was cut off.
 
     Raises:
@@ -102,7 +102,7 @@ def build(wanted: Wanted, console: Console) -> int:
     return _verb(wanted, Begun("build", model=wanted.model, **asdict(wanted.given)), console)
 
 
-def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
+def revise(wanted: VerbRequest, request: Path | None, feedback: bool, accept: bool, console: Console) -> int:
     """Have a model revise the program by a request, or mend it after a run that failed.
 
     Raises:
@@ -114,14 +114,14 @@ def revise(wanted: Wanted, request: Path | None, feedback: bool, accept: bool, c
     return _verb(wanted, Begun("revise", text, feedback, accept, wanted.model, **asdict(wanted.given)), console)
 
 
-def ask(wanted: Wanted, question: str, console: Console) -> int:
+def ask(wanted: VerbRequest, question: str, console: Console) -> int:
     """Answer a question, by a model or from records alone."""
     if not question.strip():
         raise ConfigError("the question is empty: say what you want to know")
     return _verb(wanted, Begun("ask", question, model=wanted.model, **asdict(wanted.given)), console)
 
 
-def resume(wanted: Wanted, console: Console) -> int:
+def resume(wanted: VerbRequest, console: Console) -> int:
     """Go on with the verb that was cut off, with the model that it had; where none was, say so."""
     _there(wanted.folder)
     known = begun(wanted.folder)
@@ -155,7 +155,7 @@ def run(
         versions.snapshot(inputs, "before run")
     with ExitStack() as stack:
         box = sandbox or stack.enter_context(Sandbox(1))
-        ran = Runner(box, effort.limits, effort.solver_gap).run(folder, path)
+        ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, path)
     console.print(Text(described(ran)), soft_wrap=True)
     for name in (*ran.changed, *ran.removed):
         console.print(Text(f"changed in the copy alone: {one_line(name)}"), soft_wrap=True)
@@ -256,7 +256,7 @@ def _there(folder: Path) -> None:
         raise WorkspaceError(f"no workspace at {named(folder)}: expected run.db in it; {how_to_begin(folder)}")
 
 
-def _verb(wanted: Wanted, asked: Begun, console: Console) -> int:
+def _verb(wanted: VerbRequest, asked: Begun, console: Console) -> int:
     home = Home(wanted.folder)
     home.workspace()
     found, reason = asyncio.run(_done(wanted, home, asked))
@@ -270,7 +270,7 @@ def _verb(wanted: Wanted, asked: Begun, console: Console) -> int:
     return 0 if found["written"] else FAILED
 
 
-async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any] | None, str]:
+async def _done(wanted: VerbRequest, home: Home, given: Begun) -> tuple[dict[str, Any] | None, str]:
     async with AsyncExitStack() as stack:
         asked = wanted.asked
         if asked is None and wanted.model:
@@ -287,7 +287,7 @@ async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any
             study.models = study.models or {"": Replaying(study.replies)}
         box = wanted.sandbox or stack.enter_context(Sandbox(1))
         effort = effort_of(wanted.folder, GivenEffort(given.time, given.gap, given.memory))
-        runner = Runner(box, effort.limits, effort.solver_gap)
+        runner = ProgramRunner(box, effort.limits, effort.solver_gap)
         verbs = Verbs(home, study, versions, runner, given.accept)
         keep(wanted.folder, given)
         versions.snapshot(home.files(), f"before {name}")
@@ -296,7 +296,7 @@ async def _done(wanted: Wanted, home: Home, given: Begun) -> tuple[dict[str, Any
         return (None if done is None else done.result), study.reason
 
 
-async def _work(verbs: Verbs, case: Case, given: Begun, asks: bool) -> dict[str, Any]:
+async def _work(verbs: Verbs, case: LedgerCase, given: Begun, asks: bool) -> dict[str, Any]:
     if given.verb == "build":
         return await verbs.build(case)
     if given.verb == "ask":

@@ -28,7 +28,7 @@ class Flaw(StrEnum):
 
 
 @dataclass(frozen=True)
-class Difference:
+class ModelDifference:
     """One thing that is different.
 
     Attributes:
@@ -47,7 +47,7 @@ class Difference:
         return f"{self.text}{f' ({self.source})' if self.source else ''}"
 
 
-def compared(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[Difference, ...]:
+def compared(submitted: Milp, exact: Milp, where: Where = lambda name, value: "") -> tuple[ModelDifference, ...]:
     """How a submitted model differs from the exact one; empty where it does not.
 
     Variables are matched by name; where names differ, by what a model says of them. Two rows that differ in figures
@@ -61,19 +61,19 @@ def compared(submitted: Milp, exact: Milp, where: Where = lambda name, value: ""
     matching = _matched(submitted, exact)
     if matching is None:
         counts = f"{len(submitted.variables)} variables in place of {len(exact.variables)}"
-        return (Difference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be matched"), *_lengths(
+        return (ModelDifference(Flaw.VARIABLES, "", f"the model has {counts}, and they cannot be matched"), *_lengths(
             submitted, exact
         ))  # fmt: skip
     found = [*_variables(submitted, exact, matching), *_rows(submitted, exact, matching, where)]
     return (*found, *_objective(submitted, exact, matching, where))
 
 
-def _lengths(submitted: Milp, exact: Milp) -> Iterable[Difference]:
+def _lengths(submitted: Milp, exact: Milp) -> Iterable[ModelDifference]:
     if len(submitted.rows) < len(exact.rows):
         text = (
             f"{len(exact.rows) - len(submitted.rows)} rows too few: {len(submitted.rows)} in place of {len(exact.rows)}"
         )
-        yield Difference(Flaw.MISSING_ROW, "", text)
+        yield ModelDifference(Flaw.MISSING_ROW, "", text)
 
 
 def _matched(submitted: Milp, exact: Milp) -> dict[str, str] | None:
@@ -118,18 +118,18 @@ def _digits(value: float) -> float:
     return value if math.isinf(value) else float(f"{value:.9g}") + 0.0
 
 
-def _variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]) -> Iterable[Difference]:
+def _variables(submitted: Milp, exact: Milp, matching: Mapping[str, str]) -> Iterable[ModelDifference]:
     known = {one.name: one for one in exact.variables}
     back = {ours: theirs for theirs, ours in matching.items()}
     for one in exact.variables:
         if one.name not in back:
             used = any(one.name in row.terms for row in exact.rows) or one.name in exact.objective.terms
             if used:
-                yield Difference(Flaw.VARIABLES, one.name, f"{plain(one.name)} is no decision of the model")
+                yield ModelDifference(Flaw.VARIABLES, one.name, f"{plain(one.name)} is no decision of the model")
     for one in submitted.variables:
         if one.name in matching and (other := known[matching[one.name]]) and not _alike(one, other):
             text = f"{plain(one.name)} is {_range(one)} and should be {_range(other)}"
-            yield Difference(Flaw.KIND, other.name, text)
+            yield ModelDifference(Flaw.KIND, other.name, text)
 
 
 def _alike(one: Variable, other: Variable) -> bool:
@@ -142,7 +142,7 @@ def _range(one: Variable) -> str:
     return f"{kind}, from {number(one.low)} to {number(one.high)}"
 
 
-def _rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[Difference]:
+def _rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
     ours = {row.name: _shape(row, {}) for row in exact.rows}
     theirs = {row.name: _shape(row, matching) for row in submitted.rows}
     left, extra = dict(ours), {}
@@ -160,11 +160,13 @@ def _rows(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Wher
         row = exact.row(name)
         twin = _twin(row, [submitted.row(one) for one in extra], matching)
         if twin is None:
-            found.append(Difference(Flaw.MISSING_ROW, name, f"no row says '{plain(name)}'", plain(row.meaning, 300)))
+            found.append(
+                ModelDifference(Flaw.MISSING_ROW, name, f"no row says '{plain(name)}'", plain(row.meaning, 300))
+            )
         else:
             extra.pop(twin.name)
             found += _figures(twin, row, matching, where)
-    found += [Difference(Flaw.EXTRA_ROW, name, f"'{plain(name)}' is no row of the right model") for name in extra]
+    found += [ModelDifference(Flaw.EXTRA_ROW, name, f"'{plain(name)}' is no row of the right model") for name in extra]
     return found
 
 
@@ -198,7 +200,7 @@ def _twin(row: Row, candidates: Sequence[Row], matching: Mapping[str, str]) -> R
     return None
 
 
-def _figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) -> list[Difference]:
+def _figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
     """What is different in two rows that are meant to be the same."""
     found = []
     terms = {matching.get(name, name): value for name, value in theirs.terms.items()}
@@ -206,19 +208,19 @@ def _figures(theirs: Row, ours: Row, matching: Mapping[str, str], where: Where) 
         given, right = terms.get(name, 0.0), ours.terms.get(name, 0.0)
         if not _same(given, right):
             text = f"in '{plain(ours.name)}' {plain(name)} counts {number(given)} and should count {number(right)}"
-            found.append(Difference(Flaw.DATA, ours.name, text, where(f"{ours.name} {name}", right)))
+            found.append(ModelDifference(Flaw.DATA, ours.name, text, where(f"{ours.name} {name}", right)))
     if not _same(theirs.rhs, ours.rhs):
         text = f"the right side of '{plain(ours.name)}' is {number(theirs.rhs)} and should be {number(ours.rhs)}"
-        found.append(Difference(Flaw.DATA, ours.name, text, where(ours.name, ours.rhs)))
+        found.append(ModelDifference(Flaw.DATA, ours.name, text, where(ours.name, ours.rhs)))
     if theirs.relation is not ours.relation and not found:
         text = f"'{plain(ours.name)}' says {theirs.relation} and should say {ours.relation}"
-        found.append(Difference(Flaw.DATA, ours.name, text, plain(ours.meaning, 300)))
+        found.append(ModelDifference(Flaw.DATA, ours.name, text, plain(ours.meaning, 300)))
     if not found:  # the same up to scale and sign, but for rounding
         return []
     return found
 
 
-def _objective(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[Difference]:
+def _objective(submitted: Milp, exact: Milp, matching: Mapping[str, str], where: Where) -> list[ModelDifference]:
     flip = 1.0 if submitted.sense is exact.sense else -1.0
     terms = {matching.get(name, name): flip * value for name, value in submitted.objective.terms.items()}
     ours = exact.objective
@@ -228,14 +230,14 @@ def _objective(submitted: Milp, exact: Milp, matching: Mapping[str, str], where:
         if not _same(given, right):
             text = f"in the objective {plain(name)} counts {number(given)} and should count {number(right)}"
             flaw = Flaw.DATA if given and right else Flaw.OBJECTIVE
-            found.append(Difference(flaw, "", text, where(f"objective {name}", right)))
+            found.append(ModelDifference(flaw, "", text, where(f"objective {name}", right)))
     if not _same(flip * submitted.objective.constant, ours.constant):
         text = (
             f"the objective's constant is {number(submitted.objective.constant)} and should be {number(ours.constant)}"
         )
-        found.append(Difference(Flaw.OBJECTIVE, "", text))
+        found.append(ModelDifference(Flaw.OBJECTIVE, "", text))
     if len(found) == len(ours.terms) > 1 or (flip < 0 and found):
-        return [Difference(Flaw.OBJECTIVE, "", "the objective is another one, or its direction is")]
+        return [ModelDifference(Flaw.OBJECTIVE, "", "the objective is another one, or its direction is")]
     return found
 
 

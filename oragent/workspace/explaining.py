@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from oragent.milp.model import Milp, Row
 from oragent.milp.plain import number, plain
-from oragent.milp.solution import Interval, Status
-from oragent.workspace.citations import Cell, Key, Line
-from oragent.workspace.facts import Facts, Version
-from oragent.workspace.layout import Role
+from oragent.milp.solution import SolveStatus, ValueRange
+from oragent.workspace.citations import CitedCell, CitedLine, Key
+from oragent.workspace.facts import VersionFacts, WorkspaceFacts
+from oragent.workspace.layout import FileRole
 from oragent.workspace.reading import read_json
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 
 MOST = 12  # rows, of each kind
 CHANGES = 12  # that are taken back one at a time
@@ -35,13 +35,13 @@ class Statement:
 
     topic: str
     text: str
-    sources: tuple[Line | Cell | Key, ...] = ()
+    sources: tuple[CitedLine | CitedCell | Key, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.text}{''.join(f' {one}' for one in self.sources)}."
 
 
-def answer(facts: Facts, question: str, runner: Runner) -> str:
+def answer(facts: WorkspaceFacts, question: str, runner: ProgramRunner) -> str:
     """Answer a question in Markdown: what is known of its topics, the nearest first; of all where it names none."""
     wanted = set(WORDS.findall(question.casefold()))
     hints = {
@@ -62,7 +62,7 @@ def answer(facts: Facts, question: str, runner: Runner) -> str:
     return "\n".join(parts) or "Nothing is known: the workspace has no program that solves a model, and no records.\n"
 
 
-def statements(facts: Facts, runner: Runner) -> Iterator[Statement]:
+def statements(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
     """All that can be said, topic by topic."""
     yield from _objectives(facts)
     yield from _figures(facts)
@@ -73,7 +73,7 @@ def statements(facts: Facts, runner: Runner) -> Iterator[Statement]:
             yield from _margins(version, "the revised plan" if version is facts.revised else "the original plan")
 
 
-def _objective(version: Version) -> tuple[float | None, tuple[Key, ...]]:
+def _objective(version: VersionFacts) -> tuple[float | None, tuple[Key, ...]]:
     """The optimum of a version, by its record where it has one."""
     value = version.model.objective if version.model else None
     if version.record:
@@ -83,18 +83,18 @@ def _objective(version: Version) -> tuple[float | None, tuple[Key, ...]]:
     return value, ()
 
 
-def _is_proven(version: Version) -> bool:
+def _is_proven(version: VersionFacts) -> bool:
     """Whether nothing says that a better point than the version's may exist."""
     solution = version.model.solution if version.model else None
-    return solution is None or solution.status is not Status.FEASIBLE
+    return solution is None or solution.status is not SolveStatus.FEASIBLE
 
 
-def _standing(version: Version | None) -> str:
+def _standing(version: VersionFacts | None) -> str:
     solution = version.model.solution if version and version.model else None
     return solution.standing if solution else "not solved again"
 
 
-def _objectives(facts: Facts) -> Iterator[Statement]:
+def _objectives(facts: WorkspaceFacts) -> Iterator[Statement]:
     after, source = _objective(facts.revised)
     before, earlier = _objective(facts.original) if facts.original else (None, ())
     loose = [version for version in (facts.original, facts.revised) if version and not _is_proven(version)]
@@ -109,13 +109,13 @@ def _objectives(facts: Facts) -> Iterator[Statement]:
         yield Statement("objective", f"The optimal objective is {number(after)}", source)
 
 
-def _figures(facts: Facts) -> Iterator[Statement]:
+def _figures(facts: WorkspaceFacts) -> Iterator[Statement]:
     """Figures that are new or other than before."""
     for name, (path, one) in facts.revised.figures.items():
         earlier = facts.original.figures.get(name) if facts.original else None
         if facts.original is not None and earlier is not None and earlier[1].value == one.value:
             continue
-        source = Cell(path, name, "Value", one.value)
+        source = CitedCell(path, name, "Value", one.value)
         unit = f" {plain(one.unit)}" if one.unit else ""
         was = f" in place of {plain(earlier[1].value)}" if earlier else " (new)" if facts.original else ""
         file = path.rpartition("/")[2]
@@ -123,32 +123,32 @@ def _figures(facts: Facts) -> Iterator[Statement]:
         yield from _quotes(facts.revised, name)
 
 
-def _quotes(version: Version, name: str) -> Iterator[Statement]:
+def _quotes(version: VersionFacts, name: str) -> Iterator[Statement]:
     """What the documents say of a figure."""
-    for path, line, text in version.lines(Role.DOCUMENT):
+    for path, line, text in version.lines(FileRole.DOCUMENT):
         if f"`{name}`" in text and not text.startswith("The values of"):
             yield Statement(
-                "rule", f"On `{plain(name)}` the documents speak in line {line}", (Line(path, line, text[:90]),)
+                "rule", f"On `{plain(name)}` the documents speak in line {line}", (CitedLine(path, line, text[:90]),)
             )
             return
 
 
-def _rules(facts: Facts) -> Iterator[Statement]:
+def _rules(facts: WorkspaceFacts) -> Iterator[Statement]:
     """Rows that are new or other than before, each with the figures that stand in its line of the program."""
     new = _new_rows(facts)
-    lines = facts.revised.lines(Role.CODE)
+    lines = facts.revised.lines(FileRole.CODE)
     for row, changed in new[:MOST]:
         kind = "changed" if changed else "new"
         at = [(path, line, text) for path, line, text in lines if f"'{row.name}'" in text or f'"{row.name}"' in text]
         used = [
             name for name in facts.revised.figures if any(re.search(rf"\b{re.escape(name)}\b", one[2]) for one in at)
         ]
-        source = tuple(Line(path, line, text.strip()[:60]) for path, line, text in at[:1])
+        source = tuple(CitedLine(path, line, text.strip()[:60]) for path, line, text in at[:1])
         yield Statement("rule", f"Row {plain(row.name)} is {kind}: {_told(row)}", source)
         for name in used:
             path, one = facts.revised.figures[name]
             yield Statement("rule", f"Row {plain(row.name)} takes `{plain(name)}` from the data, {plain(one.value)}",
-                            (*source, Cell(path, name, "Value", one.value)))  # fmt: skip
+                            (*source, CitedCell(path, name, "Value", one.value)))  # fmt: skip
     before = facts.original.milp if facts.original else None
     after = facts.revised.milp
     if before is not None and after is not None:
@@ -158,7 +158,7 @@ def _rules(facts: Facts) -> Iterator[Statement]:
             yield Statement("rule", f"`{plain(variable.name)}` is a new decision: {kind}")
 
 
-def _new_rows(facts: Facts) -> list[tuple[Row, bool]]:
+def _new_rows(facts: WorkspaceFacts) -> list[tuple[Row, bool]]:
     """Rows of the revised model that the original does not have like that, and whether only changed."""
     before = facts.original.milp if facts.original else None
     after = facts.revised.milp
@@ -175,7 +175,7 @@ def _equal(one: Row, other: Row) -> bool:
     return dict(one.terms) == dict(other.terms) and one.relation is other.relation and one.rhs == other.rhs
 
 
-def _changes(facts: Facts, runner: Runner) -> Iterator[Statement]:
+def _changes(facts: WorkspaceFacts, runner: ProgramRunner) -> Iterator[Statement]:
     """What each change accounts for: the optimum with that one taken back, all others left."""
     before = facts.original.milp if facts.original else None
     after = facts.revised.milp
@@ -200,7 +200,7 @@ def _changes(facts: Facts, runner: Runner) -> Iterator[Statement]:
                                       f"so it accounts for {number(gap)}")  # fmt: skip
 
 
-def _margins(version: Version, plan: str) -> Iterator[Statement]:
+def _margins(version: VersionFacts, plan: str) -> Iterator[Statement]:
     """What binds and is worth most; what leaves room; what the relaxation says."""
     model, milp = version.model, version.milp
     if model is None or milp is None or model.solution is None or not model.solution.status.has_point:
@@ -232,14 +232,14 @@ def _margins(version: Version, plan: str) -> Iterator[Statement]:
                                       "that a small change may do nothing or much")  # fmt: skip
 
 
-def _source(version: Version, record: dict[str, object], row: str, key: str) -> tuple[Key, ...]:
+def _source(version: VersionFacts, record: dict[str, object], row: str, key: str) -> tuple[Key, ...]:
     rows = record.get("constraints")
     if not isinstance(rows, dict) or not isinstance(rows.get(row), dict) or rows[row].get(key) is None:
         return ()
     return (Key(version.record, ("constraints", row, key), number(rows[row][key])),)
 
 
-def _until(interval: Interval | None) -> str:
+def _until(interval: ValueRange | None) -> str:
     if interval is None or (abs(interval.low) == float("inf") and abs(interval.high) == float("inf")):
         return ""
     return f", while its right side stays from {number(interval.low)} to {number(interval.high)}"

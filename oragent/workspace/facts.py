@@ -8,16 +8,16 @@ from pathlib import Path
 from oragent._base.errors import WorkspaceError
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
-from oragent.workspace.layout import Role, role
+from oragent.workspace.layout import FileRole, role
 from oragent.workspace.reading import read_bytes, read_json, read_text
 from oragent.workspace.records import are_stale
-from oragent.workspace.runner import Model, Runner
+from oragent.workspace.runner import ProgramRunner, SolvedModel
 
 HELPERS = {"utils.py", "utility_code.py", "gurobi_pulp_compat.py", "gurobi_execution_record.py"}
 
 
 @dataclass(frozen=True)
-class Version:
+class VersionFacts:
     """One version of a workspace.
 
     Attributes:
@@ -33,7 +33,7 @@ class Version:
     files: Mapping[str, Path]
     figures: Mapping[str, tuple[str, parameters.Parameter]]
     program: str
-    model: Model | None
+    model: SolvedModel | None
     record: str
 
     @property
@@ -41,7 +41,7 @@ class Version:
         """The model."""
         return self.model.milp if self.model else None
 
-    def lines(self, *roles: Role) -> list[tuple[str, int, str]]:
+    def lines(self, *roles: FileRole) -> list[tuple[str, int, str]]:
         """Lines of its files of some roles: path, number, text."""
         found = []
         for path, place in self.files.items():
@@ -54,7 +54,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Facts:
+class WorkspaceFacts:
     """Both versions; where there is one alone, the original is None.
 
     Attributes:
@@ -62,8 +62,8 @@ class Facts:
         revised: Version that is asked about.
     """
 
-    original: Version | None
-    revised: Version
+    original: VersionFacts | None
+    revised: VersionFacts
 
     @property
     def files(self) -> dict[str, Path]:
@@ -71,7 +71,7 @@ class Facts:
         return {**(self.original.files if self.original else {}), **self.revised.files}
 
 
-def known(folder: Path, files: Mapping[str, Path], runner: Runner) -> Facts:
+def known(folder: Path, files: Mapping[str, Path], runner: ProgramRunner) -> WorkspaceFacts:
     """Read both versions of a workspace, and run their programs.
 
     Args:
@@ -84,8 +84,8 @@ def known(folder: Path, files: Mapping[str, Path], runner: Runner) -> Facts:
     """
     if any(path.startswith("revised/") for path in files):
         original, revised = (_version(folder, files, f"{name}/", runner) for name in ("original", "revised"))
-        return Facts(original, revised)
-    return Facts(None, _version(folder, files, "", runner))
+        return WorkspaceFacts(original, revised)
+    return WorkspaceFacts(None, _version(folder, files, "", runner))
 
 
 def main_program(files: Mapping[str, Path], prefix: str = "") -> str:
@@ -96,14 +96,14 @@ def main_program(files: Mapping[str, Path], prefix: str = "") -> str:
     return (printing or found or [""])[0]
 
 
-def _version(folder: Path, files: Mapping[str, Path], prefix: str, runner: Runner) -> Version:
+def _version(folder: Path, files: Mapping[str, Path], prefix: str, runner: ProgramRunner) -> VersionFacts:
     own = {path: place for path, place in files.items() if path.startswith(prefix)}
     program = main_program(files, prefix)
     model = None
     if program:
         ran = runner.run(folder / prefix if prefix else folder, program.removeprefix(prefix))
         model = ran.last
-    return Version(prefix, own, _figures(own), program, model, _record(own, prefix, model))
+    return VersionFacts(prefix, own, _figures(own), program, model, _record(own, prefix, model))
 
 
 def _figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Parameter]]:
@@ -116,7 +116,7 @@ def _figures(files: Mapping[str, Path]) -> dict[str, tuple[str, parameters.Param
     return found
 
 
-def _record(files: Mapping[str, Path], prefix: str, model: Model | None) -> str:
+def _record(files: Mapping[str, Path], prefix: str, model: SolvedModel | None) -> str:
     """The record with the model's objective, the first one where none has it; stale records do not count."""
     if are_stale(files, prefix):
         return ""

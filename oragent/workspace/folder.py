@@ -18,12 +18,12 @@ from oragent.milp.files import read as read_milp
 from oragent.milp.naming import safe_names
 from oragent.workspace import parameters
 from oragent.workspace.facts import main_program
-from oragent.workspace.layout import REQUIRED, Finding, Mode, Workspace, check
+from oragent.workspace.layout import REQUIRED, FileFinding, Mode, Workspace, check
 from oragent.workspace.program_codegen import program
 from oragent.workspace.reading import decode, named, read_bytes, walk
 from oragent.workspace.recording import records_of
 from oragent.workspace.records import inputs_hash
-from oragent.workspace.runner import OURS, Ran
+from oragent.workspace.runner import OURS, ProgramRun
 from oragent.workspace.versions import Versions
 
 PLACES = ("docs", "data", "src")
@@ -71,7 +71,7 @@ class Home:
         documents = [place for path, place in self.files().items() if path.startswith("docs/")]
         return all(place.read_text(encoding="utf-8", errors="replace") == WELCOME for place in documents)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[FileFinding, ...]:
         """What is wrong with its files."""
         return check(self.workspace())
 
@@ -167,7 +167,7 @@ def finished(folder: Path) -> list[Finished]:
         return study.finished()
 
 
-def records_for(home: Home, versions: Versions, ran: Ran, inputs: Mapping[str, Path]) -> dict[str, str | None]:
+def records_for(home: Home, versions: Versions, ran: ProgramRun, inputs: Mapping[str, Path]) -> dict[str, str | None]:
     """The records of a run as contents to be written; earlier ones that a command wrote go, a person's stay.
 
     Args:
@@ -180,7 +180,7 @@ def records_for(home: Home, versions: Versions, ran: Ran, inputs: Mapping[str, P
     return dict.fromkeys(old) | dict(records_of(ran, inputs=inputs_hash(inputs)))
 
 
-def rows_of(ran: Ran) -> dict[str, list[float | None]]:
+def rows_of(ran: ProgramRun) -> dict[str, list[float | None]]:
     """Slack and dual of each row of a run's model, for pages; duals of integer models with the integers fixed."""
     last = ran.last
     if last is None or last.milp is None or last.solution is None:

@@ -28,7 +28,7 @@ class Mode(StrEnum):
     EXPLAIN = "explain"
 
 
-class Role(StrEnum):
+class FileRole(StrEnum):
     """The part that a file plays."""
 
     DOCUMENT = "document"
@@ -50,7 +50,7 @@ REQUIRED = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """A line of a manifest.
 
     Attributes:
@@ -61,13 +61,13 @@ class Entry:
     """
 
     path: str
-    role: Role
+    role: FileRole
     size: int
     sha256: str
 
 
 @dataclass(frozen=True)
-class Finding:
+class FileFinding:
     """Something wrong with one file.
 
     Attributes:
@@ -96,28 +96,30 @@ class Workspace:
     files: Mapping[str, Path]
     metadata: Mapping[str, Any]
 
-    def of_role(self, *roles: Role) -> dict[str, Path]:
+    def of_role(self, *roles: FileRole) -> dict[str, Path]:
         """The files that play one of these parts."""
         return {path: place for path, place in self.files.items() if role(path) in roles}
 
 
-def role(path: str) -> Role:
+def role(path: str) -> FileRole:
     """The part of a file, by the folder it lies in and its name."""
     parts = path.split("/")
     if parts == ["metadata.json"]:
-        return Role.METADATA
+        return FileRole.METADATA
     if parts[0] in {"original", "revised"}:
         parts = parts[1:]
     folder, name, suffix = parts[0], parts[-1], Path(parts[-1]).suffix.casefold()
     if len(parts) < 2:
-        return Role.OTHER
+        return FileRole.OTHER
     if folder == "data":
         if name == parameters.FILE or suffix == ".json":
-            return Role.PARAMETERS
-        return Role.TABLE if suffix == ".csv" else Role.OTHER
+            return FileRole.PARAMETERS
+        return FileRole.TABLE if suffix == ".csv" else FileRole.OTHER
     if folder == "src":
-        return {".py": Role.CODE, ".tex": Role.FORMULATION}.get(suffix, Role.OTHER)
-    return {"docs": Role.DOCUMENT, "logs": Role.LOG, "solver_records": Role.RECORD}.get(folder, Role.OTHER)
+        return {".py": FileRole.CODE, ".tex": FileRole.FORMULATION}.get(suffix, FileRole.OTHER)
+    return {"docs": FileRole.DOCUMENT, "logs": FileRole.LOG, "solver_records": FileRole.RECORD}.get(
+        folder, FileRole.OTHER
+    )
 
 
 def find_mode(files: Mapping[str, Path], metadata: Mapping[str, Any]) -> Mode:
@@ -158,21 +160,21 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def manifest(workspace: Workspace) -> tuple[Entry, ...]:
+def manifest(workspace: Workspace) -> tuple[ManifestEntry, ...]:
     """All files with their parts, sizes and hashes, in alphabetical order."""
     contents = ((path, read_bytes(place)) for path, place in sorted(workspace.files.items()))
-    return tuple(Entry(path, role(path), len(content), digest(content)) for path, content in contents)
+    return tuple(ManifestEntry(path, role(path), len(content), digest(content)) for path, content in contents)
 
 
-def check(workspace: Workspace) -> tuple[Finding, ...]:
+def check(workspace: Workspace) -> tuple[FileFinding, ...]:
     """Everything that is wrong with the files of a workspace, in alphabetical order; nothing is mended or guessed."""
     findings = []
     for path, place in sorted(workspace.files.items()):
         try:
             content = read_bytes(place)
-            findings += [Finding(path, flaw) for flaw in _flaws(path, content)]
+            findings += [FileFinding(path, flaw) for flaw in _flaws(path, content)]
         except WorkspaceError as error:
-            findings.append(Finding(path, f"cannot be used: {error}"))
+            findings.append(FileFinding(path, f"cannot be used: {error}"))
     return tuple(findings)
 
 
@@ -190,9 +192,9 @@ def require_clean(workspace: Workspace) -> None:
 
 def _flaws(path: str, content: bytes) -> tuple[str, ...]:
     part, suffix = role(path), Path(path).suffix.casefold()
-    if part is Role.OTHER:
+    if part is FileRole.OTHER:
         return () if path.rpartition("/")[2] in QUIET else ("is no kind of file that a workspace has",)
-    if part is Role.DOCUMENT:
+    if part is FileRole.DOCUMENT:
         return _document_flaws(content, suffix)
     text = decode(content, "it")
     if suffix == ".csv":
@@ -211,8 +213,8 @@ def _document_flaws(content: bytes, suffix: str) -> tuple[str, ...]:
     return () if decode(content, "it").strip() else ("is empty: expected requirements",)
 
 
-def _table_flaws(text: str, part: Role) -> tuple[str, ...]:
+def _table_flaws(text: str, part: FileRole) -> tuple[str, ...]:
     reading = tables.read(text)
-    if reading.table is None or part is not Role.PARAMETERS:
+    if reading.table is None or part is not FileRole.PARAMETERS:
         return reading.flaws
     return (*reading.flaws, *parameters.read(reading.table)[1])

@@ -35,7 +35,7 @@ def compact(text: str) -> str:
     return re.sub(r"[\s\"']+", "", normalise(text)).replace("[", "(").replace("]", ")")
 
 
-class Answer:
+class SearchableAnswer:
     """An answer, prepared for looking up many entities.
 
     Args:

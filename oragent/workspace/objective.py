@@ -23,7 +23,7 @@ class Backing(StrEnum):
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedObjective:
     """What a program's output says.
 
     Attributes:
@@ -37,21 +37,23 @@ class Printed:
     note: str = ""
 
 
-def parse(output: str) -> Printed:
+def parse(output: str) -> PrintedObjective:
     """Find the objective in a program's output: the last line that begins with the marker counts.
 
     Never raises: a program that prints none, or one that is no finite number, has no value and a note that says so.
     """
     found = LINE.findall(output)
     if not found:
-        return Printed(None, note=f"no line {MARKER} VALUE was printed; print the objective as the last such line")
+        return PrintedObjective(
+            None, note=f"no line {MARKER} VALUE was printed; print the objective as the last such line"
+        )
     text = found[-1].strip()
     twice = f"{len(found)} lines {MARKER} were printed and the last counts; print one" if len(found) > 1 else ""
     if text.casefold().lstrip("+-") in {"nan", "inf", "infinity"}:
-        return Printed(None, note=f"the objective printed is {shown(text, 20)}; expected a finite number")
+        return PrintedObjective(None, note=f"the objective printed is {shown(text, 20)}; expected a finite number")
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        return Printed(None, note=f"the objective printed is {shown(text, 40)!r}; expected one finite number")
-    return Printed(float(text), text, twice)
+        return PrintedObjective(None, note=f"the objective printed is {shown(text, 40)!r}; expected one finite number")
+    return PrintedObjective(float(text), text, twice)
 
 
 def relative_error(objective: float, reference: float) -> float:
@@ -59,7 +61,7 @@ def relative_error(objective: float, reference: float) -> float:
     return abs(objective - reference) / max(1.0, abs(reference))
 
 
-def backing(printed: Printed, objectives: Sequence[float | None]) -> Backing:
+def backing(printed: PrintedObjective, objectives: Sequence[float | None]) -> Backing:
     """What stands behind a printed value.
 
     Args:

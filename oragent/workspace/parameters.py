@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 FILE = "general_parameters.csv"
 HEADER = ("Parameter_Name", "Value", "Unit", "Context_Description")
@@ -28,7 +28,7 @@ class Parameter:
     meaning: str = ""
 
 
-def read(table: Table) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
+def read(table: CsvTable) -> tuple[tuple[Parameter, ...], tuple[str, ...]]:
     """The parameters of a table, and what is wrong with them.
 
     A row with more cells than the header is left out: which of its commas part cells cannot be known.

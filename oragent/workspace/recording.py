@@ -11,17 +11,23 @@ from dataclasses import replace
 from typing import Any
 
 from oragent.milp.model import Milp
-from oragent.milp.solution import Solution, Status
-from oragent.workspace.attempts import Stop
+from oragent.milp.solution import Solution, SolveStatus
+from oragent.workspace.attempts import StopReason
 from oragent.workspace.records import INPUTS
-from oragent.workspace.runner import Model, Ran
+from oragent.workspace.runner import ProgramRun, SolvedModel
 
-CODES = {Status.OPTIMAL: 2, Status.INFEASIBLE: 3, Status.UNBOUNDED: 5, Status.FEASIBLE: 9, Status.UNKNOWN: 1}
-PULP = {Status.OPTIMAL: "Optimal", Status.INFEASIBLE: "Infeasible", Status.UNBOUNDED: "Unbounded",
-        Status.FEASIBLE: "Not Solved", Status.UNKNOWN: "Undefined"}  # fmt: skip
+CODES = {
+    SolveStatus.OPTIMAL: 2,
+    SolveStatus.INFEASIBLE: 3,
+    SolveStatus.UNBOUNDED: 5,
+    SolveStatus.FEASIBLE: 9,
+    SolveStatus.UNKNOWN: 1,
+}
+PULP = {SolveStatus.OPTIMAL: "Optimal", SolveStatus.INFEASIBLE: "Infeasible", SolveStatus.UNBOUNDED: "Unbounded",
+        SolveStatus.FEASIBLE: "Not Solved", SolveStatus.UNKNOWN: "Undefined"}  # fmt: skip
 
 
-def records_of(ran: Ran, timed: bool = True, inputs: str = "") -> dict[str, str]:
+def records_of(ran: ProgramRun, timed: bool = True, inputs: str = "") -> dict[str, str]:
     """The files of a run, by path below the version: ``logs/`` and ``solver_records/``.
 
     Args:
@@ -31,7 +37,7 @@ def records_of(ran: Ran, timed: bool = True, inputs: str = "") -> dict[str, str]
     """
     files = {
         "logs/execution_record.json": _json({
-            "returncode": ran.code, "timed_out": ran.stop is Stop.TIMEOUT, "objective_value": ran.printed.value,
+            "returncode": ran.code, "timed_out": ran.stop is StopReason.TIMEOUT, "objective_value": ran.printed.value,
             "stdout": ran.stdout, "stderr": ran.stderr, "error": ran.reason or None, "backing": str(ran.backing),
             **({INPUTS: inputs} if inputs else {}),
         }),
@@ -50,9 +56,9 @@ def records_of(ran: Ran, timed: bool = True, inputs: str = "") -> dict[str, str]
     return files
 
 
-def _named(models: tuple[Model, ...]) -> dict[str, Model]:
+def _named(models: tuple[SolvedModel, ...]) -> dict[str, SolvedModel]:
     """Models by names that files can have, each once."""
-    found: dict[str, Model] = {}
+    found: dict[str, SolvedModel] = {}
     for model in models:
         stem = re.sub(r"[^A-Za-z0-9_-]+", "_", model.milp.name if model.milp else "")[:60].strip("_") or "model"
         name, number = stem, 1

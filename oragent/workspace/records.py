@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.layout import Role, Workspace
-from oragent.workspace.objective import Backing, Printed, backing, parse
+from oragent.workspace.layout import FileRole, Workspace
+from oragent.workspace.objective import Backing, PrintedObjective, backing, parse
 from oragent.workspace.reading import decode, finite, read_bytes, read_json
 
 EXECUTION = "logs/execution_record.json"
@@ -18,7 +18,7 @@ SOLUTION, RELAXATION = ".solution.json", ".lp_relaxation.json"
 
 
 @dataclass(frozen=True)
-class Solution:
+class SolverRecord:
     """One solver record.
 
     Attributes:
@@ -52,12 +52,12 @@ class VersionRecords:
     """
 
     objective: float | None
-    printed: Printed
-    solutions: tuple[Solution, ...]
-    relaxations: tuple[Solution, ...]
+    printed: PrintedObjective
+    solutions: tuple[SolverRecord, ...]
+    relaxations: tuple[SolverRecord, ...]
 
     @property
-    def models(self) -> tuple[Solution, ...]:
+    def models(self) -> tuple[SolverRecord, ...]:
         """The records of models that were solved; notes are none."""
         return tuple(solution for solution in self.solutions if not solution.note)
 
@@ -119,7 +119,9 @@ def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
     if execution is None:
         return None
     told = read_json(execution)
-    files = {path: place for path, place in workspace.of_role(Role.RECORD).items() if path.startswith(f"{version}/")}
+    files = {
+        path: place for path, place in workspace.of_role(FileRole.RECORD).items() if path.startswith(f"{version}/")
+    }
     solutions, relaxations = (
         tuple(_solution(place, ending) for path, place in files.items() if path.endswith(ending))
         for ending in (SOLUTION, RELAXATION)
@@ -129,9 +131,9 @@ def read_version(workspace: Workspace, version: str) -> VersionRecords | None:
     )
 
 
-def _solution(place: Path, ending: str) -> Solution:
+def _solution(place: Path, ending: str) -> SolverRecord:
     told = read_json(place)
-    return Solution(
+    return SolverRecord(
         name=place.name.removesuffix(ending),
         status=str(told.get("pulp_status") or told.get("status") or ""),
         objective=finite(told.get("objective_value")),

@@ -15,8 +15,8 @@ from oragent.milp import as_json
 from oragent.milp.as_pulp import from_pulp_dict
 from oragent.milp.as_text import from_text
 from oragent.milp.capturing import GAP
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Solution, Status
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import PROVEN, at_point, solve
 from oragent.workspace.reading import finite
 
@@ -53,9 +53,9 @@ def _resolved(text: str, point: str, until: float, gap: float) -> dict[str, Any]
 
 def _with_claim(milp: Milp, solution: Solution, point: Any, duals: bool) -> Solution:
     """The program's own point in place of ours, where it holds and neither is proven, or where the program stopped."""
-    if not isinstance(point, dict) or solution.status in (Status.INFEASIBLE, Status.UNBOUNDED):
+    if not isinstance(point, dict) or solution.status in (SolveStatus.INFEASIBLE, SolveStatus.UNBOUNDED):
         return solution
-    if solution.status is Status.OPTIMAL and point.get("stopped") is not True:
+    if solution.status is SolveStatus.OPTIMAL and point.get("stopped") is not True:
         return solution
     values = _named(milp, point.get("values"))
     claimed = values and at_point(milp, values, solution.bound, duals=duals)
@@ -86,11 +86,11 @@ def _read(kept: dict[str, Any]) -> Milp:
 
 
 def _relaxed(milp: Milp) -> Milp:
-    return replace(milp, variables=tuple(replace(one, kind=Kind.CONTINUOUS) for one in milp.variables))
+    return replace(milp, variables=tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in milp.variables))
 
 
 WARM = Milp(
-    (Variable("x", 0, 5, Kind.INTEGER), Variable("y", 0, 5)),
+    (Variable("x", 0, 5, VariableKind.INTEGER), Variable("y", 0, 5)),
     (Row("limit", {"x": 1.0, "y": 2.0}, Relation.AT_MOST, 7.5),),
     Objective({"x": 1.0, "y": 1.0}),
     Sense.MAXIMIZE,

@@ -19,7 +19,7 @@ class Type(StrEnum):
     R5 = "scenario restructuring"
 
 
-class Change(StrEnum):
+class RevisionOperation(StrEnum):
     """Kinds of operation on a model."""
 
     ADD_VARIABLE = "+variable"
@@ -43,13 +43,13 @@ class Depth(IntEnum):
 
 REMARK = re.compile(r"\([^()]*\)")  # as in +1var(z)
 SUMMARIES = {
-    Change.ADD_VARIABLE: re.compile(r"\+([0-9]+)var(?:_[a-z]+)?"),
-    Change.REMOVE_VARIABLE: re.compile(r"-([0-9]+)var(?:_[a-z]+)?"),
-    Change.ADD_CONSTRAINT: re.compile(r"\+([0-9]+)constr"),
-    Change.REMOVE_CONSTRAINT: re.compile(r"-([0-9]+)constr"),
-    Change.MODIFY_CONSTRAINT: re.compile(r"mod_([0-9]+)constr"),
-    Change.MODIFY_OBJECTIVE: re.compile(r"mod_([0-9]*)obj"),
-    Change.MODIFY_DATA: re.compile(r"mod_([0-9]+)data"),
+    RevisionOperation.ADD_VARIABLE: re.compile(r"\+([0-9]+)var(?:_[a-z]+)?"),
+    RevisionOperation.REMOVE_VARIABLE: re.compile(r"-([0-9]+)var(?:_[a-z]+)?"),
+    RevisionOperation.ADD_CONSTRAINT: re.compile(r"\+([0-9]+)constr"),
+    RevisionOperation.REMOVE_CONSTRAINT: re.compile(r"-([0-9]+)constr"),
+    RevisionOperation.MODIFY_CONSTRAINT: re.compile(r"mod_([0-9]+)constr"),
+    RevisionOperation.MODIFY_OBJECTIVE: re.compile(r"mod_([0-9]*)obj"),
+    RevisionOperation.MODIFY_DATA: re.compile(r"mod_([0-9]+)data"),
 }
 
 
@@ -61,13 +61,13 @@ class Diff:
         counts: Number of operations by kind; kinds that are not used may be left out.
     """
 
-    counts: Mapping[Change, int]
+    counts: Mapping[RevisionOperation, int]
 
     def __post_init__(self) -> None:
         if any(count < 0 for count in self.counts.values()):
             raise WorkspaceError("a count of operations is negative; expected 0 or more of each kind")
 
-    def uses(self, change: Change) -> bool:
+    def uses(self, change: RevisionOperation) -> bool:
         """Whether there is an operation of this kind."""
         return self.counts.get(change, 0) > 0
 
@@ -79,20 +79,22 @@ class Diff:
     @property
     def kinds(self) -> int:
         """How many kinds of operation, changes of data aside."""
-        return sum(self.uses(change) for change in Change if change is not Change.MODIFY_DATA)
+        return sum(self.uses(change) for change in RevisionOperation if change is not RevisionOperation.MODIFY_DATA)
 
     @property
     def coupling(self) -> bool:
         """Whether variables come or go and constraints come or change with them."""
-        variables = self.uses(Change.ADD_VARIABLE) or self.uses(Change.REMOVE_VARIABLE)
-        return variables and (self.uses(Change.ADD_CONSTRAINT) or self.uses(Change.MODIFY_CONSTRAINT))
+        variables = self.uses(RevisionOperation.ADD_VARIABLE) or self.uses(RevisionOperation.REMOVE_VARIABLE)
+        return variables and (
+            self.uses(RevisionOperation.ADD_CONSTRAINT) or self.uses(RevisionOperation.MODIFY_CONSTRAINT)
+        )
 
     @property
     def cascading(self) -> bool:
         """Whether one operation forces another: a variable gone, constraints replaced or bent around a new variable."""
-        replaced = self.uses(Change.ADD_CONSTRAINT) and self.uses(Change.REMOVE_CONSTRAINT)
-        bent = self.uses(Change.MODIFY_CONSTRAINT) and self.uses(Change.ADD_VARIABLE)
-        return self.uses(Change.REMOVE_VARIABLE) or replaced or bent
+        replaced = self.uses(RevisionOperation.ADD_CONSTRAINT) and self.uses(RevisionOperation.REMOVE_CONSTRAINT)
+        bent = self.uses(RevisionOperation.MODIFY_CONSTRAINT) and self.uses(RevisionOperation.ADD_VARIABLE)
+        return self.uses(RevisionOperation.REMOVE_VARIABLE) or replaced or bent
 
     @property
     def depth(self) -> Depth:
@@ -113,7 +115,7 @@ def read_summary(summary: str) -> Diff:
     Raises:
         WorkspaceError: if a part of it is none of these.
     """
-    counts = dict.fromkeys(Change, 0)
+    counts = dict.fromkeys(RevisionOperation, 0)
     for part in filter(None, (piece.strip() for piece in REMARK.sub("", summary).split(","))):
         found = [(change, match) for change, form in SUMMARIES.items() if (match := form.fullmatch(part))]
         if not found:

@@ -6,12 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from string import Template
 
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.workspace.citations import check
 from oragent.workspace.runner import LIMITS
-from oragent.workspace.tools import TOOLS, Desk
+from oragent.workspace.tools import TOOLS, ToolSession
 
 PROMPTS = Path(__file__).parent / "prompts"
 TEMPERATURE = 0.0
@@ -37,7 +37,7 @@ TRACKS = {
 
 
 @dataclass(frozen=True)
-class Work:
+class AgentWork:
     """What an agent leaves.
 
     Attributes:
@@ -68,7 +68,7 @@ def fill(name: str, **values: object) -> str:
     return Template(text).substitute({key: str(value) for key, value in values.items()})
 
 
-async def worked(case: Case, role: str, told: str, request: str, desk: Desk) -> Work:
+async def worked(case: LedgerCase, role: str, told: str, request: str, desk: ToolSession) -> AgentWork:
     """Let a model work with tools until it submits, gives up, or has no call left.
 
     Args:
@@ -94,18 +94,18 @@ async def worked(case: Case, role: str, told: str, request: str, desk: Desk) -> 
     return _left(desk, last)
 
 
-def _left(desk: Desk, last: str) -> Work:
+def _left(desk: ToolSession, last: str) -> AgentWork:
     """What is there at the end, submitted or not."""
     given = desk.submitted or {}
     end = "submitted" if desk.submitted is not None else f"ended after {desk.calls} calls without submit"
     if desk.writable:
-        return Work(given.get("path") or _newest(desk), calls=desk.calls, end=end)
+        return AgentWork(given.get("path") or _newest(desk), calls=desk.calls, end=end)
     said = given.get("answer") or drop_thoughts(last)
     broken = tuple(str(one) for one in check(said, desk.files()))
-    return Work(answer=said, calls=desk.calls, broken=broken, end=end)
+    return AgentWork(answer=said, calls=desk.calls, broken=broken, end=end)
 
 
-def _newest(desk: Desk) -> str:
+def _newest(desk: ToolSession) -> str:
     """The program that was left without being submitted; empty where there is none."""
     found = [path for path in desk.files()
              if path.endswith(".py") and any(path.startswith(f"{one}/") for one in desk.writable)]  # fmt: skip

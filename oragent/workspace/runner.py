@@ -19,12 +19,12 @@ from oragent._base.errors import MilpError, WorkspaceError
 from oragent.milp import as_json
 from oragent.milp.capturing import GAP
 from oragent.milp.model import Milp
-from oragent.milp.solution import Interval, Sensitivity, Solution, Source, Status
+from oragent.milp.solution import Sensitivity, Solution, SolveStatus, Source, ValueRange
 from oragent.sandbox.border import Sandbox
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import PYTHON, Command, Ended, Limits
-from oragent.workspace.attempts import Attempt, Direction, Stop
-from oragent.workspace.objective import Backing, Printed, backing, parse
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
+from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason
+from oragent.workspace.objective import Backing, PrintedObjective, backing, parse
 from oragent.workspace.reading import named, read_bytes, walk
 from oragent.workspace.shim import POINT, SOLVES
 
@@ -35,7 +35,7 @@ LIMITS = Limits(cpu_s=120.0, memory_mb=2048, file_mb=64, output_kb=1024, idle_s=
 
 
 @dataclass(frozen=True)
-class Model:
+class SolvedModel:
     """A model that a program solved, solved again outside of its reach.
 
     Attributes:
@@ -57,7 +57,7 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Ran:
+class ProgramRun:
     """What running a program came to.
 
     Attributes:
@@ -74,11 +74,11 @@ class Ran:
         reason: Why it was ended, in words; empty where it ended by itself.
     """
 
-    stop: Stop
+    stop: StopReason
     code: int = 0
     stdout: str = ""
     stderr: str = ""
-    models: tuple[Model, ...] = ()
+    models: tuple[SolvedModel, ...] = ()
     changed: Mapping[str, bytes] = field(default_factory=dict)
     removed: tuple[str, ...] = ()
     wall_s: float = 0.0
@@ -87,7 +87,7 @@ class Ran:
     reason: str = ""
 
     @property
-    def printed(self) -> Printed:
+    def printed(self) -> PrintedObjective:
         """The objective in its output."""
         return parse(self.stdout)
 
@@ -97,7 +97,7 @@ class Ran:
         return backing(self.printed, [model.objective for model in self.models])
 
     @property
-    def last(self) -> Model | None:
+    def last(self) -> SolvedModel | None:
         """The model behind the printed objective; where none is, the last that was solved."""
         value = self.printed.value
         known = [model for model in self.models if model.milp is not None]
@@ -116,17 +116,17 @@ class Ran:
         return last.solution.standing
 
     @property
-    def attempt(self) -> Attempt:
+    def attempt(self) -> ProgramAttempt:
         """The run as it is graded: status and models are ours, the printed value is the program's."""
         last = self.last
         status = str(last.solution.status) if last and last.solution else ""
-        direction = Direction(str(last.milp.sense)) if last and last.milp else None
+        direction = ObjectiveSense(str(last.milp.sense)) if last and last.milp else None
         objectives = tuple(model.objective for model in self.models)
-        return Attempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
+        return ProgramAttempt(self.stop, self.stdout, self.stderr, status, objectives, direction)
 
 
 @dataclass
-class Runner:
+class ProgramRunner:
     """Runs programs of workspaces in a sandbox that others share.
 
     Attributes:
@@ -142,7 +142,7 @@ class Runner:
     def __post_init__(self) -> None:
         demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
-    def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> Ran:
+    def run(self, folder: Path, program: str, files: Mapping[str, str | bytes] | None = None) -> ProgramRun:
         """Run a program on a copy of a folder; may be called from several threads.
 
         Args:
@@ -160,14 +160,14 @@ class Runner:
             ended = self.sandbox(self._command(copy, program), warm_up=STAGE)
         kept = {name: content for name, content in ended.files.items() if name.startswith(f"{SOLVES}/")}
         left = {name: content for name, content in ended.files.items() if name.partition("/")[0] != HERE}
-        return Ran(
+        return ProgramRun(
             _stop(ended), ended.code, ended.stdout, ended.stderr, self._resolved(kept),
             {name: content for name, content in left.items() if contents.get(name) != content},
             tuple(name for name in contents if name not in left and name not in ended.left_out),
             ended.wall_s, ended.cpu_s, ended.peak_mb, ended.reason,
         )  # fmt: skip
 
-    def solve(self, *milps: Milp) -> tuple[Model, ...]:
+    def solve(self, *milps: Milp) -> tuple[SolvedModel, ...]:
         """Solve models apart from everybody, with duals and relaxations.
 
         Raises:
@@ -181,7 +181,7 @@ class Runner:
         files = {f"{HERE}/stage.py": STAGE.read_text(encoding="utf-8")}
         return Command(words, files, limits=self.limits, folder=copy, bring=("**/*",))
 
-    def _resolved(self, kept: Mapping[str, bytes]) -> tuple[Model, ...]:
+    def _resolved(self, kept: Mapping[str, bytes]) -> tuple[SolvedModel, ...]:
         if not kept:
             return ()
         texts = [
@@ -195,7 +195,7 @@ class Runner:
         ended = self.sandbox(Command(words, files, limits=limits, bring=("resolved.json",)), warm_up=STAGE)
         if "resolved.json" not in ended.files:
             why = f"not solved again: {ended.reason or ended.stderr.strip()[-200:] or ended.end}"
-            return tuple(Model(None, note=why) for _ in texts)
+            return tuple(SolvedModel(None, note=why) for _ in texts)
         return tuple(_model(plain) for plain in json.loads(ended.files["resolved.json"]))
 
 
@@ -222,22 +222,22 @@ def _copied(folder: Path, files: Mapping[str, str | bytes]) -> Iterator[tuple[Pa
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _stop(ended: Ended) -> Stop:
-    if ended.end is End.DEADLINE:
-        return Stop.TIMEOUT
-    if ended.end is End.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
-        return Stop.MEMORY
-    return Stop.ENDED if ended.end is End.EXITED and ended.code == 0 else Stop.ERROR
+def _stop(ended: CommandResult) -> StopReason:
+    if ended.end is EndReason.DEADLINE:
+        return StopReason.TIMEOUT
+    if ended.end is EndReason.MEMORY or (ended.code and "MemoryError" in ended.stderr[-2000:]):
+        return StopReason.MEMORY
+    return StopReason.ENDED if ended.end is EndReason.EXITED and ended.code == 0 else StopReason.ERROR
 
 
-def _model(plain: Mapping[str, Any]) -> Model:
+def _model(plain: Mapping[str, Any]) -> SolvedModel:
     milp, solution, relaxed = (plain.get(key) for key in ("milp", "solution", "relaxed"))
     try:
-        return Model(
+        return SolvedModel(
             as_json.from_dict(milp) if milp else None, _solution(solution), _solution(relaxed), plain.get("note", "")
         )
     except (MilpError, KeyError, TypeError, ValueError) as problem:
-        return Model(None, note=f"not solved again: {type(problem).__name__}")
+        return SolvedModel(None, note=f"not solved again: {type(problem).__name__}")
 
 
 def _solution(plain: Any) -> Solution | None:
@@ -246,7 +246,7 @@ def _solution(plain: Any) -> Solution | None:
     given = {key: plain[key] for key in ("objective", "bound", "gap", "values", "activities", "slacks", "seconds",
                                          "solver", "note")}  # fmt: skip
     sensitivity, relaxation = (_sensitivity(plain[key]) for key in ("sensitivity", "relaxation"))
-    return Solution(Status(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
+    return Solution(SolveStatus(plain["status"]), **given, sensitivity=sensitivity, relaxation=relaxation)
 
 
 def _sensitivity(plain: Any) -> Sensitivity | None:
@@ -259,6 +259,6 @@ def _sensitivity(plain: Any) -> Sensitivity | None:
     )  # fmt: skip
 
 
-def _interval(plain: Mapping[str, float | None]) -> Interval:
+def _interval(plain: Mapping[str, float | None]) -> ValueRange:
     low, high = plain["low"], plain["high"]
-    return Interval(-math.inf if low is None else low, math.inf if high is None else high)
+    return ValueRange(-math.inf if low is None else low, math.inf if high is None else high)

@@ -23,7 +23,7 @@ SUFFIXES = {
 }  # fmt: skip
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """What the cells of a column are, missing ones aside."""
 
     EMPTY = "empty"
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """A table of text cells.
 
     Attributes:
@@ -58,7 +58,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Reading:
+class TableReading:
     """A table together with what is wrong with its file.
 
     Attributes:
@@ -66,7 +66,7 @@ class Reading:
         flaws: One sentence each, with the line; none in a clean file.
     """
 
-    table: Table | None
+    table: CsvTable | None
     flaws: tuple[str, ...]
 
 
@@ -84,7 +84,7 @@ class Column:
 
     name: str
     unit: str | None
-    kind: Kind
+    kind: ColumnKind
     missing: int
     distinct: int
 
@@ -100,7 +100,7 @@ def number(cell: str) -> float | None:
     return float(stripped.replace(",", "")) if NUMBER.fullmatch(stripped) else None
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> TableReading:
     """Read a table from CSV, header first; blank lines are skipped.
 
     Raises:
@@ -117,12 +117,12 @@ def read(text: str) -> Reading:
     except csv.Error as error:
         raise WorkspaceError(f"line {reader.line_num} cannot be cut into cells: {shown(error)}") from None
     if not rows:
-        return Reading(None, ("is empty: expected a header and rows",))
-    table = Table(rows[0], tuple(rows[1:]))
-    return Reading(table, tuple(_flaws(table, lines[1:])))
+        return TableReading(None, ("is empty: expected a header and rows",))
+    table = CsvTable(rows[0], tuple(rows[1:]))
+    return TableReading(table, tuple(_flaws(table, lines[1:])))
 
 
-def read_strict(text: str, name: object) -> Table:
+def read_strict(text: str, name: object) -> CsvTable:
     """Read a table that has to be clean.
 
     Raises:
@@ -134,18 +134,18 @@ def read_strict(text: str, name: object) -> Table:
     return reading.table
 
 
-def write(table: Table) -> str:
+def write(table: CsvTable) -> str:
     """A table as CSV, lines ended by line feeds."""
     return "".join(",".join(map(_quoted, row)) + "\n" for row in (table.header, *table.rows))
 
 
-def describe(table: Table) -> tuple[Column, ...]:
+def describe(table: CsvTable) -> tuple[Column, ...]:
     """Types, units, missing and distinct values of all columns; cells beyond the header are left out."""
     return tuple(_column(name, [row[place] for row in table.rows if place < len(row)])
                  for place, name in enumerate(table.header))  # fmt: skip
 
 
-def duplicates(table: Table) -> tuple[int, ...]:
+def duplicates(table: CsvTable) -> tuple[int, ...]:
     """Places, from 0, of rows that repeat an earlier one."""
     seen: set[tuple[str, ...]] = set()
     found = []
@@ -165,16 +165,16 @@ def _column(name: str, cells: Sequence[str]) -> Column:
     return Column(name, _unit(name), _kind(present), len(cells) - len(present), len(set(present)))
 
 
-def _kind(present: Sequence[str]) -> Kind:
+def _kind(present: Sequence[str]) -> ColumnKind:
     values = [number(cell) for cell in present]
     numbers = [value for value in values if value is not None]
     if not values:
-        return Kind.EMPTY
+        return ColumnKind.EMPTY
     if not numbers:
-        return Kind.TEXT
+        return ColumnKind.TEXT
     if len(numbers) < len(values):
-        return Kind.MIXED
-    return Kind.INTEGER if all(value.is_integer() for value in numbers) else Kind.NUMBER
+        return ColumnKind.MIXED
+    return ColumnKind.INTEGER if all(value.is_integer() for value in numbers) else ColumnKind.NUMBER
 
 
 def _unit(name: str) -> str | None:
@@ -185,7 +185,7 @@ def _unit(name: str) -> str | None:
     return words[-1] if len(words) > 1 and words[-1].casefold() in SUFFIXES else None
 
 
-def _flaws(table: Table, lines: Sequence[int]) -> list[str]:
+def _flaws(table: CsvTable, lines: Sequence[int]) -> list[str]:
     names = [name.strip() for name in table.header]
     flaws = [] if table.rows else ["has a header and no row"]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -206,7 +206,7 @@ def _flaws(table: Table, lines: Sequence[int]) -> list[str]:
     return flaws
 
 
-def _headings(table: Table, lines: Sequence[int]) -> list[str]:
+def _headings(table: CsvTable, lines: Sequence[int]) -> list[str]:
     """Whether the first line is data, or the second one a further heading."""
     heads = [value for value in map(number, table.header) if value is not None]
     steps = {later - earlier for earlier, later in pairwise(heads)}
@@ -215,8 +215,11 @@ def _headings(table: Table, lines: Sequence[int]) -> list[str]:
     if table.header[0].strip().casefold() in NAMES_PARAMETERS:
         return []  # one value a row: a text in the first row is a value like any other
     columns = list(zip(*table.rows[1:], strict=True))
-    numeric = [place for place, cells in enumerate(columns)
-               if _kind([cell for cell in cells if not is_missing(cell)]) in {Kind.INTEGER, Kind.NUMBER}]  # fmt: skip
+    numeric = [
+        place
+        for place, cells in enumerate(columns)
+        if _kind([cell for cell in cells if not is_missing(cell)]) in {ColumnKind.INTEGER, ColumnKind.NUMBER}
+    ]
     second = [table.rows[0][place] for place in numeric]
     if numeric and all(not BARE_DIGIT.search(cell) and not is_missing(cell) for cell in second):
         return [f"line {lines[0]} is a second header; keep one, with units in brackets behind the names"]

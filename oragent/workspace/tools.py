@@ -19,7 +19,7 @@ from oragent.programs.replies import edited
 from oragent.workspace import tables
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import decode, finite, named, read_bytes, shown, walk
-from oragent.workspace.runner import OURS, Ran, Runner
+from oragent.workspace.runner import OURS, ProgramRun, ProgramRunner
 
 CALLS = 40  # of tools, in one task
 MOST_LINES, MOST_CHARACTERS = 400, 16_000  # of one answer
@@ -54,7 +54,7 @@ TOOLS = (
 
 
 @dataclass
-class Desk:
+class ToolSession:
     """A task at which an agent works, in one folder.
 
     Attributes:
@@ -69,13 +69,13 @@ class Desk:
     """
 
     folder: Path
-    runner: Runner
+    runner: ProgramRunner
     writable: tuple[str, ...] = ()
     write: Callable[[Mapping[str, str]], object] | None = None
     calls: int = 0
     most: int = CALLS
     submitted: dict[str, str] | None = None
-    ran: Ran | None = None
+    ran: ProgramRun | None = None
 
     def call(self, wish: ToolCall) -> str:
         """Do what is wished for; the answer is text, whatever it was."""
@@ -243,7 +243,7 @@ class Desk:
         return "done"
 
 
-def described(ran: Ran) -> str:
+def described(ran: ProgramRun) -> str:
     """A run in words: how it ended, what it printed, what its models come to, and whether the two agree."""
     lines = [f"ended: {ran.stop}, exit code {ran.code}{f', {ran.reason}' if ran.reason else ''}"]
     printed = ran.printed

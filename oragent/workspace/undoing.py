@@ -9,7 +9,7 @@ from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import named
-from oragent.workspace.versions import PERSON, Change, Version, Versions
+from oragent.workspace.versions import PERSON, FileChange, VersionRecord, Versions
 
 BEGINNINGS = {"new", "from"}  # of a workspace: what they wrote is a person's to change or delete
 UNDO, REDO, RESTORE = "undo", "redo", "restore"
@@ -60,7 +60,7 @@ def undo(versions: Versions, files: dict[str, Path]) -> Reversal:
     changes = _together(members)
     label = members[-1].verb or members[-1].author
     reason = f"takes back version {_numbers(members)} ({label})"
-    return _changed(versions, [Change(one.path, one.after, one.before) for one in changes], (UNDO, reason), members)
+    return _changed(versions, [FileChange(one.path, one.after, one.before) for one in changes], (UNDO, reason), members)
 
 
 def redo(versions: Versions, files: dict[str, Path]) -> Reversal:
@@ -74,7 +74,7 @@ def redo(versions: Versions, files: dict[str, Path]) -> Reversal:
     if last is None:
         raise WorkspaceError(f"nothing to redo in {named(versions.folder)}: nothing was taken back since the last verb")
     taken = versions.version(last.number)
-    changes = [Change(one.path, one.after, one.before) for one in taken.changes]
+    changes = [FileChange(one.path, one.after, one.before) for one in taken.changes]
     return _changed(versions, changes, (REDO, f"does again what version {taken.number} took back"), [taken])
 
 
@@ -110,10 +110,10 @@ def restore(versions: Versions, files: dict[str, Path], number: int, path: str =
     return Reversal(made, reason + extra)
 
 
-def _verbs(history: Iterable[Version]) -> list[list[Version]]:
+def _verbs(history: Iterable[VersionRecord]) -> list[list[VersionRecord]]:
     """The verbs that are not taken back, each with its versions."""
-    steps: list[list[Version]] = []
-    taken: dict[int, list[Version]] = {}
+    steps: list[list[VersionRecord]] = []
+    taken: dict[int, list[VersionRecord]] = {}
     for one in history:
         if one.author == UNDO and one.undoes is not None:
             gone = next((step for step in steps if one.undoes in {member.number for member in step}), None)
@@ -131,9 +131,9 @@ def _verbs(history: Iterable[Version]) -> list[list[Version]]:
     return steps
 
 
-def _undone(history: Iterable[Version]) -> Version | None:
+def _undone(history: Iterable[VersionRecord]) -> VersionRecord | None:
     """The last undo that was not done again, with no verb since."""
-    undos: list[Version] = []
+    undos: list[VersionRecord] = []
     for one in history:
         if one.author == UNDO:
             undos.append(one)
@@ -144,17 +144,19 @@ def _undone(history: Iterable[Version]) -> Version | None:
     return undos[-1] if undos else None
 
 
-def _together(members: list[Version]) -> list[Change]:
+def _together(members: list[VersionRecord]) -> list[FileChange]:
     """What several versions did to each file in all."""
-    found: dict[str, Change] = {}
+    found: dict[str, FileChange] = {}
     for member in members:
         for change in member.changes:
             first = found.get(change.path, change)
-            found[change.path] = Change(change.path, first.before, change.after)
+            found[change.path] = FileChange(change.path, first.before, change.after)
     return list(found.values())
 
 
-def _changed(versions: Versions, changes: list[Change], why: tuple[str, str], members: list[Version]) -> Reversal:
+def _changed(
+    versions: Versions, changes: list[FileChange], why: tuple[str, str], members: list[VersionRecord]
+) -> Reversal:
     """Bring files from ``before`` to ``after`` where they still are as ``before`` says."""
     author, reason = why
     contents, kept = {}, []
@@ -170,6 +172,6 @@ def _changed(versions: Versions, changes: list[Change], why: tuple[str, str], me
     return Reversal(number, reason, tuple(kept))
 
 
-def _numbers(members: list[Version]) -> str:
+def _numbers(members: list[VersionRecord]) -> str:
     first, last = members[0].number, members[-1].number
     return str(first) if first == last else f"{first} to {last}"

@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from oragent._base.errors import ReplyError, WorkspaceError
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Study
 from oragent.llm.model import Message
 from oragent.milp.explanation import explain
 from oragent.milp.plain import number
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.programs.replies import extract_json
 from oragent.workspace import explaining, facts, parameters
-from oragent.workspace.attempts import Stop, passes
+from oragent.workspace.attempts import StopReason, passes
 from oragent.workspace.citations import check
 from oragent.workspace.comparing import compared
 from oragent.workspace.folder import RECORDS, Home, add_parameters, plain_json, records_for, rows_of, with_values
 from oragent.workspace.reading import decode, finite, read_bytes, shown, walk
 from oragent.workspace.records import are_stale
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, Work, fill, track_text, worked
-from oragent.workspace.runner import Ran, Runner
-from oragent.workspace.tools import Desk, described
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, fill, track_text, worked
+from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.tools import ToolSession, described
 from oragent.workspace.versions import Versions
 
 FIGURES = f"data/{parameters.FILE}"
@@ -45,18 +45,18 @@ class Verbs:
     home: Home
     study: Study
     versions: Versions
-    runner: Runner
+    runner: ProgramRunner
     accept: bool = False
 
     @property
     def _track_text(self) -> str:
         return track_text(seconds=self.runner.limits.cpu_s)
 
-    async def build(self, case: Case) -> dict[str, Any]:
+    async def build(self, case: LedgerCase) -> dict[str, Any]:
         """Build a program from documents and data, and write it if its model has an optimum."""
         texts = await self._texts(case)
         draft = self.home.draft(case.name, texts)
-        desk = Desk(draft, self.runner, ("src",))
+        desk = ToolSession(draft, self.runner, ("src",))
         told = fill("builder", place=f"src/{NAME}", track=self._track_text)
         done = await worked(case, "builder", told, BEGIN, desk)
         ran = await self._ran(desk, done)
@@ -66,7 +66,7 @@ class Verbs:
             self._write(case, desk, texts, found, ("builder", reason), ran)
         return found
 
-    async def revise(self, case: Case, request: str) -> dict[str, Any]:
+    async def revise(self, case: LedgerCase, request: str) -> dict[str, Any]:
         """Plan a revision, do it in a draft, compare both versions, and write it if it holds.
 
         Args:
@@ -85,7 +85,7 @@ class Verbs:
         plan = await self._plan(case, request, texts)
         new = [one for one in plan["data"] if isinstance(one, dict)]
         table = add_parameters(texts.get(FIGURES, ""), new)
-        desk = Desk(draft, self.runner, ("src", "data"))
+        desk = ToolSession(draft, self.runner, ("src", "data"))
         for name, text in ((FIGURES, table), ("plan.json", plain_json(plan))):
             (draft / name).parent.mkdir(exist_ok=True)
             (draft / name).write_text(text, encoding="utf-8")
@@ -102,7 +102,7 @@ class Verbs:
             self._write(case, desk, texts, found, ("reviser", str(plan.get("summary") or "revised")), after)
         return found
 
-    async def ask(self, case: Case, question: str, model: bool) -> dict[str, Any]:
+    async def ask(self, case: LedgerCase, question: str, model: bool) -> dict[str, Any]:
         """Answer a question with citations, by a model or from records alone.
 
         Args:
@@ -113,20 +113,22 @@ class Verbs:
         texts = await self._texts(case, answers=True)
         draft = self.home.draft(case.name, texts)
         if model:
-            done = await worked(case, "explainer", fill("explainer"), f"Question: {question}", Desk(draft, self.runner))
+            done = await worked(
+                case, "explainer", fill("explainer"), f"Question: {question}", ToolSession(draft, self.runner)
+            )
             said = done.answer
         else:
             files = walk(draft)
             known = await asyncio.to_thread(facts.known, draft, files, self.runner)
             said = await asyncio.to_thread(explaining.answer, known, question, self.runner)
-            done = Work(answer=said, end="answered from records")
+            done = AgentWork(answer=said, end="answered from records")
         broken = [str(one) for one in check(said, walk(draft))]
         answer = {f"answers/{case.name}.md": f"# {question}\n\n{said}\n"}
         self.versions.write(answer, "explainer", shown(question, 120), verb=case.name)
         return {"verb": "ask", "request": question, "answer": said, "broken_citations": broken, "end": done.end,
                 "calls": done.calls, "written": True, "objective": None}  # fmt: skip
 
-    async def _texts(self, case: Case, answers: bool = False) -> dict[str, str]:
+    async def _texts(self, case: LedgerCase, answers: bool = False) -> dict[str, str]:
         """The files as they were when the case first began: after a kill it begins there again."""
 
         async def now() -> dict[str, str]:
@@ -141,12 +143,12 @@ class Verbs:
         found: dict[str, str] = await self.study.once(case, "texts", now)
         return found
 
-    async def _ran(self, desk: Desk, done: Work) -> Ran | None:
+    async def _ran(self, desk: ToolSession, done: AgentWork) -> ProgramRun | None:
         if not done.path:
             return None
         return await asyncio.to_thread(self.runner.run, desk.folder, done.path)
 
-    async def _plan(self, case: Case, request: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    async def _plan(self, case: LedgerCase, request: str, texts: Mapping[str, str]) -> dict[str, Any]:
         told = "".join(f"=== {path}\n{text}\n" for path, text in texts.items())
         messages = [Message("user", fill("plan", request=request, files=told))]
         for _ in range(2):
@@ -157,7 +159,9 @@ class Verbs:
                 messages += [Message("assistant", reply.text), Message("user", f"This cannot be used: {problem}.")]
         return {"summary": "no plan that can be read came", "rows": [], "data": [], "objective": ""}
 
-    async def _preserved(self, desk: Desk, done: Work, new: list[dict[str, Any]], before: Ran) -> bool | None:
+    async def _preserved(
+        self, desk: ToolSession, done: AgentWork, new: list[dict[str, Any]], before: ProgramRun
+    ) -> bool | None:
         """Whether at the plan's neutral values the optimum is the one before; None where there are none."""
         neutral = {str(one["name"]): str(one["neutral"]) for one in new
                    if one.get("name") and finite(_number(one.get("neutral"))) is not None}  # fmt: skip
@@ -170,7 +174,7 @@ class Verbs:
         )  # fmt: skip
         return ran.printed.value is not None and passes(ran.printed.value, value, PRESERVED + _gap(before) + _gap(ran))
 
-    def _result(self, done: Work, ran: Ran | None) -> dict[str, Any]:
+    def _result(self, done: AgentWork, ran: ProgramRun | None) -> dict[str, Any]:
         return {
             "path": done.path, "calls": done.calls, "end": done.end,
             "objective": None if ran is None else ran.printed.value,
@@ -181,12 +185,12 @@ class Verbs:
 
     def _write(
         self,
-        case: Case,
-        desk: Desk,
+        case: LedgerCase,
+        desk: ToolSession,
         texts: Mapping[str, str],
         found: dict[str, Any],
         why: tuple[str, str],
-        ran: Ran | None,
+        ran: ProgramRun | None,
     ) -> None:
         """Bring what was changed in a draft into the workspace, as one version; never over what a person changed since.
 
@@ -211,7 +215,7 @@ class Verbs:
             self.versions.write({**changed, **records}, *why, verb=case.name)
             found["written"] = True
 
-    def _request_path(self, case: Case, request: str) -> str:
+    def _request_path(self, case: LedgerCase, request: str) -> str:
         """Where a request is written: a name that is free, or has the request already."""
         text, path, count = f"{request.rstrip()}\n".encode(), f"docs/{case.name}.md", 1
         while self.versions.on_disk(path) not in (None, text):
@@ -220,7 +224,7 @@ class Verbs:
         return path
 
 
-def failure_request(ran: Ran) -> str:
+def failure_request(ran: ProgramRun) -> str:
     """What a run that failed asks for, in words; of an infeasible model with the rows that cannot hold together.
 
     Raises:
@@ -241,20 +245,20 @@ def failure_request(ran: Ran) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _works(ran: Ran | None) -> bool:
+def _works(ran: ProgramRun | None) -> bool:
     """Whether a run ended well: an objective was printed, and the model behind it, where there is one, has a point."""
-    if ran is None or ran.stop is not Stop.ENDED or ran.printed.value is None:
+    if ran is None or ran.stop is not StopReason.ENDED or ran.printed.value is None:
         return False
     return ran.attempt.status in {"", "optimal", "feasible"}
 
 
-def _gap(ran: Ran) -> float:
+def _gap(ran: ProgramRun) -> float:
     """How far a run's objective may be from the best, relative; 0 where it is proven."""
     solution = ran.last.solution if ran.last else None
-    return (solution.gap or 0.0) if solution and solution.status is Status.FEASIBLE else 0.0
+    return (solution.gap or 0.0) if solution and solution.status is SolveStatus.FEASIBLE else 0.0
 
 
-def _differences(before: Ran, after: Ran | None) -> list[str]:
+def _differences(before: ProgramRun, after: ProgramRun | None) -> list[str]:
     old, new = before.last, after.last if after else None
     if old is None or new is None or old.milp is None or new.milp is None:
         return []

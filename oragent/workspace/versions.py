@@ -34,7 +34,7 @@ LAYOUT = "study 1"  # the file is a study's, which keeps replies and cases besid
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """What a version did to one file.
 
     Attributes:
@@ -49,7 +49,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Version:
+class VersionRecord:
     """One write.
 
     Attributes:
@@ -67,7 +67,7 @@ class Version:
     author: str
     reason: str
     undoes: int | None
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     verb: str = ""
 
 
@@ -126,7 +126,7 @@ class Versions:
         """
         wanted = {path: text.encode() if isinstance(text, str) else text for path, text in contents.items()}
         now = {path: self.on_disk(path) for path in wanted}
-        changes = [Change(path, now[path], after) for path, after in wanted.items() if after != now[path]]
+        changes = [FileChange(path, now[path], after) for path, after in wanted.items() if after != now[path]]
         if not changes:
             return None
         self.notice([change.path for change in changes])
@@ -160,14 +160,14 @@ class Versions:
             content = self.on_disk(path)
             hashed = None if content is None else digest(content)
             if (None if row is None else row["after"]) != hashed:
-                changes.append(Change(path, None if row is None else self._content(row["after"]), content))
+                changes.append(FileChange(path, None if row is None else self._content(row["after"]), content))
         return self._keep(changes, PERSON, reason, None, written=True) if changes else None
 
     def paths(self) -> list[str]:
         """Paths of all files that any version changed."""
         return [str(row["path"]) for row in self._database.rows("SELECT DISTINCT path FROM changes ORDER BY path")]
 
-    def history(self, contents: bool = True) -> tuple[Version, ...]:
+    def history(self, contents: bool = True) -> tuple[VersionRecord, ...]:
         """All versions, the first one first.
 
         Args:
@@ -177,7 +177,7 @@ class Versions:
             self._version(row, contents) for row in self._database.rows("SELECT * FROM versions ORDER BY number")
         )
 
-    def version(self, number: int) -> Version:
+    def version(self, number: int) -> VersionRecord:
         """One version.
 
         Raises:
@@ -211,12 +211,14 @@ class Versions:
         """What a version changed, as a unified diff."""
         return "".join(text_diff(one.path, one.before, one.after) for one in self.version(number).changes)
 
-    def _version(self, row: sqlite3.Row, contents: bool = True) -> Version:
+    def _version(self, row: sqlite3.Row, contents: bool = True) -> VersionRecord:
         changes = self._changes(row["number"], contents)
-        return Version(row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"])
+        return VersionRecord(
+            row["number"], row["at"], row["author"], row["reason"], row["undoes"], changes, row["verb"]
+        )
 
     def _keep(
-        self, changes: list[Change], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
+        self, changes: list[FileChange], author: str, reason: str, undoes: int | None, written: bool, verb: str = ""
     ) -> int:
         with self._database.transaction():
             row = self._database.row("SELECT COALESCE(MAX(number), 0) + 1 AS next FROM versions")
@@ -245,11 +247,11 @@ class Versions:
         row = self._database.row("SELECT content FROM contents WHERE hash = ?", name)
         return None if row is None else bytes(row["content"])
 
-    def _changes(self, number: int, contents: bool = True) -> tuple[Change, ...]:
+    def _changes(self, number: int, contents: bool = True) -> tuple[FileChange, ...]:
         rows = self._database.rows("SELECT * FROM changes WHERE number = ? ORDER BY path", number)
         if not contents:
-            return tuple(Change(row["path"], None, None) for row in rows)
-        return tuple(Change(row["path"], self._content(row["before"]), self._content(row["after"])) for row in rows)
+            return tuple(FileChange(row["path"], None, None) for row in rows)
+        return tuple(FileChange(row["path"], self._content(row["before"]), self._content(row["after"])) for row in rows)
 
     def _put(self, number: int) -> None:
         """Bring files to what a version says, unless somebody has changed them since, and note that it is done."""

@@ -45,7 +45,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (fill, FILL_EDGES), (one_way, ONE_WAY_EDGES)), score)
 
 
-def behaviour(instance: bpp.Instance, promise: np.ndarray) -> tuple[float, float, float]:
+def behaviour(instance: bpp.BppInstance, promise: np.ndarray) -> tuple[float, float, float]:
     """Share of the items that an ant really chooses among, how full the promised pairs are, how one-way it is."""
     share = effective_choices(promise) / (len(instance) - 1)
     pairs = (instance.items[:, None] + instance.items) / instance.capacity

@@ -38,7 +38,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     for size, index, instance in each(crossover, {pdn.PORTS: instances(arguments, sites, network)}, rewards):
         crossover.renew()  # one that counts its calls would know the instance
 
-        def fitness(placements: np.ndarray, instance: pdn.Instance = instance) -> np.ndarray:
+        def fitness(placements: np.ndarray, instance: pdn.PlacementInstance = instance) -> np.ndarray:
             return pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, placements))
 
         def breed(parents: np.ndarray, count: int) -> np.ndarray:
@@ -74,7 +74,7 @@ def evaluate(arguments: Arguments, crossover: Guest) -> Result:
     return Result(metrics, cell((novelty, NOVELTY_EDGES), (likeness, LIKENESS_EDGES), (twins, TWIN_EDGES)), score)
 
 
-def instances(arguments: Arguments, sites: list[pdn.Site], network: pdn.Network) -> list[pdn.Instance]:
+def instances(arguments: Arguments, sites: list[pdn.Site], network: pdn.Network) -> list[pdn.PlacementInstance]:
     """The mode's part of the hundred sites, or sites that are drawn anew."""
     if arguments.fresh_seed is None:
         return pdn.part(arguments.mode, sites, network)

@@ -19,12 +19,12 @@ from oragent.harness import figures
 import numpy as np
 
 from oragent.domains.driving import baseline, protocol, trials
-from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.controllers import IdmMobil, Wanderer, stand_still
 from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
-from oragent.domains.driving.evaluation import Bench
+from oragent.domains.driving.evaluation import RoadBench
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
@@ -44,7 +44,7 @@ HEAD = "mode   controller       score  error   worst    light   heavy   collisio
 PROTOCOL_HEAD = "published protocol          score  error    light   heavy   collisions    critical"
 
 
-def row(mode: str, name: str, bench: Bench, known: Baseline) -> str:
+def row(mode: str, name: str, bench: RoadBench, known: DrivingBaseline) -> str:
     """One line of the table of scores: all simulations of a mode, none left out."""
     reference = REFERENCES[name]
     seen = trials.run(
@@ -61,7 +61,7 @@ def row(mode: str, name: str, bench: Bench, known: Baseline) -> str:
     return f"{mode:6s} {name:12s} {scores}   {collisions}   {speed}   {trials.cell(seen)}"
 
 
-def protocol_row(title: str, name: str, pairs: list[dict[int, Scenario]], bench: Bench) -> str:
+def protocol_row(title: str, name: str, pairs: list[dict[int, Scenario]], bench: RoadBench) -> str:
     """One line of the table of the published protocol."""
     reference = REFERENCES[name]
     found: Mapping[str, Any] = protocol.summary(pairs, lambda scenario: bench.drive(scenario, lambda _: reference()))
@@ -83,11 +83,11 @@ def main() -> None:
     given = parser.parse_args()
     names = given.controller or [*REFERENCES]
     with TemporaryDirectory(prefix="driving-") as folder:
-        bench = Bench(Path(folder))
+        bench = RoadBench(Path(folder))
         if given.write:
             for course in (WEAVING, LONG):
                 keep(course, bench)
-        known = Baseline(ROOT / WEAVING.baseline, bench.road, bench.folder)
+        known = DrivingBaseline(ROOT / WEAVING.baseline, bench.road, bench.folder)
         asked = given.mode or modes
         print(HEAD)
         for mode in asked:
@@ -97,14 +97,14 @@ def main() -> None:
             print_protocol(names, bench, given.data)
 
 
-def keep(course: Course, bench: Bench) -> None:
+def keep(course: Course, bench: RoadBench) -> None:
     """Simulate SUMO's own drivers on all demands of a course, and keep their throughputs."""
     planned = [course.demands(mode, sizes) for mode, sizes in course.sizes.items() if mode != "fresh"]
     every = [scenario for of_mode in planned for of_case in of_mode.values() for scenario in of_case]
     baseline.write(ROOT / course.baseline, every, bench.road, bench.folder)
 
 
-def print_protocol(names: list[str], bench: Bench, data: Path | None) -> None:
+def print_protocol(names: list[str], bench: RoadBench, data: Path | None) -> None:
     """Print the table of the published protocol."""
     sets = {"eight drawn": [protocol.drawn(seed) for seed in WEAVING.protocol["test"]]}
     if data is not None:

@@ -45,7 +45,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (pull, PRIZE_EDGES), (scarcity, SCARCITY_EDGES)), score)
 
 
-def behaviour(instance: mkp.Instance, promise: np.ndarray) -> tuple[float, float, float]:
+def behaviour(instance: mkp.MkpInstance, promise: np.ndarray) -> tuple[float, float, float]:
     """Share of the items that an ant really chooses among; how the promise follows prizes and the scarcest capacity."""
     size = len(instance)
     share = effective_choices(np.broadcast_to(promise, (size, size))) / (size - 1)

@@ -60,7 +60,7 @@ def evaluate(arguments: Arguments, heuristics: Guest) -> Result:
     return Result(metrics, cell((greed, GREED_EDGES), (lure, LURE_EDGES), (reach, REACH_EDGES)), score)
 
 
-def lure_and_reach(instance: op.Instance, promise: np.ndarray) -> tuple[float, float]:
+def lure_and_reach(instance: op.OpInstance, promise: np.ndarray) -> tuple[float, float]:
     """How rich and how far the next node is if the promise alone decides, each over what blind chance gives.
 
     Args:

@@ -51,7 +51,7 @@ def usable(value: object, size: int) -> np.ndarray:
     return matrix(badness, (size, size))
 
 
-def reach(instance: tsp.Instance, found: Guided, length: float) -> float:
+def reach(instance: tsp.TspInstance, found: Guided, length: float) -> float:
     """Mean length of the edges that were penalised, each as often as it was, over that of the tour's edges."""
     penalised = (found.penalties * instance.distances).sum() / found.penalties.sum()
     return float(penalised / (length / len(instance)))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, check
+from oragent.authoring import ContractFinding, check
 from oragent.search.genetics.breeding import child_of_seed
 
 from .folders import Checked
@@ -60,7 +60,7 @@ __SANDBOX_SUCCESS__''')
 def checked(tmp_path: Path) -> Checked:
     """Check a small problem after a change of one of its files: of ``old`` text to ``new``."""
 
-    def run(file: str = "", old: str = "", new: str = "", **options: object) -> Iterator[Finding]:
+    def run(file: str = "", old: str = "", new: str = "", **options: object) -> Iterator[ContractFinding]:
         texts = {"problem.yaml": DESCRIPTION, "heuristic.py": SEED, "eval.py": EVALUATOR}
         if file:
             assert old in texts[file]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.authoring import Finding, Level, check
+from oragent.authoring import ContractFinding, Level, check
 from oragent.search.genetics.breeding import child_of_seed
 
 from .folders import Checked, about
@@ -41,7 +41,7 @@ SEEDS = {
 }
 
 
-def checked_with(seed: str, folder: Path, **options: object) -> list[Finding]:
+def checked_with(seed: str, folder: Path, **options: object) -> list[ContractFinding]:
     for name, text in {"problem.yaml": DESCRIPTION, "heuristic.py": seed, "eval.py": EVALUATOR}.items():
         (folder / name).write_text(text)
     found = []

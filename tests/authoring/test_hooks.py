@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Status
-from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.hooks import hooks
 from oragent.evaluation import Evaluation, Job
@@ -15,7 +15,7 @@ from oragent.evaluation.problem import load
 OFFERED = "usage: eval.py [--observer FILE]"
 
 
-def bench(toy: Path, declared: str, offers: str, called: str, watched: float = 2.0) -> Bench:
+def bench(toy: Path, declared: str, offers: str, called: str, watched: float = 2.0) -> ScoringBench:
     (toy / "problem.yaml").write_text((toy / "problem.yaml").read_text() + declared)
     (toy / "eval.py").write_text("from oragent.harness import run  # hooks\n")
 
@@ -27,7 +27,7 @@ def bench(toy: Path, declared: str, offers: str, called: str, watched: float = 2
         return Evaluation(Status.OK, watched, log=f"own\nWhat the observer printed:\n{called}")
 
     breed: Callable = lambda problem, rng: None  # noqa: E731 - nothing is bred here
-    return Bench(load(toy), toy, 10.0, breed, score)
+    return ScoringBench(load(toy), toy, 10.0, breed, score)
 
 
 SEED = Seed(Evaluation(Status.OK, 2.0), Evaluation(Status.OK, 2.0))

@@ -10,7 +10,7 @@ from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.authoring import Level, check
 from oragent.authoring.importing import import_task
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load
 from oragent.search.config import build
 from oragent.search.folder import begin
@@ -81,7 +81,7 @@ def test_an_imported_task_is_searched_within_its_markers(task: str, tmp_path: Pa
 
 def test_a_program_with_an_error_has_no_score(tmp_path: Path) -> None:
     problem = load(import_task(TASKS / "function_minimization", tmp_path).folder)
-    with Runner() as run:
+    with EvaluationRunner() as run:
         ended = run(
             problem.job(problem.seed.replace("best_x = np", "best_x = nope"), tmp_path, problem.limits(LimitSettings()))
         )

@@ -14,8 +14,8 @@ import yaml
 import oragent.authoring
 from oragent._base.errors import ProblemError
 from oragent.authoring import Level, check, new
-from oragent.authoring.bench import Bench
-from oragent.evaluation import Evaluation, Job, Runner, evaluate
+from oragent.authoring.bench import ScoringBench
+from oragent.evaluation import Evaluation, EvaluationRunner, Job, evaluate
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed
 from oragent.search.genetics.variation import vary
@@ -34,8 +34,8 @@ def imported(folder: Path) -> ModuleType:
     return module
 
 
-def bench(folder: Path, score: Callable[[Job], Evaluation] = evaluate) -> Bench:
-    return Bench(load(folder), folder, 20.0, child_of_seed, score)
+def bench(folder: Path, score: Callable[[Job], Evaluation] = evaluate) -> ScoringBench:
+    return ScoringBench(load(folder), folder, 20.0, child_of_seed, score)
 
 
 def best_value(value: np.ndarray, weight: np.ndarray, capacity: float) -> float:
@@ -106,7 +106,7 @@ def test_a_sack_that_is_too_heavy_has_no_objective(tmp_path: Path) -> None:
 
 
 def test_breeding_improves_on_the_seed_at_once(tmp_path: Path) -> None:
-    with Runner() as runner:
+    with EvaluationRunner() as runner:
         sack, rng = bench(new("sack", tmp_path), runner), np.random.default_rng(0)
         problem = sack.problem
         children = [

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.evaluation import Job, Runner  # noqa: E402
+from oragent.evaluation import EvaluationRunner, Job  # noqa: E402
 from oragent.sandbox.messages import Limits  # noqa: E402
 from tests.llm.chat_server import ChatServer, ok  # noqa: E402
 
@@ -163,7 +163,7 @@ def forked_or_fresh(name: str) -> None:
     job = Job(folder / "eval.py", "def nothing(): pass\n", ROOT, Limits(cpu_s=120, memory_mb=8192), mode="train")
     figures = []
     for warm in (True, False):
-        with Runner(warm=warm) as sandbox:
+        with EvaluationRunner(warm=warm) as sandbox:
             sandbox(job)
             ended = [sandbox(job) for _ in range(5 if warm else 3)]
         figures += [statistics.median(1000 * getattr(one, key) for one in ended) for key in ("wall_s", "cpu_s")]
@@ -204,7 +204,7 @@ def main() -> None:
     print(" one with the harness (the candidate in a guest of its own):")
     for count in (100, 1000, 5000) if "--long" in sys.argv else (100, 500):
         engine(GUARDED, count)
-    with tempfile.TemporaryDirectory() as name, Runner() as sandbox:
+    with tempfile.TemporaryDirectory() as name, EvaluationRunner() as sandbox:
         folder = toy(Path(name), "import os; os._exit(0)")
         job = Job(folder / "eval.py", "", Path(name), Limits(cpu_s=60))
         sandbox(job)

@@ -38,12 +38,12 @@ from oragent.evaluation.cluster.content import gather  # noqa: E402
 from oragent.evaluation.cluster.dispatch import Patience  # noqa: E402
 from oragent.evaluation.cluster.introduction import as_plain, introduce  # noqa: E402
 from oragent.evaluation.cluster.parcel import told  # noqa: E402
-from oragent.evaluation.cluster.where import Certificates, Kind, Where  # noqa: E402
+from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where  # noqa: E402
 from oragent.evaluation.problem import Problem, load  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
-from oragent.search.run import Run  # noqa: E402
+from oragent.search.run import RoundContext  # noqa: E402
 from oragent.search.selection import parents  # noqa: E402
 from oragent.search.strategies import STRATEGIES  # noqa: E402
 from oragent.search.strategy import Strategy  # noqa: E402
@@ -78,7 +78,7 @@ class Sleepers:
         return future
 
 
-async def drawn(run: Run) -> None:
+async def drawn(run: RoundContext) -> None:
     """A round that breeds nothing: a program with a number of its own."""
     (parent,) = parents(run.archive, run.island, 1, run.rng)
     source = run.problem.seed.replace("argmin(scores)", f"argmin(scores * {1 + run.rng.integers(1 << 62)})")
@@ -161,7 +161,7 @@ async def two(evaluations: int = 60) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
         problem = load(toy(Path(folder), 1.0))
-        async with connected(Where(Kind.LOCAL, workers=2), problem, Path(folder)) as cluster:
+        async with connected(Where(ClusterKind.LOCAL, workers=2), problem, Path(folder)) as cluster:
             told_of("2 workers, 1 s", await searched(problem, cluster, cluster.courier, evaluations, 2), 2, 1.0)
 
 
@@ -189,7 +189,10 @@ async def many(workers: int, seconds: float, evaluations: int, strategy: str = "
                 for share in shares
             ]
             where = Where(
-                Kind.ADDRESS, address=there.address, tls=Certificates(tls.ca, tls.certificate, tls.key), straggler_s=600
+                ClusterKind.ADDRESS,
+                address=there.address,
+                tls=Certificates(tls.ca, tls.certificate, tls.key),
+                straggler_s=600,
             )
             async with connected(where, problem, ROOT) as cluster:
                 give_up = time.monotonic() + 300

@@ -21,10 +21,10 @@ from rich.console import Console  # noqa: E402
 from oragent.converse.problems.enumeration import enumerated  # noqa: E402
 from oragent.converse.problems.schools import sfusd  # noqa: E402
 from oragent.converse.problems.sfusd import SFUSD  # noqa: E402
-from oragent.converse.solving import Solver, begin, by_milp  # noqa: E402
-from oragent.converse.state import Kind, Restriction  # noqa: E402
+from oragent.converse.solving import StateSolver, begin, by_milp  # noqa: E402
+from oragent.converse.state import Restriction, RestrictionKind  # noqa: E402
 from oragent.converse.tools import Toolbox  # noqa: E402
-from oragent.evals.converse.command import BenchRequest, run_bench  # noqa: E402
+from oragent.evals.converse.command import ConverseBenchRequest, run_bench  # noqa: E402
 from oragent.llm.model import ToolCall  # noqa: E402
 
 ENUMERATION_S, CALL_MS, CONVERSATIONS_S, PAGE_MB = 0.2, 60.0, 180.0, 5.0
@@ -44,9 +44,9 @@ def states(count: int) -> list[list[Restriction]]:
     schools, times = [school.name for school in SFUSD.schools], problem.vocabulary.options
     return [
         [
-            Restriction(Kind.FIX, str(rng.choice(schools)), str(rng.choice(times))),
-            Restriction(Kind.FIX, str(rng.choice(schools)), str(rng.choice(times))),
-            Restriction(Kind.BOUND, "schedule_deviation", relation="<=", value=float(rng.integers(12, 40))),
+            Restriction(RestrictionKind.FIX, str(rng.choice(schools)), str(rng.choice(times))),
+            Restriction(RestrictionKind.FIX, str(rng.choice(schools)), str(rng.choice(times))),
+            Restriction(RestrictionKind.BOUND, "schedule_deviation", relation="<=", value=float(rng.integers(12, 40))),
         ]
         for _ in range(count)
     ]
@@ -55,7 +55,7 @@ def states(count: int) -> list[list[Restriction]]:
 def call_ms(model: bool) -> float:
     """Median milliseconds of a tool call with a solve: of the tool itself, or of the solver in its place."""
     problem = sfusd()
-    tools = Toolbox(Solver(problem), extended=True)
+    tools = Toolbox(StateSolver(problem), extended=True)
     took = []
     for asked in states(CALLS):
         tools.state = begin(problem)
@@ -71,7 +71,7 @@ def conversations() -> tuple[float, int, float, float]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out"
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        request = BenchRequest(
+        request = ConverseBenchRequest(
             out, "sfusd", ("rules",), ("default", "one-shot", "aware", "conversation"), utilities="all",
             settings={"decider": "rational"},
         )  # fmt: skip

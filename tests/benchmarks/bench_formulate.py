@@ -15,8 +15,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from oragent.evals.bench.execute import execute
-from oragent.evals.bench.plan import Plan
-from oragent.evals.formulate.benchmark import TERMS, Benchmark, rates
+from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, rates
 from oragent.evals.formulate.contestants import contestants
 from oragent.formulate.explain import explained
 from oragent.milp.families.configuration import best_ratio, configuration, paid, products
@@ -65,8 +65,10 @@ def run(
 ) -> list[dict[str, object]]:
     """What each case came to, without its times; ``note`` is called after each."""
     spec = f"nl4opt={VERIFIED}" if VERIFIED.exists() else "families"
-    plan = Plan(TERMS, {"set": spec}, contestants(("ormind",), ["oracle"]), (0,), {"limit": limit} if limit else {})
-    bench = Benchmark(plan, workers, lambda cell, text: note())  # type: ignore[arg-type, return-value]
+    plan = BenchPlan(
+        TERMS, {"set": spec}, contestants(("ormind",), ["oracle"]), (0,), {"limit": limit} if limit else {}
+    )
+    bench = FormulateBenchmark(plan, workers, lambda cell, text: note())  # type: ignore[arg-type, return-value]
     for done in execute(plan, bench, folder):
         assert not done.end.reason, done.end.reason
     (cell,) = plan.cells

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, begin, reopen
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 
@@ -63,14 +63,14 @@ def scored(job: Job) -> Evaluation:
     return Evaluation(Status.OK, score, (digest[4] % 8, digest[5] % 4, digest[6] % 7), metrics, wall_s=0.001)
 
 
-async def fill(run: Run) -> None:
+async def fill(run: RoundContext) -> None:
     """One program a round, until enough are stored."""
     await run.evaluate(PROGRAM.format(run.number), ["0.0"], "fill")
 
 
 def search(folder: RunFolder, strategy: str, model: Instant | None) -> None:
     """Run a strategy until its budget ends it."""
-    pool = Pool(1, scored)
+    pool = JobPool(1, scored)
     with Store(folder.database) as store:
         chosen = STRATEGIES[strategy] if model else fill
         asyncio.run(Engine(folder, store, pool, chosen, model).run())

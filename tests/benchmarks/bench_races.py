@@ -16,8 +16,8 @@ from scipy.stats import spearmanr
 
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
-from oragent._base.racing import RACED, Terms
-from oragent.evaluation import Evaluation, Runner
+from oragent._base.racing import RACED, RaceTerms
+from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.offers import RACE
 from oragent.evaluation.problem import LimitSettings, Problem, load
 from oragent.programs.inspection import inspect, length
@@ -35,11 +35,11 @@ class Track:
     """Evaluates programs of a problem in races, and counts what they take."""
 
     problem: Problem
-    run: Runner
+    run: EvaluationRunner
     size: int | None
     cpu_s: float = 0.0
 
-    def __call__(self, source: str, terms: Terms) -> Evaluation:
+    def __call__(self, source: str, terms: RaceTerms) -> Evaluation:
         limits = self.problem.limits(LimitSettings())
         found = self.run(self.problem.job(source, ROOT, limits, size=self.size, arguments=(f"{RACE}={terms.dumps()}",)))
         self.cpu_s += found.cpu_s
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     problem = load(ROOT / "problems" / given.problem)
-    with Runner() as run:
+    with EvaluationRunner() as run:
         full = Track(problem, run, given.size or None)
         programs = bred(full, given.programs, given.seed)
         spent = sum(ended.cpu_s for _, ended in programs)

@@ -19,12 +19,12 @@ sys.path.insert(0, str(ROOT))
 
 from oragent._base.terminal import Terminal  # noqa: E402
 from oragent.evals.bench.studies import UNBOUNDED  # noqa: E402
-from oragent.evals.workspace.command import BenchRequest, run_bench  # noqa: E402
+from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench  # noqa: E402
 from oragent.evals.workspace.outputs_command import import_command  # noqa: E402
-from oragent.evals.workspace.views import Note, Variant  # noqa: E402
+from oragent.evals.workspace.views import RevisionNote, RevisionView  # noqa: E402
 from oragent.ledger import Study  # noqa: E402
 from oragent.sandbox.border import Sandbox  # noqa: E402
-from oragent.workspace.runner import Runner  # noqa: E402
+from oragent.workspace.runner import ProgramRunner  # noqa: E402
 
 MADE = ROOT / "tests" / "workspace" / "made12"
 RELEASE = ROOT.parent / "shared" / "data" / "orspace"
@@ -42,7 +42,7 @@ OVER_S, SET_S, IMPORT_S, GROWTH_MB = 0.5, 180.0, 20.0, 16.0
 def overhead(count: int = 10) -> float:
     """Seconds of a run over the program's own time, median of some after the first."""
     with Sandbox(1) as box:
-        runner, over = Runner(box), []
+        runner, over = ProgramRunner(box), []
         for _ in range(count + 1):
             begun = time.perf_counter()
             ran = runner.run(MADE / "views" / "made_001_build", "src/p.py", {"src/p.py": PROGRAM})
@@ -55,7 +55,7 @@ def overhead(count: int = 10) -> float:
 def growth_mb(count: int = 40) -> float:
     """MiB that the second half of many runs added to this process."""
     with Sandbox(1) as box:
-        runner, held = Runner(box), []
+        runner, held = ProgramRunner(box), []
         for _ in range(count):
             runner.run(MADE / "views" / "made_001_build", "src/p.py", {"src/p.py": PROGRAM})
             held.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -68,7 +68,9 @@ def imported() -> float | None:
         return None
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        import_command(RELEASE, Path(folder) / "out", Variant.MODEL, Note.NONE, Terminal(file=io.StringIO()))
+        import_command(
+            RELEASE, Path(folder) / "out", RevisionView.MODEL, RevisionNote.NONE, Terminal(file=io.StringIO())
+        )
         return time.perf_counter() - begun
 
 
@@ -76,7 +78,7 @@ def results(workers: int) -> tuple[float, list[object]]:
     """Seconds of the whole set by ``oracle``, and what each instance came to."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
-        request = BenchRequest(Path(folder) / "bench", MADE, agents=("oracle",), workers=workers)
+        request = WorkspaceBenchRequest(Path(folder) / "bench", MADE, agents=("oracle",), workers=workers)
         run_bench(request, Terminal(file=io.StringIO()))
         spent = time.perf_counter() - begun
         found: list[object] = []

@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from oragent.evaluation import Evaluation, Job, Runner  # noqa: E402
+from oragent.evaluation import Evaluation, EvaluationRunner, Job  # noqa: E402
 from oragent.evaluation.problem import load  # noqa: E402
 from oragent.search import launch, places  # noqa: E402
 from oragent.search.config import build  # noqa: E402
@@ -41,7 +41,7 @@ primitives: [matrix, np.sqrt(matrix), matrix.mean(axis=0)]
 SEED = "import numpy as np\n\n\ndef heuristics(matrix):\n    return np.abs(matrix - 0.3)\n"
 
 
-class Faulty(Runner):
+class Faulty(EvaluationRunner):
     """A runner that puts a misbehaving candidate in the place of every fifth."""
 
     def __init__(self, *args: object, **options: object) -> None:

@@ -22,7 +22,7 @@ from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent._base.terminal import Terminal
 from oragent.cli.display import Display
-from oragent.cli.scene import Best, Scene, Work, clock
+from oragent.cli.scene import Best, DisplayedJob, Scene, clock
 from oragent.evaluation import Evaluation
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.progress import Progress
@@ -35,8 +35,8 @@ SCENE = Scene(
     budget=Budget(evaluations=400, seconds=1800, money=2.0),
     spent=Spent(143, 61, 120_345, 0.4123, 602.0),
     best=Best(5.98123, "0.82 lower than the seed (11.8 %)", "17.2 by jitter of 12.0, after 139 evaluations", 44.0),
-    evaluations=(Work("jitter of 12.0, round 17", 31.2), Work("audit of swap of 14.1, round 18", 4.0)),
-    calls=(Work("idea, round 19", 12.0),),
+    evaluations=(DisplayedJob("jitter of 12.0, round 17", 31.2), DisplayedJob("audit of swap of 14.1, round 18", 4.0)),
+    calls=(DisplayedJob("idea, round 19", 12.0),),
     ends=Counter({Status.OK: 98, Status.ERROR: 7, Status.TIMEOUT: 3, Status.SCREENED: 4}),
     cpu_s=1180.0,
 )
@@ -84,7 +84,7 @@ def test_a_wide_terminal_has_what_runs_beside_the_rest() -> None:
 
 
 def test_of_much_that_runs_the_oldest_are_shown() -> None:
-    many = replace(SCENE, evaluations=[Work(f"number {n}", 60.0 - n) for n in range(64)], calls=())
+    many = replace(SCENE, evaluations=[DisplayedJob(f"number {n}", 60.0 - n) for n in range(64)], calls=())
     text = "\n".join(drawn(many, 80))
     assert "number 5" in text
     assert "number 6" not in text
@@ -115,7 +115,7 @@ def test_before_anything_is_evaluated_it_says_what_is_started() -> None:
 
 
 def test_before_the_seed_has_a_score_it_says_what_is_awaited() -> None:
-    early = Scene("toy by gp", Budget(), evaluations=(Work("seed", 12.0),))
+    early = Scene("toy by gp", Budget(), evaluations=(DisplayedJob("seed", 12.0),))
     text = "\n".join(drawn(early, 80))
     assert "the seed heuristic is being scored" in text
     assert "12 s  seed" in text
@@ -125,7 +125,9 @@ def test_before_the_seed_has_a_score_it_says_what_is_awaited() -> None:
 def test_nothing_that_a_candidate_wrote_drives_the_terminal(width: int) -> None:
     nasty = "\x1b]0;title\x07\x1b[2J\u202e[bold]\n\n\nmany lines"
     best = Best(1.0, nasty, nasty, 0.0)
-    scene = replace(SCENE, title=nasty, best=best, evaluations=(Work(nasty, 1.0),), calls=(Work(nasty, 1.0),))
+    scene = replace(
+        SCENE, title=nasty, best=best, evaluations=(DisplayedJob(nasty, 1.0),), calls=(DisplayedJob(nasty, 1.0),)
+    )
     assert not any(unseen(line) for line in drawn(scene, width))
     assert "many lines" in str(drawn(scene, 200))
     out = io.StringIO()

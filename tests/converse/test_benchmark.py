@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 from oragent._base.errors import ConfigError, ModelError
 from oragent.cli.app import app
 from oragent.converse.problems.schools import sfusd
-from oragent.evals.bench.plan import Cell
-from oragent.evals.converse.benchmark import Benchmark
-from oragent.evals.converse.command import MANIFEST, BenchRequest, run_bench
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.converse.benchmark import ConverseBenchmark
+from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
 from oragent.evals.converse.contestants import contestants
 from oragent.evals.converse.measured import measured
 from oragent.evals.converse.scripted import standing_in
@@ -28,8 +28,8 @@ def bench(*words: str) -> str:
     return done.output
 
 
-def reopened(folder: Path) -> Benchmark:
-    return Benchmark(MANIFEST.read(folder), folder)
+def reopened(folder: Path) -> ConverseBenchmark:
+    return ConverseBenchmark(MANIFEST.read(folder), folder)
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def plan_of(folder: Path, *words: str) -> None:
 
 def test_a_killed_evaluation_goes_on_and_asks_nothing_twice(tmp_path: Path, few: str) -> None:
     plan_of(tmp_path / "a", "--agents", "T-P-P", "--utilities", few, "--workers", "1", "--feedback", "rich")
-    one, cell = reopened(tmp_path / "a"), Cell("sfusd", "T-P-P conversation, scripted", 0)
+    one, cell = reopened(tmp_path / "a"), BenchCell("sfusd", "T-P-P conversation, scripted", 0)
     first = Dying(30)
     one.stand_in, one.workers = first, 2
     assert "the server is gone" in one.run(cell, one.folder).reason
@@ -142,7 +142,7 @@ def test_four_designs_by_a_stand_in_and_all_tables(tmp_path: Path, few: str) -> 
 
 def test_the_agent_is_never_told_a_number_of_a_utility(tmp_path: Path, few: str) -> None:
     plan_of(tmp_path / "a", "--agents", "T-P-P", "--utilities", few, "--feedback", "rich")
-    one, cell = reopened(tmp_path / "a"), Cell("sfusd", "T-P-P conversation, scripted", 0)
+    one, cell = reopened(tmp_path / "a"), BenchCell("sfusd", "T-P-P conversation, scripted", 0)
     told: list[Request] = []
     model = standing_in(sfusd())
 
@@ -197,7 +197,7 @@ def test_contestants_are_named_by_what_is_special() -> None:
 
 @pytest.mark.parametrize("count", ["0", "9999"])
 def test_a_wrong_number_of_utilities_leaves_the_folder_free_for_the_next_try(tmp_path: Path, count: str) -> None:
-    request = BenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
+    request = ConverseBenchRequest(tmp_path / "out", "sfusd", utilities=count, settings={"decider": "rational"})
     with pytest.raises(ConfigError, match="utilities: expected 1"):
         run_bench(request, Console(quiet=True))
     assert not (tmp_path / "out").exists()

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.claims import ClaimKind, Verdict, claims, resolve
-from oragent.converse.problems.constraints import FREE, Constraints, Objective
+from oragent.converse.problems.claims import ClaimKind, ClaimVerdict, claims, resolve
+from oragent.converse.problems.constraints import FREE, Constraints, ScheduleObjective
 from oragent.converse.problems.district import Features, clock
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
@@ -15,7 +15,7 @@ EXACT = Exact(enumerated(SFUSD))
 MIDDLE = Constraints(frozenset({(1, 1)}), load=2564)  # turn 6: Ortega at 8:40, load below the default's
 TURN_6 = Features(2560, 14.5)
 
-TRUE, FALSE, UNPARSED = Verdict.TRUE, Verdict.FALSE, Verdict.UNPARSED
+TRUE, FALSE, UNPARSED = ClaimVerdict.TRUE, ClaimVerdict.FALSE, ClaimVerdict.UNPARSED
 
 # sentence, verdict with nothing in force and a load of 2,560 and a deviation of 14.5 to beat
 CLAIMS = [
@@ -60,7 +60,7 @@ CLAIMS = [
 
 
 @pytest.mark.parametrize(("sentence", "verdict"), CLAIMS)
-def test_a_claim_is_worth_what_enumeration_says(sentence: str, verdict: Verdict) -> None:
+def test_a_claim_is_worth_what_enumeration_says(sentence: str, verdict: ClaimVerdict) -> None:
     (claim,) = claims(SFUSD, f"Thank you for your patience. {sentence} Shall we try something else?")
     found = resolve(claim, EXACT, FREE, TURN_6)
     assert found.verdict is verdict
@@ -93,7 +93,11 @@ def test_what_claims_nothing_is_no_claim(sentence: str) -> None:
 )
 def test_that_20_minutes_do_not_lower_the_load_is_false_and_2227_shows_it(sentence: str) -> None:
     (claim,) = claims(SFUSD, sentence)
-    assert (claim.kind, claim.objective, claim.constraints.deviation) == (ClaimKind.NO_BETTER, Objective.LOAD, 20)
+    assert (claim.kind, claim.objective, claim.constraints.deviation) == (
+        ClaimKind.NO_BETTER,
+        ScheduleObjective.LOAD,
+        20,
+    )
     found = resolve(claim, EXACT, MIDDLE, TURN_6)
     assert found.verdict is FALSE
     assert (found.witness.schedule, found.witness.features) == ("CBCABACBBC", Features(2227, 19.5))
@@ -139,7 +143,7 @@ def test_any_clash_that_is_told_plainly_is_judged_as_enumeration_does(
 
 @given(st.integers(0, 9), st.integers(0, 2), st.integers(-3, 3))
 def test_only_the_true_least_is_believed(school: int, time: int, off: int) -> None:
-    least = EXACT.least(Objective.LOAD, Constraints(frozenset({(school, time)}))).features.load
+    least = EXACT.least(ScheduleObjective.LOAD, Constraints(frozenset({(school, time)}))).features.load
     name, at = SFUSD.schools[school].name, clock(SFUSD.times[time])
     (claim,) = claims(SFUSD, f"With {name} at {at}, the lowest possible load is {least + off:,} students.")
     assert resolve(claim, EXACT, FREE, TURN_6).verdict is (FALSE if off else TRUE)

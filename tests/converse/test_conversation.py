@@ -5,37 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.agent import Answer
-from oragent.converse.agents.rules import Rules
-from oragent.converse.conversation import Conversation, End, Outcome, Stopping
-from oragent.converse.deciders.decider import Said, View
+from oragent.converse.agents.agent import AgentAnswer
+from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Stopping
+from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.oracle import Solving
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.deciders.asking import Asking
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
 from oragent.evals.converse.people.uniqueness import is_unique
-from oragent.evals.converse.people.utilities import Direction, Utility, maximum
+from oragent.evals.converse.people.utilities import TimePreference, Utility, maximum
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 from oragent.evals.converse.utility_files import read
 
 PROBLEM = sfusd()
-SOLVER = Solver(PROBLEM)
+SOLVER = StateSolver(PROBLEM)
 
 
 def wishes(target: Target, exact: Exact) -> Person:
     return Person(target.utility, exact)
 
 
-def held(person: Stakeholder, rule: Callable[[Stakeholder], Iterator[Request]], at_once: bool = False) -> Outcome:
+def held(
+    person: Stakeholder, rule: Callable[[Stakeholder], Iterator[Request]], at_once: bool = False
+) -> ConversationResult:
     decider = Asking.of(rule, person, PROBLEM, at_once=at_once)
-    return Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, person).run()
+    return Conversation(PROBLEM, RulesAgent(Toolbox(SOLVER)), decider, person).run()
 
 
 @pytest.mark.parametrize(
@@ -55,8 +57,8 @@ def test_rules_come_to_the_exact_figures(published: Path, rule, at_once, score, 
 
 def test_a_conversation_reads_back_equal(exact, generated: list[Target]) -> None:
     found = held(wishes(generated[0], exact), rational.requests)
-    assert found.end is End.MAXIMUM
-    assert Outcome.from_plain(found.to_plain()).best == found.best == generated[0].optimum
+    assert found.end is ConversationEnd.MAXIMUM
+    assert ConversationResult.from_plain(found.to_plain()).best == found.best == generated[0].optimum
 
 
 class Parrot:
@@ -67,8 +69,8 @@ class Parrot:
     def __init__(self, *texts: str) -> None:
         self._texts = list(texts)
 
-    async def answer(self, message: str) -> Answer:
-        return Answer(self._texts.pop(0) if self._texts else "no idea")
+    async def answer(self, message: str) -> AgentAnswer:
+        return AgentAnswer(self._texts.pop(0) if self._texts else "no idea")
 
 
 class Patient:
@@ -79,15 +81,15 @@ class Patient:
     def __init__(self, ends: int = 1000) -> None:
         self._ends, self.views = ends, []
 
-    async def say(self, view: View) -> Said:
+    async def say(self, view: DecisionView) -> DeciderMessage:
         self.views.append(view)
-        return Said("thanks __END__" if view.turn >= self._ends else "more", view.turn >= self._ends)
+        return DeciderMessage("thanks __END__" if view.turn >= self._ends else "more", view.turn >= self._ends)
 
 
 def test_a_conversation_ends_at_the_limit_without_a_schedule(exact, generated) -> None:
     judge = wishes(generated[0], exact)
     found = Conversation(PROBLEM, Parrot(), Patient(), judge, limit=20).run()
-    assert (found.end, len(found.turns), found.shown, found.best) == (End.LIMIT, 20, False, DEFAULT)
+    assert (found.end, len(found.turns), found.shown, found.best) == (ConversationEnd.LIMIT, 20, False, DEFAULT)
     assert found.score == judge(DEFAULT).score
 
 
@@ -98,7 +100,7 @@ def test_half_a_schedule_is_told_and_two_schedules_both_count(exact, generated) 
     found = Conversation(PROBLEM, Parrot(half, both), Patient(), judge).run()
     assert "no start time for" in found.turns[0].problems[0]
     assert found.turns[1].presented == ("AAAAAAAAAA", generated[0].optimum)
-    assert (found.end, found.success, len(found.turns)) == (End.MAXIMUM, True, 3)  # with the farewell
+    assert (found.end, found.success, len(found.turns)) == (ConversationEnd.MAXIMUM, True, 3)  # with the farewell
 
 
 @pytest.mark.parametrize(
@@ -107,31 +109,31 @@ def test_half_a_schedule_is_told_and_two_schedules_both_count(exact, generated) 
 def test_what_ends_a_conversation_is_a_setting(exact, generated, stopping: Stopping, turns: int) -> None:
     best = PROBLEM.render(generated[0].optimum)
     found = Conversation(PROBLEM, Parrot(best), Patient(5), wishes(generated[0], exact), stopping=stopping).run()
-    assert (found.end, len(found.turns)) == (End.MAXIMUM, turns)
+    assert (found.end, len(found.turns)) == (ConversationEnd.MAXIMUM, turns)
 
 
 def test_who_leaves_below_the_maximum_ends_by_itself(exact, generated) -> None:
     found = Conversation(PROBLEM, Parrot(), Patient(3), wishes(generated[0], exact)).run()
-    assert (found.end, len(found.turns), found.turns[-1].said) == (End.OWN, 3, "thanks")
+    assert (found.end, len(found.turns), found.turns[-1].said) == (ConversationEnd.OWN, 3, "thanks")
 
 
 def test_the_decider_sees_the_answer_and_nothing_of_the_tools(exact, generated) -> None:
     decider = Patient(3)
-    Conversation(PROBLEM, Rules(Toolbox(SOLVER)), decider, wishes(generated[0], exact)).run()
+    Conversation(PROBLEM, RulesAgent(Toolbox(SOLVER)), decider, wishes(generated[0], exact)).run()
     assert decider.views[0].text.startswith("This is the schedule as it stands")
     assert all(set(vars(view)) == {"turn", "text", "presented"} for view in decider.views)
 
 
 def test_beyond_enumeration_the_maximum_takes_a_few_solves_and_a_cut_shows_uniqueness(exact) -> None:
-    target = Utility(1, Direction.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
+    target = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
     assert maximum(target, Solving(PROBLEM, SOLVER)) == maximum(target, exact) == pytest.approx(0.748)
     assert is_unique(PROBLEM, target, "CCCAABABBC", SOLVER) is True
-    loose = Utility(1, Direction.EARLY, 4000, 30, (0.252, 0.332, 0.416))
+    loose = Utility(1, TimePreference.EARLY, 4000, 30, (0.252, 0.332, 0.416))
     best = exact.schedules.letters(int(loose.maximisers(exact.schedules)[0]))
     assert is_unique(PROBLEM, loose, best, SOLVER) is False
     large = generated_problem()
-    asked = Utility(2, Direction.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
-    someone = Person(asked, Solving(large, Solver(large)))
+    asked = Utility(2, TimePreference.LATE, 100_000, 1000, (0.2, 0.4, 0.4))
+    someone = Person(asked, Solving(large, StateSolver(large)))
     assert someone(someone.best[0]).value == someone.maximum == pytest.approx(1.0)
 
 

@@ -2,7 +2,7 @@
 
 from oragent.converse.decision import Goal
 from oragent.converse.frontiers import by_bounds, frontier
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
 
@@ -24,7 +24,7 @@ def test_bounds_find_points_that_cannot_be_improved() -> None:
         Goal("fun", "fun", "", {name: points for name, (_, points) in items.items()}, sense=Sense.MAXIMIZE),
         Goal("load", "load", "", {name: kilograms for name, (kilograms, _) in items.items()}),
     )
-    found = by_bounds(Formulated(milp, goals))
+    found = by_bounds(FormulatedProblem(milp, goals))
     every = [(0.0, 0.0)]
     for kilograms, points in items.values():
         every += [(x + points, y + kilograms) for x, y in every if y + kilograms <= 8]
@@ -34,4 +34,4 @@ def test_bounds_find_points_that_cannot_be_improved() -> None:
 
 def test_one_objective_has_no_frontier() -> None:
     milp = Milp((Variable("x", 0, 1),), (), Objective({"x": 1.0}), Sense.MINIMIZE)
-    assert by_bounds(Formulated(milp)) == ()
+    assert by_bounds(FormulatedProblem(milp)) == ()

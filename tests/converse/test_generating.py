@@ -17,10 +17,10 @@ from oragent.converse.problems.frontier import conditional
 from oragent.converse.problems.sfusd import SFUSD
 from oragent.evals.converse.people.generating import Target, function_centric, solution_centric
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.evals.converse.stakeholders import Diversity, diversity
 
-EARLY, LATE = Direction
+EARLY, LATE = TimePreference
 
 
 def counted(exact: Exact, targets: list[Target]) -> Diversity:
@@ -116,7 +116,7 @@ def test_what_cannot_be_singled_out_is_the_only_maximiser_for_no_weights_of_a_fi
     }
     grid = [(i / 12, j / 12, (12 - i - j) / 12) for i in range(13) for j in range(13 - i)]
     for school in range(len(exact.district.schools)):
-        for (_, point), direction in product(conditional(exact, school), Direction):
+        for (_, point), direction in product(conditional(exact, school), TimePreference):
             if (school, direction, point.schedules[0]) not in made:
                 load = 50 * -(-point.features.load // 50)
                 deviation = np.ceil(point.features.deviation * 2) / 2

@@ -10,20 +10,20 @@ import pytest
 
 from oragent.converse.agents import prompts
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.conversation import Conversation, End, Outcome, Turn
+from oragent.converse.conversation import Conversation, ConversationEnd, ConversationResult, Turn
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.evals.converse.audit import audit
 from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, Template, prompt
-from oragent.evals.converse.people.person import Person, Role
+from oragent.evals.converse.people.person import Person, SchoolRole
 from tests.converse.worked import UTILITY, script
 
 GOLDEN = Path(__file__).parent / "golden"
 PROBLEM = sfusd()
-SOLVER = Solver(PROBLEM)
+SOLVER = StateSolver(PROBLEM)
 WISHES = Person(UTILITY, PROBLEM.exact)
-PERSONA = Persona(Role.PARENT, Style.VAGUE, Feedback.RICH)
+PERSONA = Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH)
 
 
 def same(name: str, text: str) -> None:
@@ -40,7 +40,7 @@ def held():
     return Conversation(PROBLEM, agent, decider, WISHES).run(), asker
 
 
-def transcript(found: Outcome) -> str:
+def transcript(found: ConversationResult) -> str:
     lines = [f"end {found.end}, score {found.score:.3f}, {found.calls} calls of the solver"]
     for number, turn in enumerate(found.turns, 1):
         lines += [f"{number}. {check['tool']}: {check['result'].splitlines()[0]}" for check in turn.checks]
@@ -57,7 +57,7 @@ def transcript(found: Outcome) -> str:
 
 def test_the_worked_conversation() -> None:
     found, _ = held()
-    assert (found.end, found.success, len(found.turns), found.best) == (End.MAXIMUM, True, 8, "CCCAABABBC")
+    assert (found.end, found.success, len(found.turns), found.best) == (ConversationEnd.MAXIMUM, True, 8, "CCCAABABBC")
     assert [round(value, 3) for turn in found.turns for value in turn.values] == [0.584, 0.542, 0.126, 0.748]
     assert round(WISHES(PROBLEM.default).value, 3) == 0.416
     same("conversation", transcript(found))
@@ -90,8 +90,8 @@ def test_neither_side_is_told_what_it_must_not_know() -> None:
         ("C-P-R", lambda: prompts.programs(PROBLEM, readable=False)),
         ("C-N-R", lambda: prompts.blank(20)),
         ("decider-default", lambda: prompt(PROBLEM, WISHES, PERSONA)),
-        ("decider-aware", lambda: prompt(PROBLEM, WISHES, Persona(Role.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
-        ("decider-blank", lambda: prompt(PROBLEM, WISHES, Persona(Role.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
+        ("decider-aware", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
+        ("decider-blank", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
     ],
 )  # fmt: skip
 def test_a_prompt_is_as_it_was(name: str, text) -> None:
@@ -111,5 +111,7 @@ def test_a_part_of_the_prompt_can_be_left_out() -> None:
 def test_what_nobody_can_know_is_listed_and_not_blamed(known: bool, doubts: bool, kinds: list[str]) -> None:
     state = {"weights": [1.0, 1.0], "restrictions": []} if known else None
     turn = Turn("earlier?", "No schedule meets all of these constraints.", state=state)
-    found = audit(PROBLEM, Outcome(End.LIMIT, (turn,), PROBLEM.default, False, 1, 1), SOLVER, doubts=doubts)
+    found = audit(
+        PROBLEM, ConversationResult(ConversationEnd.LIMIT, (turn,), PROBLEM.default, False, 1, 1), SOLVER, doubts=doubts
+    )
     assert [one.kind for one in found.findings] == kinds

@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.session import Direct
-from oragent.converse.solving import Solver, clash
-from oragent.converse.state import Kind, Restriction
+from oragent.converse.solving import StateSolver, clash
+from oragent.converse.state import Restriction, RestrictionKind
 from oragent.converse.tools import Toolbox
 from oragent.milp import Milp, Objective, Row, Sense, Variable
 from tests.converse.worked import asker
 from tests.converse.workshop import rules, said, workshop
 
 
-def schools() -> Rules:
-    return Rules(Toolbox(Solver(sfusd()), extended=True))
+def schools() -> RulesAgent:
+    return RulesAgent(Toolbox(StateSolver(sfusd()), extended=True))
 
 
 def test_highest_is_the_most_and_lowest_the_least(tmp_path: Path) -> None:
@@ -34,7 +34,7 @@ def test_highest_is_the_most_and_lowest_the_least(tmp_path: Path) -> None:
     assert said(agent, "highest objective").startswith("objective 648;")
     assert "carpentry 0 (" in said(agent, "least carpentry")
     assert "carpentry 40 (" in said(agent, "most carpentry")
-    large = Rules(Toolbox(Solver(generated(50, 6, limit_s=0.5)), extended=True))
+    large = RulesAgent(Toolbox(StateSolver(generated(50, 6, limit_s=0.5)), extended=True))
     assert "is computed for small districts alone" in said(large, "highest load")
 
 
@@ -54,7 +54,7 @@ def test_the_nearest_value_keeps_the_other_bound_of_the_same_expression(tmp_path
     agent = rules(workshop(tmp_path))
     state = agent.tools.state
     for relation, value in ((">=", 30.0), ("<=", 20.0)):
-        state = state.adding(Restriction(Kind.BOUND, "carpentry", relation=relation, value=value))
+        state = state.adding(Restriction(RestrictionKind.BOUND, "carpentry", relation=relation, value=value))
     found = clash(agent.tools.solver, state)
     assert found is not None
     assert {one.name: value for one, value in found.nearest.items()} == {
@@ -97,8 +97,8 @@ def test_of_two_requests_that_words_can_mean_it_asks_which(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("command", ["/show"])
 def test_show_beside_a_model_is_of_the_model_in_force(command: str) -> None:
-    tools = Toolbox(Solver(sfusd()), extended=True)
-    tools.add(Restriction(Kind.FIX, "Ortega (Jose) PK", "7:50 AM"))
+    tools = Toolbox(StateSolver(sfusd()), extended=True)
+    tools.add(Restriction(RestrictionKind.FIX, "Ortega (Jose) PK", "7:50 AM"))
     direct = Direct(ToolsAgent(asker([], []), tools))
     shown = asyncio.run(direct.answer(command)).text
     assert sfusd().read(shown).decisions == ("CACAABABBC",)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.conversation import plain_state
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.session import state_of
-from oragent.converse.solving import Solver, model
+from oragent.converse.solving import StateSolver, model
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files, from_pulp
@@ -171,7 +171,7 @@ def test_a_change_that_cannot_be_is_one_line(tmp_path: Path, command: str, told:
 
 
 def test_the_published_problem_stays_as_it_is() -> None:
-    agent = Rules(Toolbox(Solver(sfusd()), extended=True))
+    agent = RulesAgent(Toolbox(StateSolver(sfusd()), extended=True))
     assert "cannot be changed" in said(agent, "set load 2000")
     assert not [tool for tool in agent.tools.tools if tool.name.endswith("_model")]
 
@@ -203,7 +203,7 @@ def test_a_changed_state_survives_json_and_is_the_changed_model(tmp_path: Path) 
     said(agent, "set carpentry 50; drop finishing; set objective tables 80; set carpentry chairs 5; tables <= 7")
     again = state_of(json.loads(json.dumps(plain_state(agent.tools.state))))
     assert again == agent.tools.state
-    written = model(Formulated(base), again)
+    written = model(FormulatedProblem(base), again)
     assert written.row("carpentry").rhs == 50
     assert -optimum(written) == agent.tools.problem.features(agent.tools.solver(again).decision)[0]
 

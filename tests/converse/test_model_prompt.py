@@ -5,12 +5,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.model_text import MOST_CHARACTERS, describe_model, search_model
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver, in_force
+from oragent.converse.solving import StateSolver, in_force
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Scripted
@@ -28,7 +28,7 @@ PLANT = Milp(
 
 
 def test_the_prompt_has_terms_units_meanings_and_names_of_what_is_zero(tmp_path: Path) -> None:
-    prompt = prompts.tools(Formulated(PLANT), extended=True)
+    prompt = prompts.tools(FormulatedProblem(PLANT), extended=True)
     for part in (
         "Objective: minimize objective (EUR): 2 tons + 500 open plant Leipzig (new) + 60 open plant Lyon + 12",
         "- demand of the north: tons - 40 open plant Lyon >= 30 (the north needs 30 t more than Lyon)",
@@ -42,7 +42,7 @@ def test_the_prompt_has_terms_units_meanings_and_names_of_what_is_zero(tmp_path:
         assert part in prompt, part
     assert "both objectives" not in prompt
     assert "None of its own constraints" not in prompt
-    assert "maximize objective" in prompts.tools(Formulated(workshop(tmp_path)), extended=True)
+    assert "maximize objective" in prompts.tools(FormulatedProblem(workshop(tmp_path)), extended=True)
     assert "State both objectives in natural units" in prompts.tools(sfusd(), extended=True)
 
 
@@ -50,10 +50,10 @@ def test_tools_say_maximise_where_the_model_maximises(tmp_path: Path) -> None:
     tools = rules(workshop(tmp_path)).tools
     said = tools(ToolCall("1", "add_objective_upper_bound", {"objective": "carpentry", "value": 30}))
     assert "Objective: maximise 1 x objective" in said
-    assert "Objective: minimise 1 x objective (EUR)" in in_force(Formulated(PLANT), rules(PLANT).tools.state)
-    mixed = Formulated(PLANT, goals=(replace(Formulated(PLANT).expressions[0], name="cost"),
-                                     replace(Formulated(PLANT).expressions[1], name="north", sense=Sense.MAXIMIZE)))  # fmt: skip
-    assert "Objective: minimise 1 x cost (EUR) - 1 x north" in in_force(mixed, Toolbox(Solver(mixed)).state)
+    assert "Objective: minimise 1 x objective (EUR)" in in_force(FormulatedProblem(PLANT), rules(PLANT).tools.state)
+    mixed = FormulatedProblem(PLANT, goals=(replace(FormulatedProblem(PLANT).expressions[0], name="cost"),
+                                     replace(FormulatedProblem(PLANT).expressions[1], name="north", sense=Sense.MAXIMIZE)))  # fmt: skip
+    assert "Objective: minimise 1 x cost (EUR) - 1 x north" in in_force(mixed, Toolbox(StateSolver(mixed)).state)
 
 
 def large(count: int) -> Milp:
@@ -66,13 +66,13 @@ def large(count: int) -> Milp:
 
 def test_a_large_model_is_summarised_within_a_bound_and_can_be_searched() -> None:
     milp = large(60)
-    problem = Formulated(milp)
+    problem = FormulatedProblem(milp)
     text = describe_model(milp)
     assert len(text) < MOST_CHARACTERS
     assert "60 rows, 3600 variables" in text
     assert "[3600 such names" in text
     assert len(prompts.tools(problem, extended=True)) < 2 * MOST_CHARACTERS
-    tools = Toolbox(Solver(problem), extended=True)
+    tools = Toolbox(StateSolver(problem), extended=True)
     assert sum(len(str(tool)) for tool in tools.tools) < MOST_CHARACTERS
     assert len(in_force(problem, tools.state)) < 3000
     found = tools(ToolCall("1", "search_model", {"text": "plant 59 store 58"}))
@@ -98,7 +98,7 @@ def test_a_scripted_model_finds_changes_and_reports(tmp_path: Path) -> None:
         return Message("assistant", "", (call,))
 
     agent = ToolsAgent(Straight(Scripted(script)), rules(workshop(tmp_path)).tools)
-    answer: Answer = asyncio.run(agent.answer("What if I had 50 carpentry hours instead of 40?"))
+    answer: AgentAnswer = asyncio.run(agent.answer("What if I had 50 carpentry hours instead of 40?"))
     for part in ("- carpentry: 4 tables + 6 chairs <= 40", "did you mean 'set carpentry 50'", "after: objective 686"):
         assert part in answer.text, part
     assert answer.state is not None

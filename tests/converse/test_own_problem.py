@@ -11,11 +11,11 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
-from oragent.evals.converse.benchmark import Benchmark
-from oragent.evals.converse.command import MANIFEST, BenchRequest, run_bench
+from oragent.evals.converse.benchmark import ConverseBenchmark
+from oragent.evals.converse.command import MANIFEST, ConverseBenchRequest, run_bench
 from oragent.evals.converse.deciders.talking import Feedback, Persona, Style, Talking, prompt
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
 from oragent.evals.converse.published import Published
@@ -77,7 +77,7 @@ def most(thing: str, kilograms: float, share: float) -> float:
 
 
 def test_a_knapsack_goes_through_a_whole_evaluation(trip: dict[str, Any]) -> None:
-    bench = Benchmark(MANIFEST.read(trip["out"]), trip["out"], given=trip["trip"])
+    bench = ConverseBenchmark(MANIFEST.read(trip["out"]), trip["out"], given=trip["trip"])
     held = {cell.contestant: [one.result for one in bench.finished(cell, bench.folder)] for cell in bench.plan.cells}
     assert [len(done) for done in held.values()] == [8, 8, 8]
     for one, result in zip(bench.stakeholders, held["rules conversation"], strict=True):
@@ -120,11 +120,11 @@ def test_its_own_script_stands_in_for_models(trip: dict[str, Any], tmp_path: Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(problem, "stakeholders", lambda: known, raising=False)
         patch.setattr("oragent.evals.converse.command.write_page", lambda folder, *rest: folder)  # drawn before
-        request = BenchRequest(
+        request = ConverseBenchRequest(
             tmp_path, problem, ["T-P-P"], models=["scripted"], utilities="3", settings={"decider": "rational"}
         )  # fmt: skip
         assert run_bench(request, Console(quiet=True)) == 0
-        bench = Benchmark(MANIFEST.read(tmp_path), tmp_path, given=problem)
+        bench = ConverseBenchmark(MANIFEST.read(tmp_path), tmp_path, given=problem)
         (cell,) = bench.plan.cells
         found = [one.result for one in bench.finished(cell, tmp_path)]
     assert [one["success"] for one in found] == [True] * 3
@@ -153,7 +153,7 @@ def test_a_hiker_checks_the_pack_that_was_shown(trip: dict[str, Any]) -> None:
 
 
 def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_line(trip, tmp_path: Path) -> None:
-    bare = Formulated(trip["trip"].base, goals=trip["trip"].expressions[:2])
+    bare = FormulatedProblem(trip["trip"].base, goals=trip["trip"].expressions[:2])
     with pytest.raises(ConfigError, match="trip has no stakeholders: an evaluation needs a problem with a method"):
         stakeholders_of(bare)
     path = tmp_path / "hikers.json"
@@ -163,5 +163,6 @@ def test_a_problem_without_stakeholders_and_a_strange_record_are_told_in_one_lin
     assert "\n" not in str(problem.value)
     with pytest.raises(ConfigError, match="no utilities of trip were published: expected all, a number"):
         run_bench(
-            BenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}), Console()
+            ConverseBenchRequest(tmp_path / "out", trip["trip"], utilities="paper", settings={"decider": "rational"}),
+            Console(),
         )

@@ -11,16 +11,16 @@ from oragent._base.errors import ProblemError
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
-from oragent.converse.solving import Solver, begin
-from oragent.converse.state import Kind, Restriction
-from oragent.evals.converse.paradigms import RULES, Baseline, Paradigm, baseline, negotiate
+from oragent.converse.solving import StateSolver, begin
+from oragent.converse.state import Restriction, RestrictionKind
+from oragent.evals.converse.paradigms import RULES, Paradigm, RuleBaseline, baseline, negotiate
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
-from oragent.evals.converse.people.utilities import Direction
+from oragent.evals.converse.people.utilities import TimePreference
 from oragent.evals.converse.utility_files import read
 
 PROBLEM = sfusd()
-SOLVER = Solver(PROBLEM)
+SOLVER = StateSolver(PROBLEM)
 
 
 @pytest.fixture(scope="session")
@@ -28,11 +28,11 @@ def people(exact: Exact, generated: list[Target]) -> list[Person]:
     return [Person(target.utility, exact) for target in generated]
 
 
-def results(people: Iterable[Person], paradigm: Paradigm) -> list[Baseline]:
+def results(people: Iterable[Person], paradigm: Paradigm) -> list[RuleBaseline]:
     return [baseline(paradigm, person, SOLVER) for person in people]
 
 
-def figures(found: list[Baseline]) -> tuple[float, float]:
+def figures(found: list[RuleBaseline]) -> tuple[float, float]:
     """Mean score to four digits, success in percent to two."""
     scores = [one.judged.score for one in found]
     return round(float(np.mean(scores)), 4), round(100 * float(np.mean([one.judged.success for one in found])), 2)
@@ -53,10 +53,10 @@ def test_rules_reach_the_published_figures(published: Path, paradigm: Paradigm, 
 
 
 @pytest.mark.parametrize(
-    ("direction", "score", "success"), [(Direction.EARLY, 0.9761, 75.56), (Direction.LATE, 0.9834, 84.51)]
+    ("direction", "score", "success"), [(TimePreference.EARLY, 0.9761, 75.56), (TimePreference.LATE, 0.9834, 84.51)]
 )
 def test_the_myopic_agent_does_better_where_it_wants_its_school_late(
-    published: Path, direction: Direction, score: float, success: float
+    published: Path, direction: TimePreference, score: float, success: float
 ) -> None:
     targets = [one for one in read(published, PROBLEM).stakeholders if one.utility.direction is direction]
     assert figures(results(targets, Paradigm.AWARE)) == (score, success)
@@ -111,7 +111,7 @@ def test_every_list_of_requests_ends_with_one_that_can_be_met(people: list[Perso
 
 
 def test_a_clash_is_told_and_what_comes_after_the_first_that_fits_is_not_asked() -> None:
-    clash = (Restriction(Kind.BOUND, "student_load_balancing", relation="<=", value=1000),)
+    clash = (Restriction(RestrictionKind.BOUND, "student_load_balancing", relation="<=", value=1000),)
     assert negotiate(SOLVER, [clash, clash, (), clash]) == (DEFAULT, 3)
     with pytest.raises(ProblemError, match="none of 2 requests can be met"):
         negotiate(SOLVER, [clash, clash])

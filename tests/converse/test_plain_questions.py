@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from oragent.converse.agents.plain_questions import read_question
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import Milp, Objective, Row, Sense, Variable
 from tests.converse.workshop import optimum, rules, said, with_rows, workshop
@@ -32,7 +32,7 @@ from tests.converse.workshop import optimum, rules, said, with_rows, workshop
     ],
 )
 def test_a_question_is_read_as_a_command(tmp_path: Path, question: str, command: str) -> None:
-    assert read_question(Formulated(workshop(tmp_path)), question) == command
+    assert read_question(FormulatedProblem(workshop(tmp_path)), question) == command
 
 
 def test_the_answer_says_how_it_was_read_and_is_the_truth(tmp_path: Path) -> None:

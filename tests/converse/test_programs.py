@@ -8,11 +8,11 @@ from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.program_agents import Blank, Formulating
 from oragent.converse.agents.silent import silent_errors
 from oragent.converse.agents.tools_agent import MOST_ROUNDS, ToolsAgent
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.programs import MODEL_PROGRAM
 from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message, ToolCall
 from oragent.milp import solve
@@ -95,7 +95,7 @@ def test_a_program_in_a_fence_is_a_call_too(guests) -> None:
 
 
 def test_any_model_has_a_program(guests) -> None:
-    problem = Formulated(KNAPSACK)
+    problem = FormulatedProblem(KNAPSACK)
     found = answered(Formulating(asker([program(MODEL_PROGRAM), "done"], []), guests, problem=problem))
     assert found.solved == (problem.default,)
     assert found.events[0].note["silent"] == []
@@ -140,14 +140,14 @@ def test_a_wrong_call_of_a_program_is_one_line(guests) -> None:
 
 def test_after_fifteen_rounds_an_agent_has_to_answer() -> None:
     calls = [Message("assistant", "", (ToolCall(f"c{n}", "call_solver", {}),)) for n in range(MOST_ROUNDS)]
-    found = answered(ToolsAgent(asker([*calls, "at last"], []), Toolbox(Solver(PROBLEM))))
+    found = answered(ToolsAgent(asker([*calls, "at last"], []), Toolbox(StateSolver(PROBLEM))))
     assert found.text == "at last"
     assert found.calls == MOST_ROUNDS
 
 
 def test_the_base_model_has_no_silent_error() -> None:
     rename = {variable.name: variable.name for variable in KNAPSACK.variables}
-    problem = Formulated(KNAPSACK)
+    problem = FormulatedProblem(KNAPSACK)
     back = {data["id"]: data["name"] for data in problem.program.data["variables"]}
     assert set(back.values()) == set(rename)
     assert problem.program.naming("v1") == "tent"
@@ -161,6 +161,6 @@ def test_calls_that_a_server_leaves_in_the_text_are_made() -> None:
         '```json\n{"name": "fix_start_time", "arguments": {"school": "Ortega (Jose)", "time": "7:50 AM"}},\n'
         '{"name": "call_solver", "arguments": {}}\n```'
     )  # as a model of half a billion parameters wrote it
-    found = answered(ToolsAgent(asker([text, "done"], []), Toolbox(Solver(PROBLEM))))
+    found = answered(ToolsAgent(asker([text, "done"], []), Toolbox(StateSolver(PROBLEM))))
     assert [(event.tool, event.failed) for event in found.events] == [("fix_start_time", False), ("call_solver", False)]
     assert found.solved == ("CACAABABBC",)

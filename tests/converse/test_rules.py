@@ -4,20 +4,20 @@ import asyncio
 
 import pytest
 
-from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 
 
-def said(agent: Rules, message: str) -> str:
+def said(agent: RulesAgent, message: str) -> str:
     return asyncio.run(agent.answer(message)).text
 
 
-def rules(problem: DecisionProblem | None = None) -> Rules:
-    return Rules(Toolbox(Solver(problem or sfusd()), extended=True))
+def rules(problem: DecisionProblem | None = None) -> RulesAgent:
+    return RulesAgent(Toolbox(StateSolver(problem or sfusd()), extended=True))
 
 
 def test_the_lines_that_it_must_print() -> None:

@@ -8,7 +8,7 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.evals.converse.paradigms import Paradigm, baseline
 from oragent.evals.converse.people.generating import Target
 from oragent.evals.converse.people.person import Person
@@ -71,7 +71,7 @@ def test_p_values_of_several_contrasts_are_adjusted() -> None:
 
 
 def test_rules_differ_as_their_paradigms_say(exact: Exact, generated: list[Target]) -> None:
-    cases, solver = [], Solver(sfusd())
+    cases, solver = [], StateSolver(sfusd())
     people = [Person(target.utility, exact) for target in generated]
     for paradigm in Paradigm:
         for place, person in enumerate(people):

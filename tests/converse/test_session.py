@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from oragent._base.errors import ConfigError, OragentError, ProblemError, StoreError
 from oragent.cli.app import app
-from oragent.converse.session import Request, Session, begin, read_request
+from oragent.converse.session import ConversationRequest, ConversationSession, begin, read_request
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 
 
@@ -78,22 +78,24 @@ def test_a_model_without_a_decision_is_one_line(tmp_path: Path) -> None:
         Milp(KNAPSACK.variables, (*KNAPSACK.rows, clash), KNAPSACK.objective, KNAPSACK.sense), tmp_path / "m.json"
     )
     with pytest.raises(OragentError, match=r"is infeasible; 'oragent solve --explain' says why"):
-        Session(begin(tmp_path / "out", Request(str(tmp_path / "m.json")))).problem.default  # noqa: B018
+        ConversationSession(begin(tmp_path / "out", ConversationRequest(str(tmp_path / "m.json")))).problem.default  # noqa: B018
 
 
 @pytest.mark.parametrize(
     ("request_", "error", "message"),
     [
-        (Request("sfusd", "T-P-X"), ConfigError, "'T-P-X' is no agent; did you mean"),
-        (Request("sfusd", "T-P-P"), ConfigError, "nobody is asked as T-P-P: name a model"),
-        (Request("sfusd", tools="all"), ConfigError, "is no set of tools"),
-        (Request("nowhere.json"), ProblemError, "no decision problem 'nowhere.json': expected sfusd"),
-        (Request("district:1"), ConfigError, "is no district: expected district:SCHOOLS:TIMES"),
-        (Request("district:1:3"), ConfigError, "expected 2 to 500 schools"),
-        (Request("district:9999:3"), ConfigError, "expected 2 to 500 schools"),
+        (ConversationRequest("sfusd", "T-P-X"), ConfigError, "'T-P-X' is no agent; did you mean"),
+        (ConversationRequest("sfusd", "T-P-P"), ConfigError, "nobody is asked as T-P-P: name a model"),
+        (ConversationRequest("sfusd", tools="all"), ConfigError, "is no set of tools"),
+        (ConversationRequest("nowhere.json"), ProblemError, "no decision problem 'nowhere.json': expected sfusd"),
+        (ConversationRequest("district:1"), ConfigError, "is no district: expected district:SCHOOLS:TIMES"),
+        (ConversationRequest("district:1:3"), ConfigError, "expected 2 to 500 schools"),
+        (ConversationRequest("district:9999:3"), ConfigError, "expected 2 to 500 schools"),
     ],
 )
-def test_what_cannot_begin_is_told_in_one_line(tmp_path: Path, request_: Request, error, message: str) -> None:
+def test_what_cannot_begin_is_told_in_one_line(
+    tmp_path: Path, request_: ConversationRequest, error, message: str
+) -> None:
     with pytest.raises(error, match=message) as problem:
         begin(tmp_path, request_)
     assert "\n" not in str(problem.value)
@@ -106,7 +108,7 @@ def test_a_folder_without_a_conversation_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is not what a conversation leaves"):
         read_request(tmp_path)
     with pytest.raises(ProblemError, match=r"no milp.json in it"):
-        begin(tmp_path / "out", Request(str(tmp_path)))
+        begin(tmp_path / "out", ConversationRequest(str(tmp_path)))
 
 
 def test_utilities_are_written_by_the_command(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path:
     asked = []
 
     def model():
-        script = standing_in(Session(folder).problem)
+        script = standing_in(ConversationSession(folder).problem)
 
         async def listening(request):
             asked.append(request.digest)
@@ -136,11 +138,11 @@ def test_with_a_model_nothing_is_asked_twice_and_commands_act_directly(tmp_path:
 
         return listening
 
-    folder = begin(tmp_path, Request("sfusd", "T-P-P", model={"name": "m"}))
+    folder = begin(tmp_path, ConversationRequest("sfusd", "T-P-P", model={"name": "m"}))
     said = ["Please let Ortega (Jose) PK start at 7:50 AM.", "/undo", "Please let Balboa HS start at 9:30 AM."]
 
-    def sitting(lines: list[str]) -> Session:
-        session, left = Session(folder), iter(lines)
+    def sitting(lines: list[str]) -> ConversationSession:
+        session, left = ConversationSession(folder), iter(lines)
 
         async def listen(view):
             return next(left, None)

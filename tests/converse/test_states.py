@@ -10,12 +10,12 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.oracle import constraints
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
-from oragent.converse.solving import Solver, begin, by_milp, clash, in_force, model
-from oragent.converse.state import Kind, Restriction, State
-from oragent.milp.solution import Status
+from oragent.converse.solving import StateSolver, begin, by_milp, clash, in_force, model
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
+from oragent.milp.solution import SolveStatus
 
 PROBLEM = sfusd()
-SOLVER = Solver(PROBLEM)
+SOLVER = StateSolver(PROBLEM)
 SCHOOLS = [school.name for school in PROBLEM.district.schools]
 TIMES = PROBLEM.vocabulary.options
 LOAD, DEVIATION = (goal.name for goal in PROBLEM.expressions)
@@ -27,15 +27,15 @@ VALUES = {LOAD: PROBLEM.exact.schedules.load, DEVIATION: PROBLEM.exact.schedules
 
 def fix(school: str, time: str) -> Restriction:
     item = PROBLEM.item(school)
-    return Restriction(Kind.FIX, item, PROBLEM.option(item, time))
+    return Restriction(RestrictionKind.FIX, item, PROBLEM.option(item, time))
 
 
 def bound(name: str, relation: str, value: float) -> Restriction:
-    return Restriction(Kind.BOUND, name, relation=relation, value=value)
+    return Restriction(RestrictionKind.BOUND, name, relation=relation, value=value)
 
 
-def state(*asked: Restriction, weights: tuple[float, float] = (1.0, 1.0)) -> State:
-    return State(weights, asked)
+def state(*asked: Restriction, weights: tuple[float, float] = (1.0, 1.0)) -> RestrictionState:
+    return RestrictionState(weights, asked)
 
 
 E = "Everett"
@@ -66,9 +66,9 @@ def test_enumeration_and_solver_agree_on_the_known_facts(asked, weights, schedul
     wanted = state(*asked, weights=tuple(map(float, weights)))
     for found in (SOLVER(wanted), by_milp(PROBLEM, wanted)):
         if schedule is None:
-            assert found.status is Status.INFEASIBLE
+            assert found.status is SolveStatus.INFEASIBLE
             continue
-        assert found.status is Status.OPTIMAL
+        assert found.status is SolveStatus.OPTIMAL
         features = PROBLEM.features(found.decision)
         assert not schedule or found.decision == schedule
         assert load in (None, features[0])
@@ -76,21 +76,26 @@ def test_enumeration_and_solver_agree_on_the_known_facts(asked, weights, schedul
 
 
 restrictions = st.one_of(
-    st.builds(Restriction, st.sampled_from([Kind.FIX, Kind.FORBID]), st.sampled_from(SCHOOLS), st.sampled_from(TIMES)),
+    st.builds(
+        Restriction,
+        st.sampled_from([RestrictionKind.FIX, RestrictionKind.FORBID]),
+        st.sampled_from(SCHOOLS),
+        st.sampled_from(TIMES),
+    ),
     st.builds(bound, st.just(LOAD), st.sampled_from(["<=", "<"]), st.integers(1900, 4000).map(float)),
     st.builds(bound, st.just(DEVIATION), st.sampled_from(["<=", "<"]), st.integers(14, 60).map(lambda n: n / 2)),
 )
 asked_for = st.lists(restrictions, max_size=6)
 
 
-def built(asked: list[Restriction]) -> State:
+def built(asked: list[Restriction]) -> RestrictionState:
     found = begin(PROBLEM)
     for one in asked:
         found = found.adding(one)
     return found
 
 
-def brute(wanted: State) -> list[int]:
+def brute(wanted: RestrictionState) -> list[int]:
     """Every schedule that respects a state, told one by one."""
     assert PROBLEM.exact is not None
     return PROBLEM.exact.allowed(constraints(PROBLEM, wanted)).nonzero()[0].tolist()
@@ -99,7 +104,7 @@ def brute(wanted: State) -> list[int]:
 @settings(max_examples=25, deadline=None)
 @given(asked_for, st.sampled_from([(1.0, 1.0), (2.0, 1.0), (1.0, 3.0)]))
 def test_both_ways_have_the_same_cost_in_any_state(asked, weights) -> None:
-    wanted = State(weights, built(asked).restrictions)
+    wanted = RestrictionState(weights, built(asked).restrictions)
     by_all, by_model = SOLVER(wanted), by_milp(PROBLEM, wanted)
     assert (by_all.status, bool(by_all.decision)) == (by_model.status, bool(by_model.decision))
     if by_all.decision:
@@ -144,13 +149,13 @@ def test_what_conflicts_is_replaced_and_nothing_else() -> None:
         "fix[Balboa HS]", "student_load_balancing_upper_bound", "fix[Ortega (Jose) PK]",
     ]  # fmt: skip
     assert found.undone().restrictions[-1].value == 2500
-    forbidden = found.adding(Restriction(Kind.FORBID, ortega.subject, "9:30 AM"))
-    assert forbidden.restrictions[-1].kind is Kind.FORBID
+    forbidden = found.adding(Restriction(RestrictionKind.FORBID, ortega.subject, "9:30 AM"))
+    assert forbidden.restrictions[-1].kind is RestrictionKind.FORBID
     assert "fix[Ortega (Jose) PK]" not in [one.name for one in forbidden.restrictions]
 
 
 def test_states_of_one_content_are_solved_once() -> None:
-    solver = Solver(PROBLEM)
+    solver = StateSolver(PROBLEM)
     first = built([fix("Ortega", A), bound(LOAD, "<=", 2600)])
     second = built([bound(LOAD, "<=", 2600), fix("Ortega", B), fix("Ortega", A)])
     assert first == second

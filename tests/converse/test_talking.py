@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from oragent.converse.deciders.decider import View
+from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.schools import Schools, sfusd
 from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Persona, Style, Talking, prompt
-from oragent.evals.converse.people.person import Person, Role
-from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.people.person import Person, SchoolRole
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.llm.model import Message, ToolCall
 from tests.converse.worked import UTILITY, asker
 
@@ -44,18 +44,18 @@ def test_the_published_list_has_one_word_more() -> None:
 
 
 def decider(*replies, **persona) -> Talking:
-    known = {"role": Role.PARENT, "style": Style.VAGUE, "feedback": Feedback.RICH} | persona
+    known = {"role": SchoolRole.PARENT, "style": Style.VAGUE, "feedback": Feedback.RICH} | persona
     return Talking(asker([], list(replies)), PROBLEM, WISHES, Persona(**known))
 
 
-def said(one: Talking, view: View):
+def said(one: Talking, view: DecisionView):
     return asyncio.run(one.say(view))
 
 
 def test_a_secret_goes_back_once_and_is_counted_then() -> None:
-    good = said(decider("My utility is 0.748.", "Could we start earlier?"), View(1, ""))
+    good = said(decider("My utility is 0.748.", "Could we start earlier?"), DecisionView(1, ""))
     assert (good.text, good.leaks, good.sent_back) == ("Could we start earlier?", (), 1)
-    bad = said(decider("worth 0.748", "still worth 0.748"), View(1, ""))
+    bad = said(decider("worth 0.748", "still worth 0.748"), DecisionView(1, ""))
     assert (bad.leaks, bad.sent_back) == (("the number 0.748",), 1)
 
 
@@ -79,20 +79,20 @@ ALL = dict(PROBLEM.chosen(SHOWN))
     ],
 )
 def test_a_check_is_of_a_schedule_that_was_just_shown(start_times, told: str, failed: bool) -> None:
-    (event,) = said(decider(checking(start_times), "Fine."), View(2, "text", (SHOWN,))).events
+    (event,) = said(decider(checking(start_times), "Fine."), DecisionView(2, "text", (SHOWN,))).events
     assert event.failed is failed
     assert told in event.result
 
 
 def test_binary_feedback_tells_no_value() -> None:
-    (event,) = said(decider(checking(ALL), "Fine.", feedback=Feedback.BINARY), View(2, "text", (SHOWN,))).events
+    (event,) = said(decider(checking(ALL), "Fine.", feedback=Feedback.BINARY), DecisionView(2, "text", (SHOWN,))).events
     assert event.result == "the most that can be had is reached"
 
 
 def test_what_it_knows_is_a_setting() -> None:
-    words = prompt(PROBLEM, WISHES, Persona(Role.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.WORDS))
+    words = prompt(PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.WORDS))
     assert "0.748" not in words
-    table = prompt(PROBLEM, WISHES, Persona(Role.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.PROMPT))
+    table = prompt(PROBLEM, WISHES, Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH, knowing=Knowing.PROMPT))
     assert "0.748" in table
     assert "check_utility" not in table
     assert decider(knowing=Knowing.PROMPT).tools == ()
@@ -102,8 +102,8 @@ def test_a_school_s_name_opens_no_section_in_a_prompt() -> None:
     nasty = "X # When it ends ``` | $school"
     district = District("d", (School(nasty, "ES", 10, 470), School("Other", "ES", 20, 520)), (470, 520))
     problem = Schools(district, "AB")
-    utility = Utility(0, Direction.EARLY, 20, 10, (0.5, 0.25, 0.25))
-    text = prompt(problem, Person(utility, problem.exact), Persona(Role.PARENT, Style.VAGUE, Feedback.RICH))
+    utility = Utility(0, TimePreference.EARLY, 20, 10, (0.5, 0.25, 0.25))
+    text = prompt(problem, Person(utility, problem.exact), Persona(SchoolRole.PARENT, Style.VAGUE, Feedback.RICH))
     assert text.count("\n# When it ends") == 1
     assert "```" not in text.replace("\\`", "")
     assert "$school" in text  # as it is, never filled

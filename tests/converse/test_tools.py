@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import Solver, begin, model
+from oragent.converse.solving import StateSolver, begin, model
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 
 PROBLEM = sfusd()
-SOLVER = Solver(PROBLEM)
+SOLVER = StateSolver(PROBLEM)
 
 
 def call(tools: Toolbox, tool: str, /, **arguments: object) -> str:

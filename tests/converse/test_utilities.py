@@ -12,11 +12,11 @@ from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.evals.converse.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
+from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
 
 ALL = enumerated(SFUSD)
 EXACT = Exact(ALL)
-EARLY, LATE = Direction
+EARLY, LATE = TimePreference
 WORKED = Utility(1, EARLY, 2500, 11.5, (0.252, 0.332, 0.416))  # the parent at Ortega of the example conversation
 
 
@@ -26,7 +26,7 @@ def utilities(draw: st.DrawFn) -> Utility:
     total = sum(parts) or 1
     weights = tuple(part / total for part in parts) if sum(parts) else (1.0, 0.0, 0.0)
     load, deviation = draw(st.integers(1900, 5900)), draw(st.integers(16, 170)) / 2
-    return Utility(draw(st.integers(0, 9)), draw(st.sampled_from(Direction)), load, deviation, weights)
+    return Utility(draw(st.integers(0, 9)), draw(st.sampled_from(TimePreference)), load, deviation, weights)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_what_meets_a_threshold_exactly_pleases() -> None:
     strict = 0.252 * np.array([1, 0.5, 0])[ALL.times[:, 1]] + 0.332 * (ALL.load < 2500) + 0.416 * (ALL.deviation < 11.5)
     assert strict.max() == pytest.approx(0.584)
     assert (strict > 0.584 - 1e-9).sum() == 2340
-    assert WORKED.outcome(SFUSD, "CCCAABABBC") == Outcome(2, True, True)
+    assert WORKED.outcome(SFUSD, "CCCAABABBC") == ScheduleOutcome(2, True, True)
 
 
 @given(utilities(), st.integers(0, len(ALL) - 1))
@@ -80,8 +80,12 @@ def test_outcomes_are_asked_for_once_each_and_from_best_to_worst(utility: Utilit
 
 def test_equal_outcomes_go_by_better_time_then_load_then_deviation() -> None:
     ranked = [outcome for outcome, _ in classes(Utility(0, LATE, 2000, 10, (0.0, 0.5, 0.5)), 3)]
-    assert ranked[:3] == [Outcome(2, True, True), Outcome(1, True, True), Outcome(0, True, True)]
-    assert ranked[3:5] == [Outcome(2, True, False), Outcome(2, False, True)]
+    assert ranked[:3] == [
+        ScheduleOutcome(2, True, True),
+        ScheduleOutcome(1, True, True),
+        ScheduleOutcome(0, True, True),
+    ]
+    assert ranked[3:5] == [ScheduleOutcome(2, True, False), ScheduleOutcome(2, False, True)]
 
 
 @given(utilities())

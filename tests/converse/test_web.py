@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ConfigError
-from oragent.converse.session import Request, Session, begin
+from oragent.converse.session import ConversationRequest, ConversationSession, begin
 from oragent.converse.web import PAGE, Room, application
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 from tests.extras import need
@@ -53,7 +53,7 @@ def talking(folder: Path, *steps: Any) -> list[Any]:
     """Hold a session and make requests, one after the other."""
 
     async def run() -> list[Any]:
-        room = Room(Session(folder))
+        room = Room(ConversationSession(folder))
         app = application(room, TOKEN)
         holding = asyncio.create_task(room.hold())
         try:
@@ -71,7 +71,7 @@ def say(text: str):
 
 def test_a_conversation_on_the_page(tmp_path: Path) -> None:
     need("starlette")
-    folder = begin(tmp_path, Request("sfusd"))
+    folder = begin(tmp_path, ConversationRequest("sfusd"))
     first, second, third, picture = talking(
         folder, say("fix Ortega 7:50"), say("load <= 2500"), say("/remove fix[Ortega (Jose) PK]"), lambda app: asked(app, "/picture.svg")
     )  # fmt: skip
@@ -107,7 +107,7 @@ async def wait(app: Any):
 )
 def test_who_has_no_token_or_another_host_is_refused(tmp_path: Path, query: str, host: str, status: int) -> None:
     need("starlette")
-    folder = begin(tmp_path, Request("sfusd"))
+    folder = begin(tmp_path, ConversationRequest("sfusd"))
     for path in ("/", "/state", "/picture.svg"):
         ((found, text, _),) = talking(folder, lambda app, path=path: asked(app, path, query=query, host=host))
         assert found == status
@@ -116,13 +116,13 @@ def test_who_has_no_token_or_another_host_is_refused(tmp_path: Path, query: str,
 
 def test_a_message_too_long_or_empty_is_refused(tmp_path: Path) -> None:
     need("starlette")
-    found = talking(begin(tmp_path, Request("sfusd")), say("x" * 30_000), say("   "))
+    found = talking(begin(tmp_path, ConversationRequest("sfusd")), say("x" * 30_000), say("   "))
     assert [one[0] for one in found] == [413, 400]
 
 
 def test_the_page_runs_its_own_script_alone_and_builds_no_markup(tmp_path: Path) -> None:
     need("starlette")
-    ((status, text, headers),) = talking(begin(tmp_path, Request("sfusd")), lambda app: asked(app, "/"))
+    ((status, text, headers),) = talking(begin(tmp_path, ConversationRequest("sfusd")), lambda app: asked(app, "/"))
     assert status == 200
     policy = headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -146,7 +146,7 @@ def test_names_of_strangers_are_data(tmp_path: Path) -> None:
     )
     files.write(milp, tmp_path / "m.json")
     ((status, text, headers),) = talking(
-        begin(tmp_path / "out", Request(str(tmp_path / "m.json"))), lambda app: asked(app, "/state")
+        begin(tmp_path / "out", ConversationRequest(str(tmp_path / "m.json"))), lambda app: asked(app, "/state")
     )
     assert status == 200
     assert headers["content-type"] == "application/json"
@@ -162,7 +162,7 @@ def test_without_its_packages_it_says_what_to_install(tmp_path: Path, monkeypatc
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    session = Session(begin(tmp_path, Request("sfusd")))
+    session = ConversationSession(begin(tmp_path, ConversationRequest("sfusd")))
     with pytest.raises(ConfigError, match=r"needs Starlette and Uvicorn .*\[web\]'"):
         application(Room.__new__(Room), TOKEN)
     assert session.problem.name == "sfusd"

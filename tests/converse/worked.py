@@ -2,12 +2,12 @@
 
 from oragent.converse.agents.agent import Asker
 from oragent.converse.problems.schools import Schools
-from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 from oragent.ledger.replies import RecordedReply
 from oragent.llm.model import Message, Request, ToolCall
 from oragent.llm.scripted import Given, Scripted
 
-UTILITY = Utility(1, Direction.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
+UTILITY = Utility(1, TimePreference.EARLY, 2500, 11.5, (0.252, 0.332, 0.416))
 ORTEGA = "Ortega (Jose) PK"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from oragent.converse.agents.rules import Rules
-from oragent.converse.problems.formulated import Formulated
-from oragent.converse.solving import Solver
+from oragent.converse.agents.rules import RulesAgent
+from oragent.converse.problems.formulated import FormulatedProblem
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import Toolbox
 from oragent.milp import Milp, Relation, Sense, files
 
@@ -55,12 +55,12 @@ def optimum(model: Milp) -> float | None:
     return None if found.x is None else sign * float(found.fun) + model.objective.constant
 
 
-def rules(model: Milp) -> Rules:
+def rules(model: Milp) -> RulesAgent:
     """An agent that takes commands about a model."""
-    return Rules(Toolbox(Solver(Formulated(model)), extended=True))
+    return RulesAgent(Toolbox(StateSolver(FormulatedProblem(model)), extended=True))
 
 
-def said(agent: Rules, message: str) -> str:
+def said(agent: RulesAgent, message: str) -> str:
     """What it answers."""
     return asyncio.run(agent.answer(message)).text
 

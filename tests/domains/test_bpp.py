@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from oragent._base.errors import CandidateError
 from oragent.domains import bpp
 
-THREE = bpp.Instance(np.array([6, 5, 4]), 10)
+THREE = bpp.BppInstance(np.array([6, 5, 4]), 10)
 
 
-def best_fit(instance: bpp.Instance) -> np.ndarray:
+def best_fit(instance: bpp.BppInstance) -> np.ndarray:
     room, packing = np.full(len(instance), instance.capacity), []
     for item in instance.items:
         packing.append(int(np.where(room >= item, room, instance.capacity + 1).argmin()))
@@ -46,7 +46,7 @@ def test_generated_items_fit_and_have_the_distributions_mean() -> None:
 
 @given(st.lists(st.integers(0, 10), min_size=1, max_size=30))
 def test_no_packing_has_fewer_bins_than_the_lower_bound(items: list[int]) -> None:
-    instance = bpp.Instance(np.array(items), 10)
+    instance = bpp.BppInstance(np.array(items), 10)
     packing = bpp.check(instance, best_fit(instance))
     assert bpp.lower_bound(instance) <= bpp.objective(instance, packing) <= len(items)
     assert bpp.fills(instance, packing).sum() == sum(items)
@@ -89,7 +89,7 @@ def test_what_is_no_packing_is_invalid_and_the_message_says_why(claim: object, m
 )
 def test_an_instance_validates_its_numbers(items: np.ndarray, capacity: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        bpp.Instance(items, capacity)
+        bpp.BppInstance(items, capacity)
 
 
 def test_the_wait_is_the_mean_distance_of_arrivals_in_a_bin() -> None:

@@ -53,7 +53,7 @@ def test_all_sizes_of_the_range_are_drawn_about_equally_often() -> None:
 
 
 def test_a_bin_that_holds_too_much_is_named() -> None:
-    instance = bpp.Instance(np.array([100, 20, 31, 30]), 150)
+    instance = bpp.BppInstance(np.array([100, 20, 31, 30]), 150)
     assert bpp.objective(instance, bpp.check(instance, [0, 0, 1, 0])) == 2
     with pytest.raises(CandidateError, match="bin 2 holds 151; its capacity is 150"):
         bpp.check(instance, [2, 2, 2, 0])

@@ -21,7 +21,7 @@ CHECKSUMS = {
     ("test", 100): "f41b0db6362e",
 }
 # The depot in the middle of a square with a customer in every corner.
-CROSS = cvrp.Instance(
+CROSS = cvrp.CvrpInstance(
     np.array([[0.0, 0.0], [1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]), np.array([0, 4, 5, 6, 7]), 11
 )
 
@@ -133,13 +133,13 @@ def test_an_instance_validates_its_numbers(
     coordinates: np.ndarray, demands: np.ndarray, capacity: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        cvrp.Instance(coordinates, demands, capacity)
+        cvrp.CvrpInstance(coordinates, demands, capacity)
 
 
 def test_the_least_number_of_routes_is_the_demand_in_capacities() -> None:
     assert cvrp.least_routes(CROSS) == 2  # 22 by 11
-    assert cvrp.least_routes(cvrp.Instance(CROSS.coordinates, CROSS.demands, 10)) == 3
-    assert cvrp.least_routes(cvrp.Instance(np.zeros((1, 2)), np.array([0]), 1)) == 0
+    assert cvrp.least_routes(cvrp.CvrpInstance(CROSS.coordinates, CROSS.demands, 10)) == 3
+    assert cvrp.least_routes(cvrp.CvrpInstance(np.zeros((1, 2)), np.array([0]), 1)) == 0
 
 
 def test_the_spread_is_the_angle_between_neighbours_on_a_route() -> None:

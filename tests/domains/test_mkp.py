@@ -20,7 +20,7 @@ CHECKSUMS = {
     ("test", 500): ("ba39bde3607d", "9b3867b523b9"),
     ("test", 1000): ("8fdedd74044e", "50395383e36d"),
 }
-THREE = mkp.Instance(np.array([1.0, 2.0, 4.0]), np.array([[0.5, 0.1], [0.5, 0.3], [0.2, 0.8]]))
+THREE = mkp.MkpInstance(np.array([1.0, 2.0, 4.0]), np.array([[0.5, 0.1], [0.5, 0.3], [0.2, 0.8]]))
 
 
 def checksum(arrays: list[np.ndarray]) -> str:
@@ -62,7 +62,7 @@ def test_a_choice_is_worth_the_sum_of_its_prizes() -> None:
 
 
 def test_a_dimension_may_be_filled_to_the_brim_whatever_the_rounding() -> None:
-    tenths = mkp.Instance(np.ones(10), np.full((10, 1), 0.1))  # ten times 0.1 is not exactly 1
+    tenths = mkp.MkpInstance(np.ones(10), np.full((10, 1), 0.1))  # ten times 0.1 is not exactly 1
     assert len(mkp.check(tenths, range(10))) == 10
 
 
@@ -100,4 +100,4 @@ def test_what_is_no_choice_is_invalid_and_the_message_says_why(claim: object, me
 )
 def test_an_instance_validates_its_numbers(prizes: np.ndarray, weights: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        mkp.Instance(prizes, weights)
+        mkp.MkpInstance(prizes, weights)

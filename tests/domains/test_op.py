@@ -21,7 +21,7 @@ CHECKSUMS = {
     ("test", 200): "f8fdbfba7cfd",
 }
 # The depot in a corner of the unit square; once around has length 4.
-SQUARE = op.Instance(
+SQUARE = op.OpInstance(
     np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]), np.array([0.125, 0.25, 0.5, 1.0]), maxlen=3.5
 )
 
@@ -76,7 +76,7 @@ def test_the_prize_of_a_path_counts_the_depots_own(path: list[int], prize: float
 
 
 def test_a_tour_of_just_the_allowed_length_is_allowed() -> None:
-    around = op.Instance(SQUARE.coordinates, SQUARE.prizes, maxlen=4.0)
+    around = op.OpInstance(SQUARE.coordinates, SQUARE.prizes, maxlen=4.0)
     assert op.check(around, [0, 1, 2, 3]).tolist() == [0, 1, 2, 3]
 
 
@@ -85,7 +85,7 @@ def test_a_path_is_rejected_exactly_where_the_tour_is_too_long(
     order: list[int], count: int, maxlen: float, seed: int
 ) -> None:
     drawn = op.generate(np.random.default_rng(seed), 9)
-    instance = op.Instance(drawn.coordinates, drawn.prizes, maxlen)
+    instance = op.OpInstance(drawn.coordinates, drawn.prizes, maxlen)
     path = [0, *order[:count]]
     length = sum(math.dist(*drawn.coordinates[[a, b]]) for a, b in itertools.pairwise([*path, 0]))
     if length <= maxlen:
@@ -135,4 +135,4 @@ def test_an_instance_validates_its_numbers(
     coordinates: np.ndarray, prizes: np.ndarray, maxlen: float, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        op.Instance(coordinates, prizes, maxlen)
+        op.OpInstance(coordinates, prizes, maxlen)

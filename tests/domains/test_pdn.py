@@ -20,7 +20,7 @@ def network() -> pdn.Network:
     return pdn.generate()
 
 
-def tiny(ports: int = 5, keepouts: tuple[int, ...] = (4,), decaps: int = 2, seed: int = 0) -> pdn.Instance:
+def tiny(ports: int = 5, keepouts: tuple[int, ...] = (4,), decaps: int = 2, seed: int = 0) -> pdn.PlacementInstance:
     """A ladder of branches and shunts with random values, computed here, probed at port 0."""
     rng = np.random.default_rng(seed)
     omega = 2j * np.pi * FEW[:, None]
@@ -30,7 +30,7 @@ def tiny(ports: int = 5, keepouts: tuple[int, ...] = (4,), decaps: int = 2, seed
             admittance[:, a, b] += branch if a == b else -branch
     admittance += np.eye(ports) / (1 + 1 / (omega * rng.uniform(1e-12, 2e-11, ports)))[:, None, :]
     ladder = pdn.Network.reciprocal(np.linalg.inv(admittance), FEW, "ladder")
-    return pdn.Instance(ladder, 0, np.array(keepouts, dtype=int), decaps)
+    return pdn.PlacementInstance(ladder, 0, np.array(keepouts, dtype=int), decaps)
 
 
 def test_the_generated_network_is_that_of_the_whole_circuit_solved_at_once() -> None:
@@ -115,13 +115,13 @@ def test_the_objective_is_the_reward_of_the_circuit_with_the_capacitors_built_in
 
 
 def test_the_order_of_the_capacitors_does_not_matter(network: pdn.Network) -> None:
-    instance = pdn.Instance(network, 12, np.array([13, 14]))
+    instance = pdn.PlacementInstance(network, 12, np.array([13, 14]))
     placement = instance.free[:20]
     assert pdn.objective(instance, placement[::-1]) == pytest.approx(pdn.objective(instance, placement), rel=1e-12)
 
 
 def test_capacitors_around_the_probe_do_more_than_capacitors_far_from_it(network: pdn.Network) -> None:
-    instance = pdn.Instance(network, 0, np.array([], dtype=int), decaps=8)
+    instance = pdn.PlacementInstance(network, 0, np.array([], dtype=int), decaps=8)
     near, far = np.array([1, 2, 10, 11, 12, 20, 21, 22]), np.array([99, 98, 97, 89, 88, 87, 79, 78])
     assert pdn.objective(instance, near) > pdn.objective(instance, far) + 1
 
@@ -186,7 +186,7 @@ def test_what_is_no_placement_is_invalid_and_the_message_says_why(claim: object,
 )
 def test_an_instance_validates_its_ports(probe: int, keepouts: list, decaps: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        pdn.Instance(tiny().network, probe, np.array(keepouts), decaps)
+        pdn.PlacementInstance(tiny().network, probe, np.array(keepouts), decaps)
 
 
 @pytest.mark.parametrize(

@@ -33,10 +33,10 @@ CONSTRUCTIVE_CHECKSUMS = {
     ("test", 500): "8ee9922ef16f",
     ("test", 1000): "cb945b511960",
 }
-SQUARE = tsp.Instance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]))
+SQUARE = tsp.TspInstance(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]]))
 
 
-def checksum(instances: list[tsp.Instance]) -> str:
+def checksum(instances: list[tsp.TspInstance]) -> str:
     return hashlib.sha1(np.stack([one.coordinates for one in instances]).tobytes()).hexdigest()[:12]
 
 
@@ -80,7 +80,7 @@ def test_the_objective_is_the_sum_of_the_matrix_entries_along_the_tour(
     size: int, seed: int, rounding: tsp.Rounding
 ) -> None:
     rng = np.random.default_rng(seed)
-    instance = tsp.Instance(100 * rng.random((size, 2)), rounding)
+    instance = tsp.TspInstance(100 * rng.random((size, 2)), rounding)
     tour = rng.permutation(size)
     expected = sum(instance.distances[tour[i - 1], tour[i]] for i in range(size))
     assert tsp.objective(instance, tour) == pytest.approx(expected)
@@ -89,7 +89,9 @@ def test_the_objective_is_the_sum_of_the_matrix_entries_along_the_tour(
 
 def test_distances_are_rounded_as_tsplib_does() -> None:
     points = np.array([[0.0, 0.0], [1.0, 1.0], [2.5, 0.0]])
-    nearest, up = (tsp.Instance(points, rounding).distances[0] for rounding in (tsp.Rounding.NEAREST, tsp.Rounding.UP))
+    nearest, up = (
+        tsp.TspInstance(points, rounding).distances[0] for rounding in (tsp.Rounding.NEAREST, tsp.Rounding.UP)
+    )
     assert nearest.tolist() == [0, 1, 3]  # 1.41 and, half up, 2.5
     assert up.tolist() == [0, 2, 3]
 
@@ -131,7 +133,7 @@ def test_what_is_no_tour_is_invalid_and_the_message_says_why(claim: object, mess
 )
 def test_an_instance_validates_its_coordinates(coordinates: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        tsp.Instance(coordinates)
+        tsp.TspInstance(coordinates)
 
 
 def test_an_instances_distances_cannot_be_changed() -> None:
@@ -145,15 +147,15 @@ def test_the_mean_turn_around_a_square_is_a_right_angle() -> None:
 
 
 def test_the_share_of_nearest_choices_counts_free_choices_only() -> None:
-    line = tsp.Instance(np.array([[0.0, 0.0], [1.0, 0.0], [2.5, 0.0], [4.5, 0.0]]))
+    line = tsp.TspInstance(np.array([[0.0, 0.0], [1.0, 0.0], [2.5, 0.0], [4.5, 0.0]]))
     assert tsp.nearest_share(line, np.array([0, 1, 2, 3])) == 1.0
     assert tsp.nearest_share(line, np.array([0, 2, 1, 3])) == 0.5  # passes 1 by, then goes back to it
     assert tsp.nearest_share(line, np.array([0, 3, 1, 2])) == 0.0
-    assert tsp.nearest_share(tsp.Instance(np.eye(2)), np.array([0, 1])) == 1.0
+    assert tsp.nearest_share(tsp.TspInstance(np.eye(2)), np.array([0, 1])) == 1.0
 
 
 def test_the_late_share_weighs_the_last_quarter_of_the_steps() -> None:
     assert tsp.late_share(SQUARE, np.arange(4)) == pytest.approx(0.25)
-    line = tsp.Instance(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]))
+    line = tsp.TspInstance(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]))
     assert tsp.late_share(line, np.arange(4)) == pytest.approx(0.5)  # the way back is half of all
-    assert tsp.late_share(tsp.Instance(np.zeros((3, 2))), np.arange(3)) == 0.25
+    assert tsp.late_share(tsp.TspInstance(np.zeros((3, 2))), np.arange(3)) == 0.25

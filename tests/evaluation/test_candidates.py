@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import CandidateError, ProblemError
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, load, root_of
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.parts import files_of, joined
@@ -79,7 +79,7 @@ Score = Callable[..., Evaluation]
 
 @pytest.fixture
 def score(tmp_path: Path) -> Iterator[Score]:
-    with Runner() as run:
+    with EvaluationRunner() as run:
 
         def scored(source: str | None = None) -> Evaluation:
             problem = load(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import LimitSettings, Problem, load, root_of
 from oragent.evaluation.requirements import demand, unmet
 from oragent.sandbox.alongside import alongside
@@ -86,7 +86,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def evaluated(problem: Problem, *, warm: bool = True, source: str | None = None):
-    with Runner(warm=warm) as run:
+    with EvaluationRunner(warm=warm) as run:
         return run(problem.job(source or problem.seed, root_of(problem), problem.limits(LimitSettings())))
 
 

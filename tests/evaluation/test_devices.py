@@ -11,13 +11,13 @@ import yaml
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.cli.doctor import _devices
-from oragent.evaluation import Runner, devices, requirements
+from oragent.evaluation import EvaluationRunner, devices, requirements
 from oragent.evaluation.devices import Card, Found, Pinned, expect, look, pin
 from oragent.evaluation.offers import DEVICE, options
 from oragent.evaluation.problem import LimitSettings, load
 from oragent.evaluation.scorer import IDLE_S
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import Ended
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import CommandResult
 from oragent.search.config import build
 from oragent.search.folder import begin, reopen
 
@@ -157,14 +157,14 @@ def test_an_evaluation_under_which_the_device_dies_is_run_again_at_most_twice(
     job = NEURAL.job(NEURAL.seed, PROBLEMS.parent, NEURAL.limits(LimitSettings()), "train", None, ("--device=cuda:0",))
     scorer = Mortal(deaths)
     idle: list[float] = []
-    with Runner() as run:
+    with EvaluationRunner() as run:
         monkeypatch.setattr(run, "_scorer", lambda job: scorer)
-        ended = Ended(End.EXITED, 1, cpu_s=1.0)
+        ended = CommandResult(EndReason.EXITED, 1, cpu_s=1.0)
         monkeypatch.setattr(run, "_bounded", lambda job, command, line: idle.append(command.limits.idle_s) or ended)
         run(job)
         assert (scorer.lines, scorer.closed) == (runs, 0)
         assert set(idle) == {IDLE_S}  # who waits for a device may sleep
-        slept = Ended(End.DEADLINE, -9, cpu_s=1.0, reason="it slept")
+        slept = CommandResult(EndReason.DEADLINE, -9, cpu_s=1.0, reason="it slept")
         monkeypatch.setattr(run, "_bounded", lambda job, command, line: slept)
         run(job)
         assert scorer.closed == 1  # one that answers nobody is started anew
@@ -174,7 +174,7 @@ def test_only_jobs_that_are_told_a_gpu_and_keep_their_candidate_in_a_guest_get_a
     limits = NEURAL.limits(LimitSettings())
 
     def given(*arguments: str, apart: bool = False) -> bool:
-        with Runner(apart=apart) as run:
+        with EvaluationRunner(apart=apart) as run:
             return run._scorer(NEURAL.job(NEURAL.seed, PROBLEMS.parent, limits, arguments=arguments)) is not None
 
     assert given("--device=cuda:0")
@@ -184,5 +184,5 @@ def test_only_jobs_that_are_told_a_gpu_and_keep_their_candidate_in_a_guest_get_a
     plain = tmp_path / "eval.py"
     plain.write_text("print('no harness')\n")
     job = replace(NEURAL.job(NEURAL.seed, PROBLEMS.parent, limits, arguments=("--device=cuda:0",)), evaluator=plain)
-    with Runner() as run:
+    with EvaluationRunner() as run:
         assert run._scorer(job) is None

@@ -16,9 +16,9 @@ import torch
 
 from oragent._base.errors import SandboxError
 from oragent._base.protocol import Status
-from oragent.evaluation import Job, Runner
+from oragent.evaluation import EvaluationRunner, Job
 from oragent.evaluation.problem import LimitSettings, load
-from oragent.evaluation.scorer import Scorer
+from oragent.evaluation.scorer import DeviceScorer
 from oragent.harness.frames import HEAD, decode, encode
 from oragent.solvers.attention_bias import serving
 from oragent.solvers.attention_bias.requests import MOST_BYTES, Refused, frame_bytes, read
@@ -67,7 +67,7 @@ def answer(wire: socket.socket, timeout: float = 60.0) -> dict[str, object] | No
 
 @pytest.fixture(scope="module")
 def scorer():
-    made = Scorer("cpu", ROOT, 2048)
+    made = DeviceScorer("cpu", ROOT, 2048)
     yield made
     made.close()
 
@@ -77,14 +77,14 @@ def job(source: str) -> Job:
 
 
 def test_a_candidate_finds_no_line_in_its_process() -> None:
-    with Runner(apart=True) as there:
+    with EvaluationRunner(apart=True) as there:
         blind = there(job(SEES))
     assert re.search(r"saw \[\d*\], None", blind.message), blind.message  # its own wire to its evaluation, at most
 
 
 @pytest.mark.slow
 def test_an_evaluation_scores_alike_with_its_network_here_and_there() -> None:
-    with Runner() as here, Runner(apart=True) as there:
+    with EvaluationRunner() as here, EvaluationRunner(apart=True) as there:
         first, second = here(job(NEURAL.seed)), there(job(NEURAL.seed))
         assert (first.status, second.status) == (Status.OK, Status.OK), (first.message, second.message)
         same = ("score", "features")
@@ -94,13 +94,13 @@ def test_an_evaluation_scores_alike_with_its_network_here_and_there() -> None:
         assert first.metrics["weights"] == second.metrics["weights"]
 
 
-def test_who_asks_for_more_than_its_time_is_told_so_and_others_go_on(scorer: Scorer) -> None:
+def test_who_asks_for_more_than_its_time_is_told_so_and_others_go_on(scorer: DeviceScorer) -> None:
     (short, life), (other, _) = scorer.line(0.02), scorer.line(60.0)
     with short, other:
         ask_both(scorer, short, other, life)
 
 
-def ask_both(scorer: Scorer, short: socket.socket, other: socket.socket, life: int) -> None:
+def ask_both(scorer: DeviceScorer, short: socket.socket, other: socket.socket, life: int) -> None:
     short.sendall(encode(asked(size=100, count=8)))
     other.sendall(encode(asked()))
     told = answer(short)
@@ -124,7 +124,7 @@ def ask_both(scorer: Scorer, short: socket.socket, other: socket.socket, life: i
         encode(asked(starts=2)),
     ],
 )
-def test_a_line_that_sends_anything_else_is_closed_and_the_others_live(scorer: Scorer, sent: bytes) -> None:
+def test_a_line_that_sends_anything_else_is_closed_and_the_others_live(scorer: DeviceScorer, sent: bytes) -> None:
     bad, life = scorer.line(60.0)
     good, _ = scorer.line(60.0)
     with bad, good:
@@ -136,7 +136,7 @@ def test_a_line_that_sends_anything_else_is_closed_and_the_others_live(scorer: S
     assert scorer.lives(life)
 
 
-def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: Scorer) -> None:
+def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: DeviceScorer) -> None:
     lines = [scorer.line(60.0)[0] for _ in range(3)]
     half, deaf, good = lines
     half.sendall(encode(asked())[:100])
@@ -150,7 +150,7 @@ def test_one_that_reads_nothing_or_sends_half_a_request_holds_nobody_up(scorer: 
         assert answer(again) is not None
 
 
-def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: Scorer) -> None:
+def test_a_process_that_dies_is_replaced_and_its_life_is_over(scorer: DeviceScorer) -> None:
     first, life = scorer.line(60.0)
     assert scorer._process is not None
     os.kill(scorer._process.pid, 9)
@@ -170,7 +170,7 @@ def test_a_device_that_is_not_there_is_one_line() -> None:
     if torch.cuda.is_available():
         pytest.skip("there is one")
     with pytest.raises(SandboxError, match="no process can compute on cuda:0: "):
-        Scorer("cuda:0", ROOT).line(1.0)
+        DeviceScorer("cuda:0", ROOT).line(1.0)
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,21 @@ import pytest
 from oragent._base.protocol import Result, Status, format_result
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.verdict import verdict
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import FOLDER, PYTHON, Ended, Limits
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import FOLDER, PYTHON, CommandResult, Limits
 
 BLOCK = format_result(Result({"a": 1.5}, (1, 2), 3.5))
 LIMITS = Limits(cpu_s=7)
 
 
-def judge(ended: Ended) -> Evaluation:
+def judge(ended: CommandResult) -> Evaluation:
     return Evaluation.of(verdict(ended, LIMITS), ended)
 
 
 def test_a_result_that_was_printed_is_the_score() -> None:
-    found = judge(Ended(End.EXITED, 0, BLOCK, "log", wall_s=1.23456, cpu_s=0.98765, peak_mb=12.34, queued_s=0.5))
+    found = judge(
+        CommandResult(EndReason.EXITED, 0, BLOCK, "log", wall_s=1.23456, cpu_s=0.98765, peak_mb=12.34, queued_s=0.5)
+    )
     assert (found.status, found.score, found.features, found.metrics) == (Status.OK, 3.5, (1, 2), {"a": 1.5})
     assert (found.end, found.wall_s, found.cpu_s, found.peak_mb) == ("exited", 1.2346, 0.9877, 12.3)
     assert (found.output, found.log, found.queued_s) == (BLOCK, "log", 0.5)
@@ -29,25 +31,37 @@ def test_a_result_that_was_printed_is_the_score() -> None:
 @pytest.mark.parametrize(
     ("ended", "status", "words"),
     [
-        (Ended(End.LOST, -9), "crashed", "the process that watches over it was killed, 2 times"),
-        (Ended(End.DEADLINE, -9, BLOCK, cpu_s=7.2), "timeout", "no result within 7 CPU seconds"),
-        (Ended(End.DEADLINE, -9, BLOCK, reason="it slept"), "timeout", "no result: it slept"),
-        (Ended(End.MEMORY, -9, reason="its processes hold it"), "memory", "ran out of memory: its processes hold it"),
-        (Ended(End.SIGNALLED, -signal.SIGXCPU, cpu_s=7.5), "timeout", "no result within 7 CPU seconds"),
+        (CommandResult(EndReason.LOST, -9), "crashed", "the process that watches over it was killed, 2 times"),
+        (CommandResult(EndReason.DEADLINE, -9, BLOCK, cpu_s=7.2), "timeout", "no result within 7 CPU seconds"),
+        (CommandResult(EndReason.DEADLINE, -9, BLOCK, reason="it slept"), "timeout", "no result: it slept"),
         (
-            Ended(End.SIGNALLED, -signal.SIGKILL, cpu_s=1),
+            CommandResult(EndReason.MEMORY, -9, reason="its processes hold it"),
+            "memory",
+            "ran out of memory: its processes hold it",
+        ),
+        (CommandResult(EndReason.SIGNALLED, -signal.SIGXCPU, cpu_s=7.5), "timeout", "no result within 7 CPU seconds"),
+        (
+            CommandResult(EndReason.SIGNALLED, -signal.SIGKILL, cpu_s=1),
             "crashed",
             "ended by SIGKILL; the kernel does that when memory",
         ),
-        (Ended(End.SIGNALLED, -signal.SIGSEGV, BLOCK), "crashed", "ended by SIGSEGV"),
-        (Ended(End.EXITED, 0), "crashed", "no result block"),
-        (Ended(End.EXITED, 3, BLOCK), "crashed", "printed a result, then exited with code 3"),
-        (Ended(End.EXITED, 2, "", "usage: eval.py\neval.py: error: no such size"), "error", "arguments: no such size"),
-        (Ended(End.EXITED, 1, "", "Traceback\nMemoryError: all of it"), "memory", "MemoryError: all of it"),
-        (Ended(End.EXITED, 127), "error", "exited with code 127: and printed no reason"),
+        (CommandResult(EndReason.SIGNALLED, -signal.SIGSEGV, BLOCK), "crashed", "ended by SIGSEGV"),
+        (CommandResult(EndReason.EXITED, 0), "crashed", "no result block"),
+        (CommandResult(EndReason.EXITED, 3, BLOCK), "crashed", "printed a result, then exited with code 3"),
+        (
+            CommandResult(EndReason.EXITED, 2, "", "usage: eval.py\neval.py: error: no such size"),
+            "error",
+            "arguments: no such size",
+        ),
+        (
+            CommandResult(EndReason.EXITED, 1, "", "Traceback\nMemoryError: all of it"),
+            "memory",
+            "MemoryError: all of it",
+        ),
+        (CommandResult(EndReason.EXITED, 127), "error", "exited with code 127: and printed no reason"),
     ],
 )
-def test_no_other_end_has_a_score(ended: Ended, status: str, words: str) -> None:
+def test_no_other_end_has_a_score(ended: CommandResult, status: str, words: str) -> None:
     found = judge(ended)
     assert (found.status, found.score) == (status, None)
     assert words in found.message
@@ -68,12 +82,14 @@ def test_no_other_end_has_a_score(ended: Ended, status: str, words: str) -> None
     ],
 )  # fmt: skip
 def test_a_failure_without_a_block_is_told_by_its_exception_in_any_language(log: str, words: str) -> None:
-    assert judge(Ended(End.EXITED, 1, "", log)).message == f"the evaluation exited with code 1: {words}"
+    assert judge(CommandResult(EndReason.EXITED, 1, "", log)).message == f"the evaluation exited with code 1: {words}"
 
 
 def test_an_abort_says_what_was_thrown() -> None:
     log = "terminate called after throwing an instance of 'std::runtime_error'\n  what():  no tour\n"
-    assert judge(Ended(End.SIGNALLED, -signal.SIGABRT, "", log)).message.endswith("ended by SIGABRT: what():  no tour")
+    assert judge(CommandResult(EndReason.SIGNALLED, -signal.SIGABRT, "", log)).message.endswith(
+        "ended by SIGABRT: what():  no tour"
+    )
 
 
 @pytest.mark.parametrize(

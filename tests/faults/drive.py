@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.protocol import Result, format_result
-from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox.isolation import not_held, probe
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing
@@ -116,7 +116,7 @@ def processes(root: Path, port: int) -> list[int]:
     return bearing(f"--root-dir={root}\0") + bearing(f"sleep\x0061.{port}\0")
 
 
-def put(run: Runner, root: Path, port: int, fault: Fault) -> Evaluation:
+def put(run: EvaluationRunner, root: Path, port: int, fault: Fault) -> Evaluation:
     """Evaluate a candidate, as often as it wants."""
     for _ in range(fault.runs):
         found = run(Job(fault.evaluator, fault.program(root, port), root, fault.limits))
@@ -131,7 +131,7 @@ def main() -> None:
         make_root(root)
         port = listen(root)
         whole, begun = state(root), time.monotonic()
-        with Runner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
+        with EvaluationRunner(WORKERS) as run, ThreadPoolExecutor(WORKERS) as threads:
             ended = list(threads.map(lambda fault: put(run, root, port, fault), FAULTS))
             honest = put(run, root, port, Fault(HERE / "candidates" / "is_honest.py"))
         seconds = time.monotonic() - begun

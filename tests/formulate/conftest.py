@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from oragent.formulate.running import Bounds, Runner
+from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.sandbox.border import Sandbox
 
 
 @pytest.fixture(scope="session")
-def runner() -> Iterator[Runner]:
+def runner() -> Iterator[FormulationRunner]:
     with Sandbox(2) as box:
-        yield Runner(box, Bounds(program_s=60.0))
+        yield FormulationRunner(box, Bounds(program_s=60.0))

@@ -8,8 +8,8 @@ from oragent._base.budget import Budget
 from oragent.formulate.formulation import formulated
 from oragent.formulate.methods import METHODS
 from oragent.formulate.options import EXTRAS, chosen
-from oragent.formulate.problem import Problem
-from oragent.formulate.running import Runner
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
@@ -27,7 +27,7 @@ SAID = {
 }  # fmt: skip
 
 
-def prompts(runner: Runner) -> dict[str, str]:
+def prompts(runner: FormulationRunner) -> dict[str, str]:
     """The first prompt of every role that any method asks."""
     found: dict[str, str] = {}
 
@@ -44,7 +44,7 @@ def prompts(runner: Runner) -> dict[str, str]:
             pharmacy.reply(request, number) if request.role in pharmacy.ROLES else f"```python\n{pharmacy.RIGHT}\n```"
         )
 
-    problem = Problem("pharmacy", pharmacy.TEXT, background="A pharmacy.")
+    problem = ProblemText("pharmacy", pharmacy.TEXT, background="A pharmacy.")
     for method in METHODS:
         for extra in ((), EXTRAS) if method == "ormind" else ((),):
             options = chosen("default", method=method, extra=extra)
@@ -60,7 +60,7 @@ def prompts(runner: Runner) -> dict[str, str]:
 def main() -> None:
     """Write them."""
     with Sandbox() as box:
-        for role, text in prompts(Runner(box)).items():
+        for role, text in prompts(FormulationRunner(box)).items():
             (FOLDER / f"{role}.txt").write_text(f"{text}\n")
 
 

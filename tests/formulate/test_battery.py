@@ -9,7 +9,7 @@ from oragent.evals.formulate.scripted import Error, Fault, planted
 from oragent.evals.formulate.sets import read_set
 from oragent.formulate.battery import Property, battery
 from oragent.formulate.interface import DEFAULT
-from oragent.formulate.running import Runner
+from oragent.formulate.running import FormulationRunner
 from oragent.formulate.variations import renamed, shaken, turned
 from oragent.formulate.written import checker_of, parameters_of, program_of
 from oragent.milp.families import FAMILIES
@@ -44,12 +44,12 @@ def checks(values, data):
 """
 
 
-def tried(runner: Runner, data=DATA_OF_MIX, checker: str = CHECKER, **parts: str):
+def tried(runner: FormulationRunner, data=DATA_OF_MIX, checker: str = CHECKER, **parts: str):
     source = PROGRAM.format(**{**RIGHT, **parts})
     return battery(runner, source, DEFAULT, data, ABOUT, unit="EUR", checker=checker)
 
 
-def test_all_properties_hold_of_a_right_program(runner: Runner) -> None:
+def test_all_properties_hold_of_a_right_program(runner: FormulationRunner) -> None:
     found = tried(runner)
     assert {one.property for one in found} == set(Property)
     assert all(one.holds for one in found if one.property is not Property.NAMES), found
@@ -68,7 +68,7 @@ def test_all_properties_hold_of_a_right_program(runner: Runner) -> None:
         ({"hours": '40 + 0 * data["hours"]'}, Property.AGREE, "'hours'"),
     ],
 )
-def test_a_property_that_fails_names_its_datum(runner: Runner, parts, failed: Property, datum: str) -> None:
+def test_a_property_that_fails_names_its_datum(runner: FormulationRunner, parts, failed: Property, datum: str) -> None:
     alarms = [one for one in tried(runner, **parts) if one.holds is False]
     assert failed in {one.property for one in alarms}
     assert any(datum in one.datum for one in alarms if one.property is failed)
@@ -102,7 +102,7 @@ ABOUT_TABLES = {
 }  # fmt: skip
 
 
-def test_a_right_program_with_tables_gives_no_alarm(runner: Runner) -> None:
+def test_a_right_program_with_tables_gives_no_alarm(runner: FormulationRunner) -> None:
     """Columns with units of their own, figures of the text, data told by place, an order in numbers, limits by name."""
     found = battery(runner, STOCK, DEFAULT, TABLES, ABOUT_TABLES, unit="EUR")
     assert not [one for one in found if one.holds is False]
@@ -113,7 +113,7 @@ def test_a_right_program_with_tables_gives_no_alarm(runner: Runner) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("program", [transport.PROGRAM, transport.FLAT])
-def test_right_programs_of_transport_give_no_alarm(runner: Runner, seed: int, program: str) -> None:
+def test_right_programs_of_transport_give_no_alarm(runner: FormulationRunner, seed: int, program: str) -> None:
     tables = {"works": "EUR", "customers": "t", "freight": "EUR per t"}
     about = {name: {"Unit": unit, "Definition": f"{name} with capacity, demand, cost"} for name, unit in tables.items()}
     checker = transport.CHECKER if program == transport.PROGRAM else ""
@@ -130,7 +130,9 @@ def test_equal_whole_numbers_stay_equal_when_figures_are_shaken() -> None:
 
 
 @pytest.mark.parametrize(("worth", "holds"), [("0", True), ("ord(n) % 2", False)])
-def test_other_names_of_things_change_nothing_in_a_right_program(runner: Runner, worth: str, holds: bool) -> None:
+def test_other_names_of_things_change_nothing_in_a_right_program(
+    runner: FormulationRunner, worth: str, holds: bool
+) -> None:
     source = (
         "import pulp\ndef solve(data):\n    problem = pulp.LpProblem('mix', pulp.LpMaximize)\n"
         "    x = {n: pulp.LpVariable(n, 0) for n in data['price']}\n"
@@ -159,17 +161,17 @@ def test_names_are_permuted_wherever_they_stand_and_fields_and_places_in_time_st
     assert list(turned(data)["demand"]) == ["January", "May"]
 
 
-def test_a_program_that_reads_no_data_is_not_judged(runner: Runner) -> None:
+def test_a_program_that_reads_no_data_is_not_judged(runner: FormulationRunner) -> None:
     source = program_of(FAMILIES["knapsack"](1, 4).milp)
     assert all(one.holds is None for one in battery(runner, source, DEFAULT, {}, {}))
 
 
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "diet", "transport", "lot_sizing", "investment"])
-def test_right_models_of_families_give_no_alarm(runner: Runner, family: str) -> None:
+def test_right_models_of_families_give_no_alarm(runner: FormulationRunner, family: str) -> None:
     assert Counter(one.holds for one in put(runner, FAMILIES[family](1, 3).milp))[False] == 0
 
 
-def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runner: Runner) -> None:
+def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runner: FormulationRunner) -> None:
     """Dropping a row with room leaves the answer right; on other figures program and checker part."""
     gold = FAMILIES["product_mix"](1, 3).milp
     error = Error(Fault.DROP, "hours on lathe")
@@ -181,7 +183,7 @@ def test_an_error_that_the_optimum_does_not_show_is_found_on_other_figures(runne
     assert "hours on lathe" in next(one.datum for one in wrong if one.holds is False)
 
 
-def put(runner: Runner, milp):
+def put(runner: FormulationRunner, milp):
     units = {
         "Worth": "money per unit", "Constant": "money", "Coefficients": "amount per unit", "Limits": "amount",
         "Least": "unit", "Most": "unit",
@@ -194,7 +196,7 @@ def put(runner: Runner, milp):
 
 @pytest.mark.slow
 @with_data
-def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: Runner) -> None:
+def test_no_gold_model_of_the_verified_set_gives_an_alarm(runner: FormulationRunner) -> None:
     cases = read_set(f"nl4opt={DATA}/nl4opt/nl4opt_verified.json").cases
     alarms = [(case.problem.name, one) for case in cases for one in put(runner, case.gold) if one.holds is False]
     assert len(cases) == 222

@@ -17,13 +17,13 @@ from typer.testing import CliRunner
 from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
 from oragent.evals.bench.execute import execute
-from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.formulate import command as bench_command
-from oragent.evals.formulate.benchmark import TERMS, Benchmark, labels_readable, rates
-from oragent.evals.formulate.command import BenchRequest, run_bench
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable, rates
+from oragent.evals.formulate.command import FormulateBenchRequest, run_bench
 from oragent.evals.formulate.contestants import ABLATIONS, contestants
 from oragent.evals.formulate.published import PUBLISHED
-from oragent.evals.formulate.scripted import Oracle
+from oragent.evals.formulate.scripted import GoldModel
 from oragent.evals.formulate.tables import published_table
 from tests.formulate.data import DATA, with_data
 
@@ -33,15 +33,15 @@ VERIFIED = f"nl4opt={DATA}/nl4opt/nl4opt_verified.json"
 
 def bench(
     folder: Path, model: str, names: tuple[str, ...] = ("ormind",), workers: int = 2, spec: str = "families", **own: Any
-) -> tuple[Benchmark, list[Cell]]:
-    plan = Plan(TERMS, {"set": spec}, contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own})
-    runner = Benchmark(plan, workers)
+) -> tuple[FormulateBenchmark, list[BenchCell]]:
+    plan = BenchPlan(TERMS, {"set": spec}, contestants(names, [model], ablations=not names), (0,), {"limit": 4, **own})
+    runner = FormulateBenchmark(plan, workers)
     for done in execute(plan, runner, folder):
         assert not done.end.reason
     return runner, list(plan.cells)
 
 
-def told(runner: Benchmark, cells: list[Cell], folder: Path) -> str:
+def told(runner: FormulateBenchmark, cells: list[BenchCell], folder: Path) -> str:
     """All that is not a time."""
     return json.dumps([
         [one.name, {**one.result, "seconds": 0}, one.spent.tokens]
@@ -101,13 +101,13 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
     assert ended.returncode == -signal.SIGKILL
     expected = told(*bench(whole, "scripted"), whole)
     asked: list[str] = []
-    said = Oracle._said
+    said = GoldModel._said
 
     def kept(self, request, *rest):
         asked.append(request.key)
         return said(self, request, *rest)
 
-    monkeypatch.setattr(Oracle, "_said", kept)
+    monkeypatch.setattr(GoldModel, "_said", kept)
     assert told(*bench(broken, "scripted"), broken) == expected
     runner, cells = bench(whole, "scripted")
     calls = sum(one.spent.model_calls for cell in cells for one in runner.finished(cell, whole))
@@ -115,26 +115,28 @@ def test_killed_halfway_and_resumed_it_comes_to_the_same_and_asks_nothing_twice(
 
 
 def test_a_server_that_dies_leaves_a_benchmark_that_does_the_missing_ones(tmp_path, monkeypatch, capsys) -> None:
-    said, down = Oracle._said, True
+    said, down = GoldModel._said, True
 
     def fails(self, request, *rest):
         if down and self.calls > 7:
             raise ModelError("the server is down")
         return said(self, request, *rest)
 
-    monkeypatch.setattr(Oracle, "_said", fails)
-    request = BenchRequest(tmp_path / "b", ["families"], ["ormind"], ["oracle"], settings={"limit": 3}, workers=1)
+    monkeypatch.setattr(GoldModel, "_said", fails)
+    request = FormulateBenchRequest(
+        tmp_path / "b", ["families"], ["ormind"], ["oracle"], settings={"limit": 3}, workers=1
+    )
     first, second = (Console(file=io.StringIO(), width=200) for _ in range(2))
     assert run_bench(request, first) == 3
     assert "unfinished: the server is down" in capsys.readouterr().out
     assert "1 of 3" in first.file.getvalue()
     down = False
-    assert run_bench(BenchRequest(tmp_path / "b", workers=1), second) == 0
+    assert run_bench(FormulateBenchRequest(tmp_path / "b", workers=1), second) == 0
     assert "SR 100.0 % of 3" in capsys.readouterr().out
 
 
 def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
-    request = BenchRequest(tmp_path / "b", ["families"], ["ormind", "standard"], ["scripted"], [0.0, 1.0],
+    request = FormulateBenchRequest(tmp_path / "b", ["families"], ["ormind", "standard"], ["scripted"], [0.0, 1.0],
                            settings={"limit": 3}, workers=2)  # fmt: skip
     console = Console(file=io.StringIO(), width=200)
     assert run_bench(request, console) == 0
@@ -152,7 +154,7 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
     assert (tmp_path / "b" / "report.html").read_text() == page
     assert CliRunner().invoke(app, ["resume", str(tmp_path / "b")]).exit_code == 0
     again = Console(file=io.StringIO(), width=200)
-    assert run_bench(BenchRequest(tmp_path / "b"), again) == 0  # goes on by its folder alone: nothing to do
+    assert run_bench(FormulateBenchRequest(tmp_path / "b"), again) == 0  # goes on by its folder alone: nothing to do
     assert "100.0" in again.file.getvalue()
 
 
@@ -169,7 +171,7 @@ def test_the_command_prints_tables_and_writes_a_page(tmp_path: Path) -> None:
 def test_wrong_plans_are_refused_in_one_line(tmp_path: Path, changes, told: str) -> None:
     given = {"sets": ["families"], "models": ["oracle"], **changes}
     with pytest.raises(ConfigError, match=told):
-        run_bench(BenchRequest(tmp_path / "b", **given), Console(file=io.StringIO()))
+        run_bench(FormulateBenchRequest(tmp_path / "b", **given), Console(file=io.StringIO()))
 
 
 def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:
@@ -178,14 +180,16 @@ def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypa
     assert not labels_readable(path)  # a program that tries is turned away
     monkeypatch.setattr(bench_command, "labels_readable", lambda path: True)
     with pytest.raises(OragentError, match="cannot keep the labels"):
-        run_bench(BenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
+        run_bench(FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["m"]), Console(file=io.StringIO()))
 
 
 def test_a_stand_in_refuses_a_set_without_gold_formulations(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("question,answer\nWhat?,1\n")
     with pytest.raises(OragentError, match="needs gold formulations"):
-        run_bench(BenchRequest(tmp_path / "b", [str(path)], ["standard"], ["oracle"]), Console(file=io.StringIO()))
+        run_bench(
+            FormulateBenchRequest(tmp_path / "b", [str(path)], ["standard"], ["oracle"]), Console(file=io.StringIO())
+        )
 
 
 @pytest.mark.slow

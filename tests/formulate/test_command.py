@@ -13,9 +13,9 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, ModelError, ProblemError, StoreError
 from oragent.cli.app import app
 from oragent.formulate.api import formulate
-from oragent.formulate.command import Wanted, formulate_file, resume, rewrite, show
+from oragent.formulate.command import FormulateRequest, formulate_file, resume, rewrite, show
 from oragent.formulate.folder import read_request
-from oragent.formulate.formulation import Formulated
+from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.launch import settle
 from oragent.formulate.pages import marked
 from oragent.ledger import Study
@@ -23,7 +23,7 @@ from oragent.llm.model import Request
 from oragent.llm.scripted import Scripted
 from oragent.milp.decisions import PULP
 from oragent.milp.files import read
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from tests.formulate import pharmacy, transport
 
@@ -69,9 +69,9 @@ def balanced(page: str) -> bool:
 
 
 @pytest.fixture
-def wanted(tmp_path: Path) -> Wanted:
+def wanted(tmp_path: Path) -> FormulateRequest:
     (tmp_path / "pharmacy.md").write_text(pharmacy.TEXT)
-    return Wanted(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
+    return FormulateRequest(tmp_path / "pharmacy.md", tmp_path / "out", options={"battery": True})
 
 
 def said(work) -> tuple[int, str]:
@@ -79,12 +79,12 @@ def said(work) -> tuple[int, str]:
     return work(console), console.file.getvalue()
 
 
-def folder_of(wanted: Wanted) -> Path:
+def folder_of(wanted: FormulateRequest) -> Path:
     *_, newest = sorted((wanted.outputs / "pharmacy").iterdir())
     return newest
 
 
-def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wanted) -> None:
+def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: FormulateRequest) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     assert code == 0
     for words in ("optimal", "735", "sleeping_pills    117", "0 >= 35 does not hold", "6 calls", "report:", "passed"):
@@ -110,7 +110,7 @@ def test_a_formulation_prints_what_came_of_it_and_leaves_its_files(wanted: Wante
 def test_hundreds_of_decisions_stand_first_as_tables_and_the_terminal_has_40_lines(tmp_path: Path, program) -> None:
     (tmp_path / "sugar.md").write_text(transport.TEXT)
     (tmp_path / "data.json").write_text(json.dumps(transport.data(8, 45)))
-    wanted = Wanted(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
+    wanted = FormulateRequest(tmp_path / "sugar.md", tmp_path / "out", (tmp_path / "data.json",))
     console = Console(file=io.StringIO(), width=80)
     formulate_file(wanted, console, Scripted(transport.replies(program)))
     text = console.file.getvalue()
@@ -150,7 +150,7 @@ def solve(data):  # market split (Cornuejols & Dawande 1999): nobody proves an o
 def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound(tmp_path, gap, code) -> None:
     (tmp_path / "split.md").write_text("Split it.")
     options = {"gap": gap, "time_s": 2.0, "without": frozenset({"counterfactual"}), "battery": False}
-    wanted = Wanted(tmp_path / "split.md", tmp_path / "out", options=options)
+    wanted = FormulateRequest(tmp_path / "split.md", tmp_path / "out", options=options)
     model = Scripted(transport.replies(HARD))
     ended, text = said(lambda console: formulate_file(wanted, console, model))
     assert (ended, model.calls) == (code, 4)  # no repair is paid for
@@ -165,7 +165,7 @@ def test_a_point_within_the_gap_is_an_answer_and_another_is_shown_with_its_bound
     assert shown["values"] == checked["values"]  # the very point that was checked, not one of a second search
 
 
-def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Wanted) -> None:
+def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: FormulateRequest) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     folder = folder_of(wanted)
     with Study(folder, {}, Budget(evaluations=None)) as study:
@@ -173,13 +173,13 @@ def test_settling_keeps_the_point_that_was_checked(tmp_path: Path, wanted: Wante
     plain = dict(finished.result)
     plain["solution"] = {**plain["solution"], "status": "feasible", "objective": 760.0, "bound": 735.0, "gap": 25 / 760,
                          "values": {"painkillers": 50.0, "sleeping_pills": 122.0}}  # fmt: skip
-    solution = settle(folder, Formulated.from_plain(plain)).solution
+    solution = settle(folder, FormulationResult.from_plain(plain)).solution
     assert solution is not None
-    assert (solution.status, solution.values) == (Status.FEASIBLE, {"painkillers": 50.0, "sleeping_pills": 122.0})
+    assert (solution.status, solution.values) == (SolveStatus.FEASIBLE, {"painkillers": 50.0, "sleeping_pills": 122.0})
     assert solution.sensitivity is not None
 
 
-def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> None:
+def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: FormulateRequest) -> None:
     code, text = said(lambda console: formulate_file(wanted, console, Failing(3)))
     assert code == 3
     assert "unfinished: the server is down" in text
@@ -192,7 +192,9 @@ def test_what_was_broken_off_goes_on_and_asks_nothing_twice(wanted: Wanted) -> N
     assert "735" in text
 
 
-def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(wanted: Wanted, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(
+    wanted: FormulateRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     words = ["formulate", str(wanted.problem), "--outputs", str(wanted.outputs)]
@@ -206,7 +208,7 @@ def test_without_a_key_or_with_a_wrong_replay_nothing_is_left(wanted: Wanted, mo
     assert not wanted.outputs.exists()
 
 
-def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: Wanted) -> None:
+def test_a_finished_one_is_replayed_and_shown_without_a_model(wanted: FormulateRequest) -> None:
     said(lambda console: formulate_file(wanted, console, Scripted(pharmacy.reply)))
     first = folder_of(wanted)
     result = CliRunner().invoke(app, ["formulate", "--replay", str(first), "--outputs", str(wanted.outputs / "again")])
@@ -242,11 +244,13 @@ def test_the_recorded_pharmacy_is_replayed_and_its_settings_can_be_changed(tmp_p
     assert "program 2" not in replayed("--without", "counterfactual")
 
 
-def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(wanted: Wanted, tmp_path: Path) -> None:
+def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(
+    wanted: FormulateRequest, tmp_path: Path
+) -> None:
     edit = tmp_path / "edit.json"
     edit.write_text(pharmacy.MODEL.replace("share:", "a share:"))
     model = Scripted(pharmacy.reply)
-    own = Wanted(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
+    own = FormulateRequest(None, wanted.outputs, replay=RECORDED, edit=("formalization", edit))
     code, text = said(lambda console: formulate_file(own, console, model))
     assert (code, model.calls) == (0, 4)  # not the encoder, which stands before it
     assert "735" in text
@@ -255,10 +259,10 @@ def test_after_an_edit_of_a_replay_later_modules_alone_are_asked_again(wanted: W
     assert "the recorded run has no reply to this prompt" in text
 
 
-def test_an_edit_takes_a_modules_place(wanted: Wanted, tmp_path: Path) -> None:
+def test_an_edit_takes_a_modules_place(wanted: FormulateRequest, tmp_path: Path) -> None:
     edit = tmp_path / "edit.md"
     edit.write_text(f"```python\n{pharmacy.RIGHT}\n```")
-    own = Wanted(wanted.problem, wanted.outputs, edit=("supervisor_forward", edit))
+    own = FormulateRequest(wanted.problem, wanted.outputs, edit=("supervisor_forward", edit))
     model = Scripted(pharmacy.reply)
     code, text = said(lambda console: formulate_file(own, console, model))
     assert (code, model.calls) == (0, 4)

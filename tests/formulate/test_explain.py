@@ -4,8 +4,8 @@ import pytest
 
 from oragent.formulate.explain import explained, made_optimal, sentences, with_sentences
 from oragent.formulate.interface import DEFAULT
-from oragent.formulate.pool import Entry
-from oragent.formulate.running import Runner
+from oragent.formulate.pool import PoolEntry
+from oragent.formulate.running import FormulationRunner
 from oragent.milp.remark import Topic
 from oragent.milp.solving import solve
 
@@ -25,7 +25,7 @@ def solve(data):
 """
 
 
-def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: Runner) -> None:
+def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: FormulationRunner) -> None:
     ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.objective == pytest.approx(194828.5714, abs=5e-5)
     assert ran.values == {"tons": [6000.0, 500.0, pytest.approx(1028.5714, abs=5e-5)]}
@@ -37,13 +37,13 @@ def test_the_published_steel_mill_is_solved_from_its_data_and_explained(runner: 
     ]
 
 
-def test_the_error_of_the_published_repair_names_its_line(runner: Runner) -> None:
+def test_the_error_of_the_published_repair_names_its_line(runner: FormulationRunner) -> None:
     ran = runner.program(PROGRAM.format(share='tons[i] ** -1 * data["rate"][i]'), DEFAULT, STEEL)
     assert "TypeError" in ran.message
     assert "line 7, in solve" in ran.traceback or "line 7, in <genexpr>" in ran.traceback
 
 
-def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: Runner) -> None:
+def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(runner: FormulationRunner) -> None:
     ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
     found = made_optimal(ran.milp, {"bands": 6000, "coils": 743.75, "plate": 750})
@@ -51,9 +51,9 @@ def test_what_would_make_another_solution_optimal_is_the_least_change_of_costs(r
     assert found.change == pytest.approx(29 - 30 * 140 / 160)
 
 
-def test_rows_get_the_sentences_that_the_formalization_gives(runner: Runner) -> None:
+def test_rows_get_the_sentences_that_the_formalization_gives(runner: FormulationRunner) -> None:
     said = {"CONSTRAINTS": ["Hours a week: \\sum t_i / r_i \\le 40 -- the mill runs 40 hours a week", "odd", 5]}
-    known = sentences([Entry("formalization", "", said), Entry("compiler", "text")])
+    known = sentences([PoolEntry("formalization", "", said), PoolEntry("compiler", "text")])
     ran = runner.program(PROGRAM.format(share='(1 / data["rate"][i])'), DEFAULT, STEEL)
     assert ran.milp is not None
     assert with_sentences(ran.milp, known).rows[0].meaning == "the mill runs 40 hours a week"

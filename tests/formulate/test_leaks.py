@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from oragent.evals.bench.execute import execute
-from oragent.evals.bench.plan import Plan
+from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.bench.studies import UNBOUNDED
 from oragent.evals.formulate import benchmark
-from oragent.evals.formulate.benchmark import TERMS, Benchmark
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark
 from oragent.evals.formulate.contestants import contestants
 from oragent.ledger import Study
 from oragent.llm.scripted import Scripted
@@ -80,8 +80,8 @@ def test_nothing_that_a_method_or_its_programs_see_holds_a_label(tmp_path: Path,
 
     monkeypatch.setattr(benchmark, "models", models)
     monkeypatch.setattr(Sandbox, "__call__", kept)
-    plan = Plan(TERMS, {"t": str(table)}, contestants([method], ["m"]), (0,), {})
-    bench = Benchmark(plan)
+    plan = BenchPlan(TERMS, {"t": str(table)}, contestants([method], ["m"]), (0,), {})
+    bench = FormulateBenchmark(plan)
     (done,) = execute(plan, bench, tmp_path / "bench")
     assert not done.end.reason
     (finished,) = bench.finished(done.cell, tmp_path / "bench")

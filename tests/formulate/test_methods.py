@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.scripted import Error, Fault, Oracle
-from oragent.formulate.formulation import Formulated, formulated
+from oragent.evals.formulate.scripted import Error, Fault, GoldModel
+from oragent.formulate.formulation import FormulationResult, formulated
 from oragent.formulate.methods import METHODS
 from oragent.formulate.methods.glossary import PATTERNS, lookup
 from oragent.formulate.options import chosen
-from oragent.formulate.problem import Problem
-from oragent.formulate.running import Runner
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import FormulationRunner
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted
@@ -22,7 +22,7 @@ from oragent.milp.families import FAMILIES
 from tests.formulate import pharmacy
 
 INSTANCE = FAMILIES["knapsack"](1, 4)
-PROBLEM = Problem("case", INSTANCE.text, INSTANCE.data)
+PROBLEM = ProblemText("case", INSTANCE.text, INSTANCE.data)
 CALLS = {
     "ormind": {"semantic_encoder": 1, "formalization": 1, "compiler": 1, "supervisor_forward": 1, "counterfactual": 1},
     "standard": {"standard": 1},
@@ -39,29 +39,33 @@ CALLS = {
 
 
 def solved(
-    folder: Path, runner: Runner, method: str, model: Model, problem: Problem = PROBLEM
-) -> tuple[Formulated, Counter]:
+    folder: Path, runner: FormulationRunner, method: str, model: Model, problem: ProblemText = PROBLEM
+) -> tuple[FormulationResult, Counter]:
     async def work(case):
         return (await formulated(case, problem, chosen("default", method=method), runner)).to_plain()
 
     with Study(folder, {"": model}, Budget(evaluations=None)) as study:
         (found,) = asyncio.run(study.run([problem.name], work))
         assert found is not None, study.reason
-        return Formulated.from_plain(found.result), Counter(reply.role for reply in study.asked())
+        return FormulationResult.from_plain(found.result), Counter(reply.role for reply in study.asked())
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_right_model_is_solved_in_the_calls_of_the_source(tmp_path: Path, runner: Runner, method: str) -> None:
-    found, roles = solved(tmp_path, runner, method, Oracle({"case": INSTANCE.milp}))
+def test_a_right_model_is_solved_in_the_calls_of_the_source(
+    tmp_path: Path, runner: FormulationRunner, method: str
+) -> None:
+    found, roles = solved(tmp_path, runner, method, GoldModel({"case": INSTANCE.milp}))
     assert found.objective == INSTANCE.optimum
     assert roles == CALLS[method]
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(tmp_path: Path, runner: Runner, method: str) -> None:
+def test_a_wrong_model_is_found_by_its_checks_or_not_at_all(
+    tmp_path: Path, runner: FormulationRunner, method: str
+) -> None:
     """The planted error runs and is optimal: of all methods ours alone has something that can tell."""
     error = Error(Fault.DROP, "weight")
-    found, _ = solved(tmp_path, runner, method, Oracle({"case": INSTANCE.milp}, {"case": error}))
+    found, _ = solved(tmp_path, runner, method, GoldModel({"case": INSTANCE.milp}, {"case": error}))
     assert (found.objective == INSTANCE.optimum) == (method == "ormind")
 
 
@@ -100,7 +104,7 @@ def test_an_error_goes_back_where_the_source_sends_it(tmp_path, runner, method: 
         )
         return f"```python\n{BROKEN if first else pharmacy.RIGHT}\n```"
 
-    found, asked = solved(tmp_path, runner, method, Scripted(reply), Problem("pharmacy", pharmacy.TEXT))
+    found, asked = solved(tmp_path, runner, method, Scripted(reply), ProblemText("pharmacy", pharmacy.TEXT))
     assert [one["verdict"] for one in found.attempts][:2] == ["runtime_error", ""]
     assert found.objective == 735.0
     if method == "optimus":

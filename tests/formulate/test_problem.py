@@ -8,7 +8,7 @@ from oragent._base.errors import ConfigError, OragentError, ProblemError, ReplyE
 from oragent.formulate.audit import mismatches
 from oragent.formulate.data import described, kinds
 from oragent.formulate.options import PRESETS, chosen
-from oragent.formulate.problem import MOST_CHARACTERS, Problem, fitted, read_problem
+from oragent.formulate.problem import MOST_CHARACTERS, ProblemText, fitted, read_problem
 from oragent.formulate.programs import program_in
 
 
@@ -154,7 +154,7 @@ def test_a_reply_without_the_program_is_refused(reply: str) -> None:
 
 def test_an_empty_problem_is_refused() -> None:
     with pytest.raises(OragentError, match="describe what is to be decided"):
-        Problem("x", " ")
+        ProblemText("x", " ")
 
 
 def test_a_large_table_is_described_by_all_of_its_columns_and_its_first_rows() -> None:

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from oragent.formulate.interface import DEFAULT, Interface
-from oragent.formulate.running import Bounds, Runner
+from oragent.formulate.interface import DEFAULT, ProgramInterface
+from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.formulate.witness import Ruling
-from oragent.milp.solution import Status
-from oragent.milp.verdict import Verdict
+from oragent.milp.solution import SolveStatus
+from oragent.milp.verdict import SolveVerdict
 from tests.formulate.pharmacy import CHECKER, PROGRAM, RIGHT, WRONG
 
 HEAD = "import pulp\ndef solve(data):\n"
@@ -34,7 +34,7 @@ def test_the_interface_returns_what_a_writer_declares_where_its_marks_stand(runn
     ran = runner.program(source, DEFAULT, {})
     assert (ran.status, ran.objective, ran.values) == ("optimal", pytest.approx(30.5), {"x": 0.5, "y": 7.0})
     untouched = runner.program(DEFAULT.source, DEFAULT, {})
-    assert untouched.verdict is Verdict.RUNTIME_ERROR
+    assert untouched.verdict is SolveVerdict.RUNTIME_ERROR
     assert "there is no objective to ask the value of" in untouched.message
 
 
@@ -60,13 +60,13 @@ def test_the_published_programs_come_to_the_published_values(runner, row, status
         "from pulp import CPLEX_CMD; problem.solve(CPLEX_CMD(timeLimit=5))",
     ],
 )  # fmt: skip
-def test_whatever_solver_is_asked_for_highs_solves_on_one_thread(runner: Runner, call: str) -> None:
+def test_whatever_solver_is_asked_for_highs_solves_on_one_thread(runner: FormulationRunner, call: str) -> None:
     ran = runner.program(f"{HEAD}{SMALL}    {call}\n    return {{'optimized_vars': {{'x': x, 'y': y}}}}\n", DEFAULT, {})
     assert (ran.verdict, ran.objective) == (None, pytest.approx(2 * 0.5 + 3 * 7 + 8.5))  # the constant is not lost
     assert ran.values == {"x": 0.5, "y": 7.0}
 
 
-def test_values_come_by_column_through_dicts_lists_and_tuples(runner: Runner) -> None:
+def test_values_come_by_column_through_dicts_lists_and_tuples(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    problem.solve()\n    return 99, [x, {'deep': y}], {(1, 2): x + y}, 'text'\n"
     ran = runner.program(source, DEFAULT, {})
     assert ran.claimed == 99  # believed by nobody
@@ -74,7 +74,7 @@ def test_values_come_by_column_through_dicts_lists_and_tuples(runner: Runner) ->
     assert ran.columns["var1"] == ["x", {"deep": "y"}]
 
 
-def test_a_value_that_is_returned_under_its_variables_name_counts_as_the_variable(runner: Runner) -> None:
+def test_a_value_that_is_returned_under_its_variables_name_counts_as_the_variable(runner: FormulationRunner) -> None:
     source = (
         HEAD
         + SMALL
@@ -86,55 +86,57 @@ def test_a_value_that_is_returned_under_its_variables_name_counts_as_the_variabl
     assert runner.program(forged, DEFAULT, {}).columns["x"] is None
 
 
-def test_a_variable_that_no_row_mentions_has_a_value_too(runner: Runner) -> None:
+def test_a_variable_that_no_row_mentions_has_a_value_too(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    z = pulp.LpVariable('z', 3, 4)\n    problem.solve()\n    return {'z': z, 'x': x}\n"
     assert runner.program(source, DEFAULT, {}).values == {"z": 3.0, "x": 0.5}
 
 
-def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: Runner) -> None:
+def test_of_an_unbounded_integer_model_it_is_said_that_it_is_unbounded(runner: FormulationRunner) -> None:
     source = HEAD + (
         "    problem = pulp.LpProblem('p', pulp.LpMaximize)\n    x = pulp.LpVariable('x', 0, cat='Integer')\n"
         "    problem += x\n    problem += x >= 3\n    problem.solve()\n    return {'x': x}\n"
     )
-    assert runner.program(source, DEFAULT, {}).status is Status.UNBOUNDED  # PuLP says "Infeasible"
+    assert runner.program(source, DEFAULT, {}).status is SolveStatus.UNBOUNDED  # PuLP says "Infeasible"
 
 
 @pytest.mark.parametrize(
     ("body", "verdict", "told"),
     [
-        ("    return {'objective_value': 42}", Verdict.UNSOLVED, "no model"),
-        ("    return 1 +", Verdict.COMPILE_ERROR, "syntax error in line 3"),
-        ("    return missing", Verdict.RUNTIME_ERROR, "name 'missing'"),
-        (SMALL + "    problem += x / y >= 1 / 3", Verdict.RUNTIME_ERROR, "multiply both sides by it"),
-        (SMALL + "    problem += (x + 1) / (x + y) >= 1 / 3", Verdict.RUNTIME_ERROR, "multiply both sides by it"),
-        (SMALL + "    problem += x / 2 >= 1 / 3", Verdict.UNSOLVED, ""),
-        ("    while True: pass", Verdict.TIMEOUT, "too long"),
-        ("    x = bytearray(1 << 40)", Verdict.MEMORY, "memory"),
-        ("    import os; os.fork()", Verdict.RUNTIME_ERROR, ""),
-        ("    import os; os._exit(0)", Verdict.RUNTIME_ERROR, "ended its own process"),
-        ("    open('/etc/passwd').read()", Verdict.RUNTIME_ERROR, "ermission"),
-        ("    open('result.json', 'w')", Verdict.RUNTIME_ERROR, ""),
-        ("    import socket; socket.create_connection(('127.0.0.1', 80))", Verdict.RUNTIME_ERROR, ""),
-        ("    d = {}\n    d['d'] = d\n    return d", Verdict.RUNTIME_ERROR, "nested too deeply"),
-        ("    return object()", Verdict.RUNTIME_ERROR, "return numbers"),
+        ("    return {'objective_value': 42}", SolveVerdict.UNSOLVED, "no model"),
+        ("    return 1 +", SolveVerdict.COMPILE_ERROR, "syntax error in line 3"),
+        ("    return missing", SolveVerdict.RUNTIME_ERROR, "name 'missing'"),
+        (SMALL + "    problem += x / y >= 1 / 3", SolveVerdict.RUNTIME_ERROR, "multiply both sides by it"),
+        (SMALL + "    problem += (x + 1) / (x + y) >= 1 / 3", SolveVerdict.RUNTIME_ERROR, "multiply both sides by it"),
+        (SMALL + "    problem += x / 2 >= 1 / 3", SolveVerdict.UNSOLVED, ""),
+        ("    while True: pass", SolveVerdict.TIMEOUT, "too long"),
+        ("    x = bytearray(1 << 40)", SolveVerdict.MEMORY, "memory"),
+        ("    import os; os.fork()", SolveVerdict.RUNTIME_ERROR, ""),
+        ("    import os; os._exit(0)", SolveVerdict.RUNTIME_ERROR, "ended its own process"),
+        ("    open('/etc/passwd').read()", SolveVerdict.RUNTIME_ERROR, "ermission"),
+        ("    open('result.json', 'w')", SolveVerdict.RUNTIME_ERROR, ""),
+        ("    import socket; socket.create_connection(('127.0.0.1', 80))", SolveVerdict.RUNTIME_ERROR, ""),
+        ("    d = {}\n    d['d'] = d\n    return d", SolveVerdict.RUNTIME_ERROR, "nested too deeply"),
+        ("    return object()", SolveVerdict.RUNTIME_ERROR, "return numbers"),
         (
             "    import oragent.formulate.beside as b\n    v = pulp.LpVariable('ImportError', 0, 1)\n"
             "    v.lowBound = 7\n    p = pulp.LpProblem('p')\n    p += pulp.LpVariable('y', 1)\n    p.solve()\n"
             "    return {'v': v}",
-            Verdict.RUNTIME_ERROR,
+            SolveVerdict.RUNTIME_ERROR,
             "not usable: MilpError",
         ),
-        ("    return {'x': 'a' * (5 << 20)}", Verdict.RUNTIME_ERROR, "returned too much"),
+        ("    return {'x': 'a' * (5 << 20)}", SolveVerdict.RUNTIME_ERROR, "returned too much"),
     ],
 )
-def test_programs_without_a_model_get_their_verdicts(runner: Runner, body: str, verdict: Verdict, told: str) -> None:
-    bounds = Bounds(program_s=2.0 if verdict is Verdict.TIMEOUT else 60.0, memory_mb=1024)
-    ran = Runner(runner.sandbox, bounds).program(HEAD + body + "\n", DEFAULT, {})
+def test_programs_without_a_model_get_their_verdicts(
+    runner: FormulationRunner, body: str, verdict: SolveVerdict, told: str
+) -> None:
+    bounds = Bounds(program_s=2.0 if verdict is SolveVerdict.TIMEOUT else 60.0, memory_mb=1024)
+    ran = FormulationRunner(runner.sandbox, bounds).program(HEAD + body + "\n", DEFAULT, {})
     assert (ran.verdict, ran.milp) == (verdict, None)
     assert told in ran.message
 
 
-def test_a_forged_value_is_replaced_by_that_of_the_model(runner: Runner) -> None:
+def test_a_forged_value_is_replaced_by_that_of_the_model(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + (
         "    problem.solve()\n    x.varValue = 1e6\n    problem.status = 1\n"
         "    return {'status': 'Optimal', 'objective_value': 1e9, 'optimized_vars': {'x': x}}\n"
@@ -143,29 +145,29 @@ def test_a_forged_value_is_replaced_by_that_of_the_model(runner: Runner) -> None
     assert (ran.claimed, ran.objective, ran.values) == (1e9, pytest.approx(30.5), {"x": 0.5})
 
 
-def test_patching_what_runs_beside_it_gains_nothing(runner: Runner) -> None:
+def test_patching_what_runs_beside_it_gains_nothing(runner: FormulationRunner) -> None:
     """It can replace what it solved by another model: then that one is solved, as if it had written it."""
     patch = "    import oragent.formulate.beside as b\n    b.CAPTURED[:] = [{'data': 'none', 'constant': 'x'}]\n"
     source = HEAD + SMALL + "    problem.solve()\n" + patch + "    return {'x': x}\n"
-    assert runner.program(source, DEFAULT, {}).verdict in (Verdict.UNSOLVED, Verdict.RUNTIME_ERROR)
+    assert runner.program(source, DEFAULT, {}).verdict in (SolveVerdict.UNSOLVED, SolveVerdict.RUNTIME_ERROR)
     source = HEAD + SMALL + "    import json\n    json.dumps = lambda *a, **k: 'no json'\n    return {}\n"
-    assert runner.program(source, DEFAULT, {}).verdict is Verdict.RUNTIME_ERROR
+    assert runner.program(source, DEFAULT, {}).verdict is SolveVerdict.RUNTIME_ERROR
 
 
-def test_what_is_printed_is_capped(runner: Runner) -> None:
+def test_what_is_printed_is_capped(runner: FormulationRunner) -> None:
     source = HEAD + SMALL + "    print('a' * (300 << 20))\n    problem.solve()\n    return {'x': x}\n"
     ran = runner.program(source, DEFAULT, {})
     assert ran.objective == pytest.approx(30.5)
     assert len(ran.log) < 5000
 
 
-def test_messages_are_the_same_in_every_run(runner: Runner) -> None:
+def test_messages_are_the_same_in_every_run(runner: FormulationRunner) -> None:
     source = HEAD + "    raise ValueError(object())\n"
     assert "0x..." in runner.program(source, DEFAULT, {}).message
 
 
-def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: Runner) -> None:
-    own = Interface("prob_1", ("limit", "worth"), "def prob_1(limit, worth): ...")
+def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: FormulationRunner) -> None:
+    own = ProgramInterface("prob_1", ("limit", "worth"), "def prob_1(limit, worth): ...")
     source = (
         "import pulp\ndef prob_1(limit, worth):\n    p = pulp.LpProblem('p', pulp.LpMaximize)\n"
         "    x = pulp.LpVariable('x', 0, limit)\n    p += worth * x\n    p.solve()\n    return p.objective.value(), x, 0\n"
@@ -174,7 +176,7 @@ def test_an_interface_of_ones_own_is_called_with_its_arguments(runner: Runner) -
     assert (ran.objective, ran.values) == (10.0, {"limit": 4.0, "worth": 0})  # named as the arguments are, as published
 
 
-def test_the_checker_names_the_row_that_the_published_program_misreads(runner: Runner) -> None:
+def test_the_checker_names_the_row_that_the_published_program_misreads(runner: FormulationRunner) -> None:
     ran = runner.program(WRONG, DEFAULT, {})
     report = runner.checks(CHECKER, ran, {})
     (share,) = [entry for entry in report.entries if entry[0] == "share"]
@@ -187,7 +189,7 @@ def test_the_checker_names_the_row_that_the_published_program_misreads(runner: R
     assert right.witness.ruling is Ruling.AGREES
 
 
-def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: Runner) -> None:
+def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: FormulationRunner) -> None:
     source = CHECKER.replace('yield ("share"', 'yield ("even", round(p) % 2, "=", 0, "")\n    yield ("share"')
     report = runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {})
     assert report.witness is None
@@ -198,5 +200,5 @@ def test_a_checker_that_rounds_or_compares_gives_numbers_and_no_rows(runner: Run
 @pytest.mark.parametrize(
     "source", ["def checks(v, d):\n    yield v['none']\n", "def other(): ...", "def checks(v, d):\n  yield 1\n"]
 )
-def test_a_checker_that_does_not_run_says_so(runner: Runner, source: str) -> None:
+def test_a_checker_that_does_not_run_says_so(runner: FormulationRunner, source: str) -> None:
     assert runner.checks(source, runner.program(RIGHT, DEFAULT, {}), {}).problem

@@ -12,11 +12,11 @@ from oragent.evals.formulate.sets import read_set
 from oragent.evals.formulate.sets.labelled import Label, figure
 from oragent.evals.formulate.sets.nl4opt import number
 from oragent.evals.formulate.sets.scaffold import MARK, scaffold
-from oragent.formulate.formulation import Formulated
+from oragent.formulate.formulation import FormulationResult
 from oragent.formulate.interface import Form
-from oragent.formulate.running import Runner
+from oragent.formulate.running import FormulationRunner
 from oragent.milp.solving import solve
-from oragent.milp.verdict import TOLERANCES, Verdict
+from oragent.milp.verdict import TOLERANCES, SolveVerdict
 from tests.formulate.data import DATA, with_data
 
 STRICT = TOLERANCES["strict"]
@@ -65,7 +65,7 @@ STEEL = """
 
 
 @with_data
-def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: Runner) -> None:
+def test_a_scaffold_of_complexor_needs_its_mark_filled_and_no_more(runner: FormulationRunner) -> None:
     cases = {case.problem.name: case for case in read_set(f"complexor={DATA}/complexor/complexor_ormind37.jsonl").cases}
     steel = cases["steel3"]
     source = steel.problem.interface.source.replace(f"    {MARK}\n", STEEL)
@@ -152,31 +152,33 @@ def test_numbers_are_read_as_people_write_them(text: str, value: float) -> None:
     assert number(text) == pytest.approx(value)
 
 
-def found(status: str, objective: float | None = None, values=None) -> Formulated:
+def found(status: str, objective: float | None = None, values=None) -> FormulationResult:
     milp = object() if status in ("optimal", "feasible", "infeasible", "unbounded", "unknown") else None
     solution = None if milp is None else {"objective": objective}
-    return Formulated(status, True, milp, solution, values, "", "", None, "", (), 0, (), {})  # type: ignore[arg-type]
+    return FormulationResult(status, True, milp, solution, values, "", "", None, "", (), 0, (), {})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("answer", "label", "accept", "verdict"),
     [
-        (found("optimal", 10.0), Label(10.0), True, Verdict.ACCEPT),
-        (found("optimal", 10.1), Label(10.0), True, Verdict.WRONG_ANSWER),
-        (found("optimal", 10.0), Label(status="infeasible"), True, Verdict.WRONG_ANSWER),
-        (found("infeasible"), Label(status="infeasible"), True, Verdict.ACCEPT),
-        (found("infeasible"), Label(status="infeasible"), False, Verdict.MODEL_FAILURE),
-        (found("infeasible"), Label(10.0), True, Verdict.MODEL_FAILURE),
-        (found("unbounded"), Label(status="infeasible"), True, Verdict.MODEL_FAILURE),
-        (found("unknown"), Label(10.0), True, Verdict.MODEL_FAILURE),
-        (found("timeout"), Label(10.0), True, Verdict.TIMEOUT),
-        (found("unsolved"), Label(10.0), True, Verdict.UNSOLVED),  # whatever it claims
+        (found("optimal", 10.0), Label(10.0), True, SolveVerdict.ACCEPT),
+        (found("optimal", 10.1), Label(10.0), True, SolveVerdict.WRONG_ANSWER),
+        (found("optimal", 10.0), Label(status="infeasible"), True, SolveVerdict.WRONG_ANSWER),
+        (found("infeasible"), Label(status="infeasible"), True, SolveVerdict.ACCEPT),
+        (found("infeasible"), Label(status="infeasible"), False, SolveVerdict.MODEL_FAILURE),
+        (found("infeasible"), Label(10.0), True, SolveVerdict.MODEL_FAILURE),
+        (found("unbounded"), Label(status="infeasible"), True, SolveVerdict.MODEL_FAILURE),
+        (found("unknown"), Label(10.0), True, SolveVerdict.MODEL_FAILURE),
+        (found("timeout"), Label(10.0), True, SolveVerdict.TIMEOUT),
+        (found("unsolved"), Label(10.0), True, SolveVerdict.UNSOLVED),  # whatever it claims
         (found("optimal", 655.0, {"a": 136, "b": [45]}), Label(values={"profit": 655, "black": 136, "green": 45}), True,
-         Verdict.ACCEPT),
-        (found("optimal", 655.0, {"a": 136}), Label(values={"profit": 655, "green": 45}), True, Verdict.WRONG_ANSWER),
+         SolveVerdict.ACCEPT),
+        (found("optimal", 655.0, {"a": 136}), Label(values={"profit": 655, "green": 45}), True, SolveVerdict.WRONG_ANSWER),
     ],
 )  # fmt: skip
-def test_answers_are_graded_by_objective_or_by_all_values(answer, label: Label, accept: bool, verdict: Verdict) -> None:
+def test_answers_are_graded_by_objective_or_by_all_values(
+    answer, label: Label, accept: bool, verdict: SolveVerdict
+) -> None:
     assert grade(answer, label, STRICT, accept) is verdict
 
 

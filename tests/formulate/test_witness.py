@@ -5,21 +5,21 @@ from dataclasses import replace
 import pytest
 
 from oragent.evals.formulate.scripted import errors_of, planted
-from oragent.formulate.witness import Entry, Ruling, counterexample
+from oragent.formulate.witness import CheckRow, Ruling, counterexample
 from oragent.milp.families import FAMILIES
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Status
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from oragent.milp.verdict import TOLERANCES
 
 
-def entries(milp: Milp) -> list[Entry]:
+def entries(milp: Milp) -> list[CheckRow]:
     """A checker's rows for a model, as they come across the wire."""
-    found = [Entry(row.name, row.terms, str(row.relation), row.rhs) for row in milp.rows]
+    found = [CheckRow(row.name, row.terms, str(row.relation), row.rhs) for row in milp.rows]
     for one in milp.variables:
-        found += [Entry(f"least {one.name}", {one.name: 1.0}, ">=", one.low)] * (one.low > -1e30)
-        found += [Entry(f"most {one.name}", {one.name: 1.0}, "<=", one.high)] * (one.high < 1e30)
-        found += [Entry(f"whole {one.name}", {one.name: 1.0}, "integer", 0.0)] * one.is_integer
+        found += [CheckRow(f"least {one.name}", {one.name: 1.0}, ">=", one.low)] * (one.low > -1e30)
+        found += [CheckRow(f"most {one.name}", {one.name: 1.0}, "<=", one.high)] * (one.high < 1e30)
+        found += [CheckRow(f"whole {one.name}", {one.name: 1.0}, "integer", 0.0)] * one.is_integer
     return found
 
 
@@ -37,7 +37,9 @@ def test_a_right_model_agrees_and_every_planted_error_that_changes_the_optimum_i
     for error in [*every[:: 1 + len(every) // 12], every[-1]]:
         program = planted(instance.milp, error)
         found, solution = held(program, instance.milp), solve(program, duals=False)
-        if solution.status is Status.OPTIMAL and TOLERANCES["strict"].accepts(solution.objective, instance.optimum):
+        if solution.status is SolveStatus.OPTIMAL and TOLERANCES["strict"].accepts(
+            solution.objective, instance.optimum
+        ):
             assert found.ruling is Ruling.AGREES
         elif error.row:
             assert found.ruling in (Ruling.FORBIDS, Ruling.ALLOWS)
@@ -80,11 +82,11 @@ def test_every_pair_of_ends_has_its_ruling(program: Milp, gold: Milp, ruling: Ru
 def test_columns_that_were_not_returned_are_the_programs_own() -> None:
     """A fixed cost by a binary column: the checker tells the objective, the conflict names what forbids its point."""
     milp = Milp(
-        (Variable("x", 0, 10), Variable("open", 0, 1, Kind.INTEGER)),
+        (Variable("x", 0, 10), Variable("open", 0, 1, VariableKind.INTEGER)),
         (Row("link", {"x": 1.0, "open": -4.0}, Relation.AT_MOST, 0.0),),
         Objective({"x": 3.0, "open": -2.0}), Sense.MAXIMIZE,
     )  # fmt: skip
-    told = [Entry("room", {"x": 1.0}, "<=", 6.0), Entry("worth", {"x": 3.0}, "maximize", 2.0)]
+    told = [CheckRow("room", {"x": 1.0}, "<=", 6.0), CheckRow("worth", {"x": 3.0}, "maximize", 2.0)]
     found = counterexample(milp, solve(milp), told, {"x"}, 10.0)
     assert found.ruling is Ruling.FORBIDS
     assert found.values == {"x": 6.0}

@@ -7,36 +7,36 @@ from pathlib import Path
 import pytest
 
 from oragent._base.budget import Budget
-from oragent.evals.formulate.scripted import Oracle, errors_of
+from oragent.evals.formulate.scripted import GoldModel, errors_of
 from oragent.formulate.checks import Reason, judge
-from oragent.formulate.formulation import Formulated, formulated
+from oragent.formulate.formulation import FormulationResult, formulated
 from oragent.formulate.interface import Form
 from oragent.formulate.options import PRESETS, Options, chosen
-from oragent.formulate.problem import Problem
-from oragent.formulate.running import Ran, Report, Runner
+from oragent.formulate.problem import ProblemText
+from oragent.formulate.running import ExecutionResult, FormulationRunner, Report
 from oragent.ledger import Study
 from oragent.llm.model import Model, Request
 from oragent.llm.scripted import Scripted
 from oragent.milp.families import FAMILIES
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.verdict import TOLERANCES
 from tests.formulate import pharmacy
 
-Done = Callable[..., Formulated]
+Done = Callable[..., FormulationResult]
 
 
 @pytest.fixture
-def done(tmp_path: Path, runner: Runner) -> Done:
+def done(tmp_path: Path, runner: FormulationRunner) -> Done:
     """Formulates a problem, as a study of one case."""
 
-    def does(problem: Problem, model: Model, options: Options = PRESETS["default"]) -> Formulated:
+    def does(problem: ProblemText, model: Model, options: Options = PRESETS["default"]) -> FormulationResult:
         async def work(case):
             return (await formulated(case, problem, options, runner)).to_plain()
 
         with Study(tmp_path / f"{len(list(tmp_path.iterdir()))}", {"": model}, Budget(evaluations=None)) as study:
             (found,) = asyncio.run(study.run([problem.name], work))
             assert found is not None, study.reason
-            return Formulated.from_plain(found.result)
+            return FormulationResult.from_plain(found.result)
 
     return does
 
@@ -58,7 +58,7 @@ class Asked(Scripted):
         return [request.role for request in self.requests]
 
 
-PHARMACY = Problem("pharmacy", pharmacy.TEXT)
+PHARMACY = ProblemText("pharmacy", pharmacy.TEXT)
 FIRST = ["semantic_encoder", "formalization", "compiler", "supervisor_forward", "counterfactual"]
 
 
@@ -81,7 +81,7 @@ def test_the_pharmacy_is_misread_named_and_mended(done: Done, preset: str) -> No
 def test_the_published_checker_wants_a_whole_objective_and_has_no_tolerance_for_scaffolds() -> None:
     paper = PRESETS["paper"]
     milp = FAMILIES["knapsack"](1, 3).milp
-    ran = Ran(None, milp=milp, solution=Solution(Status.OPTIMAL, objective=10.5), values={})
+    ran = ExecutionResult(None, milp=milp, solution=Solution(SolveStatus.OPTIMAL, objective=10.5), values={})
     near = (("row", 5.005, "<=", 5.0, ""), ("whole", 2.0, "integer", 0.0, ""))
     found = judge(ran, Report(entries=near), paper)
     assert [(one.reason, one.name) for one in found.findings] == [(Reason.INTEGRALITY, "objective")]
@@ -126,14 +126,14 @@ def test_every_module_reads_all_of_the_pool(done: Done) -> None:
 )  # fmt: skip
 def test_ablations_leave_out_and_add_what_they_say(done: Done, options: Options, roles: list[str]) -> None:
     instance = FAMILIES["knapsack"](1, 4)
-    oracle = Oracle({instance.name: instance.milp})
+    oracle = GoldModel({instance.name: instance.milp})
     asked: list[str] = []
 
     async def model(request):
         asked.append(request.role)
         return await oracle(request)
 
-    found = done(Problem(instance.name, instance.text, instance.data), model, options)
+    found = done(ProblemText(instance.name, instance.text, instance.data), model, options)
     assert asked == roles
     assert TOLERANCES["strict"].accepts(found.objective, instance.optimum)
 
@@ -213,10 +213,10 @@ def test_a_checker_that_never_runs_leaves_the_answer_unchecked(done: Done) -> No
 @pytest.mark.parametrize("family", ["product_mix", "knapsack", "facility_location", "investment", "largest_flow"])
 def test_planted_errors_are_mended_when_the_feedback_names_them(done: Done, family: str) -> None:
     instance = FAMILIES[family](2, 3)
-    problem = Problem(instance.name, instance.text, instance.data)
+    problem = ProblemText(instance.name, instance.text, instance.data)
     every = errors_of(instance.milp)
     for error in {every[0], every[len(instance.milp.rows)], every[-1]}:
-        found = done(problem, Oracle({instance.name: instance.milp}, {instance.name: error}))
+        found = done(problem, GoldModel({instance.name: instance.milp}, {instance.name: error}))
         assert TOLERANCES["strict"].accepts(found.objective, instance.optimum), str(error)
         assert found.answer
 

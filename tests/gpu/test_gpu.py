@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.devices import look
 from oragent.evaluation.problem import LimitSettings, load
 
@@ -44,7 +44,7 @@ def test_tours_of_a_gpu_are_as_long_as_those_of_processors_and_the_loop_does_not
 def test_a_search_scores_on_it_the_same_twice_and_near_the_processors(problem: str) -> None:
     about = load(ROOT / "problems" / problem)
     limits = about.limits(LimitSettings())
-    with Runner(2) as run:
+    with EvaluationRunner(2) as run:
         on, off = (
             about.job(about.seed, ROOT, limits, "train", None, (f"--device={where}",)) for where in (CARD, "cpu")
         )

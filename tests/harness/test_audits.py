@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
 from oragent.harness.audits import audit, same, sample, spot_check
-from oragent.harness.claims import Calls
+from oragent.harness.claims import CallSample
 
 NUMBERS = list(range(40))
 HONEST = "def f(x): return x * x"
@@ -59,7 +59,7 @@ def looped(guest: Guest) -> None:
 
 
 def called(guest: Guest) -> None:
-    guest.calls = Calls()
+    guest.calls = CallSample()
     for number in NUMBERS:
         guest.where = f"instance {number}"
         guest(number)
@@ -119,7 +119,7 @@ def test_a_sample_has_distinct_decisions_in_order(count: int, size: int | None) 
 
 
 def test_calls_beyond_the_room_replace_others() -> None:
-    calls = Calls(room=100)
+    calls = CallSample(room=100)
     for number in range(50):
         calls.add(str(number), b"x" * 10, number)
     assert calls.count == 50

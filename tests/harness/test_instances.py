@@ -12,7 +12,7 @@ import pytest
 from oragent.harness import each
 from oragent._base.direction import Direction
 from oragent._base.protocol import Failure, Result, Status, parse
-from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, Terms
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms
 from oragent.harness.racing import Outraced, Race
 
 SETS = {20: list(range(8)), 50: list(range(8))}
@@ -30,7 +30,7 @@ run(evaluate, function="guess", sizes={"train": (10, 20), "val": (10, 20)}, race
 """
 
 
-def guest(terms: Terms | None = None) -> SimpleNamespace:
+def guest(terms: RaceTerms | None = None) -> SimpleNamespace:
     return SimpleNamespace(where="", done=0, planned=0, few=None, race=Race(terms) if terms else None)
 
 
@@ -53,7 +53,7 @@ def test_without_a_race_they_come_size_by_size() -> None:
 
 @pytest.mark.parametrize(("few", "each_size"), [(1, 1), (3, 3), (8, 8), (99, 8)])
 def test_where_a_few_are_wanted_the_first_of_each_size_come(few: int, each_size: int) -> None:
-    for one in (guest(), guest(Terms(Direction.MINIMIZE))):
+    for one in (guest(), guest(RaceTerms(Direction.MINIMIZE))):
         one.few = few
         wanted = [f"size {size}, instance {index}" for size in SETS for index in range(each_size)]
         assert sorted(measured(one)) == sorted(wanted)
@@ -61,7 +61,7 @@ def test_where_a_few_are_wanted_the_first_of_each_size_come(few: int, each_size:
 
 
 def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
-    places = measured(guest(Terms(Direction.MINIMIZE)))
+    places = measured(guest(RaceTerms(Direction.MINIMIZE)))
     assert sorted(places) == sorted(measured(guest()))
     assert places[:4] == [f"size {size}, instance {index}" for size in (20, 50) for index in (0, 1)]
     assert "size 50, instance 7: 2" in capsys.readouterr().out
@@ -69,15 +69,15 @@ def test_in_a_race_sizes_alternate_and_each_instance_comes_once(capsys) -> None:
 
 def test_who_is_behind_everywhere_is_ended() -> None:
     bar = {str(size): [0.1 + index / 7 for index in range(8)] for size in SETS}
-    one = guest(Terms(Direction.MINIMIZE, bar))
+    one = guest(RaceTerms(Direction.MINIMIZE, bar))
     with pytest.raises(Outraced, match="ended after 6 of 16 instances"):
         measured(one)
     assert one.done == 6
-    measured(guest(Terms(Direction.MAXIMIZE, bar)))
+    measured(guest(RaceTerms(Direction.MAXIMIZE, bar)))
 
 
 def behaviour(value: float) -> str:
-    one = guest(Terms(Direction.MINIMIZE, probes=2))
+    one = guest(RaceTerms(Direction.MINIMIZE, probes=2))
     measured(one, value)
     assert one.race is not None
     return str(one.race.metrics(value + 0.5)[BEHAVIOUR])
@@ -85,7 +85,7 @@ def behaviour(value: float) -> str:
 
 def test_equal_answers_are_alike_up_to_rounding_and_others_are_not() -> None:
     assert behaviour(1.0) == behaviour(1.0 + 1e-13) != behaviour(1.001)
-    one = guest(Terms(Direction.MINIMIZE, probes=2, twins=frozenset([behaviour(1.0)])))
+    one = guest(RaceTerms(Direction.MINIMIZE, probes=2, twins=frozenset([behaviour(1.0)])))
     with pytest.raises(Outraced, match="ended after 4 of 16 instances: it answers just as"):
         measured(one)
 
@@ -97,7 +97,7 @@ def test_equal_answers_are_alike_up_to_rounding_and_others_are_not() -> None:
 def test_what_differs_is_not_alike(first: object, second: object) -> None:
     found = []
     for answer in (first, second, first):
-        race = Race(Terms(Direction.MINIMIZE, probes=1))
+        race = Race(RaceTerms(Direction.MINIMIZE, probes=1))
         race.begin({"1": 1})
         race.attend(0)
         race.hear(answer)
@@ -107,7 +107,7 @@ def test_what_differs_is_not_alike(first: object, second: object) -> None:
 
 
 def test_a_score_that_is_no_mean_of_means_is_no_bar_for_anybody() -> None:
-    one = guest(Terms(Direction.MINIMIZE))
+    one = guest(RaceTerms(Direction.MINIMIZE))
     measured(one)
     assert one.race is not None
     assert one.race.metrics(1.5)[BY_INSTANCE]["20"][0] == 1.0
@@ -116,7 +116,7 @@ def test_a_score_that_is_no_mean_of_means_is_no_bar_for_anybody() -> None:
 
 def test_an_evaluator_that_keeps_no_values_is_told_so() -> None:
     with pytest.raises(ValueError, match="one value an instance"):
-        list(each(guest(Terms(Direction.MINIMIZE)), SETS, {20: [], 50: []}))
+        list(each(guest(RaceTerms(Direction.MINIMIZE)), SETS, {20: [], 50: []}))
 
 
 def asked(folder: Path, body: str, *options: str) -> "subprocess.CompletedProcess[str]":
@@ -126,7 +126,7 @@ def asked(folder: Path, body: str, *options: str) -> "subprocess.CompletedProces
     return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def evaluated(folder: Path, body: str, terms: Terms) -> Result | Failure:
+def evaluated(folder: Path, body: str, terms: RaceTerms) -> Result | Failure:
     return parse(asked(folder, body, f"--race={terms.dumps()}").stdout)
 
 
@@ -142,16 +142,16 @@ def test_a_few_instances_by_hand_and_never_where_a_score_counts(tmp_path: Path) 
 
 
 def test_a_race_by_hand(tmp_path: Path) -> None:
-    full = evaluated(tmp_path, "return 14.5", Terms(Direction.MINIMIZE, probes=1))
+    full = evaluated(tmp_path, "return 14.5", RaceTerms(Direction.MINIMIZE, probes=1))
     assert isinstance(full, Result)
     bar = full.metrics[BY_INSTANCE]
     assert bar == {"10": [4.5] * 8, "20": [5.5] * 8}
-    ended = evaluated(tmp_path, "return 0.0", Terms(Direction.MINIMIZE, bar))
+    ended = evaluated(tmp_path, "return 0.0", RaceTerms(Direction.MINIMIZE, bar))
     assert isinstance(ended, Failure)
     assert ended.status is Status.SCREENED
     assert ended.metrics == {"raced": {"done": 6, "planned": 16, "estimate": 15.0}}
     twin = evaluated(
-        tmp_path, "return 29 / 2", Terms(Direction.MINIMIZE, None, 1, frozenset([full.metrics[BEHAVIOUR]]))
+        tmp_path, "return 29 / 2", RaceTerms(Direction.MINIMIZE, None, 1, frozenset([full.metrics[BEHAVIOUR]]))
     )
     assert isinstance(twin, Failure)
     assert "answers just as an elite" in twin.message
@@ -159,7 +159,7 @@ def test_a_race_by_hand(tmp_path: Path) -> None:
     lied = evaluated(
         tmp_path,
         "from oragent._base.errors import CandidateError; raise CandidateError('x', 'screened')",
-        Terms(Direction.MINIMIZE, json.loads(json.dumps(bar))),
+        RaceTerms(Direction.MINIMIZE, json.loads(json.dumps(bar))),
     )
     assert isinstance(lied, Failure)
     assert lied.status is not Status.SCREENED

@@ -14,7 +14,7 @@ import pytest
 
 from oragent._base.budget import Budget
 from oragent._base.errors import ModelError, OragentError, StoreError
-from oragent.ledger import Case, Study
+from oragent.ledger import LedgerCase, Study
 from oragent.ledger.case import side_by_side
 from oragent.llm.model import Message, Reply, Request
 
@@ -42,7 +42,7 @@ class Oracle:
         return Reply(text, tokens_in=10, tokens_out=5, money=0.25, seconds=0.0, model="oracle")
 
 
-async def work(case: Case) -> dict[str, Any]:
+async def work(case: LedgerCase) -> dict[str, Any]:
     """Two calls, one after the other, then two side by side, and a number drawn."""
     first = await case.ask("writer", [Message("user", case.name)])
     second = await case.ask("critic", [Message("user", first.text * 3)])
@@ -109,7 +109,7 @@ def test_another_study_can_be_done_again_from_its_replies_alone(tmp_path: Path) 
 def test_a_thing_to_be_done_once_is_done_once_though_its_case_is_done_again(tmp_path: Path) -> None:
     done: list[str] = []
 
-    async def solve(opened: Study, case: Case) -> Any:
+    async def solve(opened: Study, case: LedgerCase) -> Any:
         async def solved() -> dict[str, int]:
             done.append(case.name)
             return {"objective": len(done)}
@@ -126,7 +126,7 @@ def test_a_thing_to_be_done_once_is_done_once_though_its_case_is_done_again(tmp_
 
 
 def test_a_bug_of_the_work_is_raised_and_names_are_different(tmp_path: Path) -> None:
-    async def broken(case: Case) -> None:
+    async def broken(case: LedgerCase) -> None:
         raise ZeroDivisionError
 
     with study(tmp_path, Oracle()) as opened:

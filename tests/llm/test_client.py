@@ -13,7 +13,7 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from oragent._base.errors import ModelError
-from oragent.llm import Client, Message, ModelSettings, Price, Prices, Reply, Request
+from oragent.llm import Message, ModelClient, ModelSettings, Price, Prices, Reply, Request
 from oragent.llm.keys import taken_key
 
 from .chat_server import Answer, ChatServer, failure, ok
@@ -34,7 +34,7 @@ def ask(server: ChatServer, calls: int = 1, temperature: float | None = None, **
     async def run() -> list[Reply]:
         chosen = ModelSettings(**{"name": "m", "base_url": server.url, "backoff_s": 0.01, **settings})
         with taken_key() as key:
-            async with Client(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})}), key) as model:
+            async with ModelClient(chosen, Prices({"m": Price(**{"in": 2.0, "out": 8.0})}), key) as model:
                 asked = replace(QUESTION, temperature=temperature)
                 return list(await asyncio.gather(*(model(asked) for _ in range(calls))))
 
@@ -52,7 +52,7 @@ def refused(*script: Answer, **settings: Any) -> tuple[ModelError, int]:
 def check(base_url: str | None = None) -> None:
     async def run() -> None:
         with taken_key() as key:
-            async with Client(ModelSettings("m", base_url=base_url, backoff_s=0.01), api_key=key) as model:
+            async with ModelClient(ModelSettings("m", base_url=base_url, backoff_s=0.01), api_key=key) as model:
                 await model.check()
 
     asyncio.run(run())
@@ -148,7 +148,7 @@ def test_a_time_out_bounds_a_trickle_of_bytes_too() -> None:
         async def run() -> None:
             url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
             server = await asyncio.start_server(drip, sock=listener)
-            async with server, Client(ModelSettings("m", base_url=url, timeout_s=0.2, retries=0)) as model:
+            async with server, ModelClient(ModelSettings("m", base_url=url, timeout_s=0.2, retries=0)) as model:
                 await model(QUESTION)
 
         begin = time.monotonic()
@@ -218,7 +218,7 @@ def test_half_characters_pass_neither_in_nor_out() -> None:
     with ChatServer(ok("a \ud800 b")) as server:
 
         async def run() -> Reply:
-            async with Client(ModelSettings("m", base_url=server.url)) as model:
+            async with ModelClient(ModelSettings("m", base_url=server.url)) as model:
                 return await model(Request("code", (Message("user", "stderr said \udcff"),)))
 
         assert asyncio.run(run()).text == "a ? b"
@@ -230,7 +230,7 @@ def test_a_refused_temperature_is_dropped_once_and_for_all() -> None:
     with ChatServer(unsupported) as server:
 
         async def run() -> list[Reply]:
-            async with Client(ModelSettings("m", base_url=server.url, retries=0)) as model:
+            async with ModelClient(ModelSettings("m", base_url=server.url, retries=0)) as model:
                 return [await model(QUESTION), await model(QUESTION)]
 
         assert [reply.retries for reply in asyncio.run(run())] == [0, 0]
@@ -338,7 +338,7 @@ def test_a_word_in_the_place_of_a_key_is_crossed_out_of_no_reply(monkeypatch: py
 
 def test_the_key_shows_in_no_repr() -> None:
     async def run() -> str:
-        async with Client(ModelSettings("m", base_url="http://localhost:1/v1"), api_key=SecretStr(KEY)) as model:
+        async with ModelClient(ModelSettings("m", base_url="http://localhost:1/v1"), api_key=SecretStr(KEY)) as model:
             return f"{model!r} {model!s} {vars(model)}"
 
     assert KEY not in asyncio.run(run())

@@ -9,7 +9,7 @@ import pytest
 
 from oragent._base.errors import ModelError
 from oragent.llm import Message, ModelSettings, Reply, Request, Tool, models
-from oragent.llm.command import Command, written
+from oragent.llm.command import CommandModel, written
 
 ASK = Request("code", (Message("user", "Improve `f`.\nNow."),))
 
@@ -119,7 +119,7 @@ def test_no_more_are_asked_at_once_than_the_settings_say(tmp_path: Path) -> None
     agent = script(tmp_path, f"mkdir {tmp_path}/busy || exit 9; sleep 0.05; rmdir {tmp_path}/busy; echo ok")
 
     async def run() -> list[str]:
-        model = Command(ModelSettings(command=agent, concurrency=1, retries=0))
+        model = CommandModel(ModelSettings(command=agent, concurrency=1, retries=0))
         return [reply.text for reply in await asyncio.gather(*(model(ASK) for _ in range(4)))]
 
     assert asyncio.run(run()) == ["ok"] * 4

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.llm.context import LETTERS_A_TOKEN, Part, fit, fit_messages, room
+from oragent.llm.context import LETTERS_A_TOKEN, PromptPart, fit, fit_messages, room
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.model_settings import ModelSettings
 
@@ -12,7 +12,7 @@ def render(left) -> str:
     return "\n".join(["Start.", *left["extras"], *left["programs"], "End."])
 
 
-PARTS = [Part("extras", ["e" * 300]), Part("programs", ["a" * 300, "b" * 300, "c" * 300], keep=1)]
+PARTS = [PromptPart("extras", ["e" * 300]), PromptPart("programs", ["a" * 300, "b" * 300, "c" * 300], keep=1)]
 
 
 def test_without_a_known_context_nothing_is_left_out() -> None:
@@ -32,7 +32,7 @@ def test_parts_go_in_their_order_the_first_pieces_first_and_the_prompt_says_so()
 
 
 def test_an_empty_part_is_not_said_to_be_left_out() -> None:
-    prompt = fit(render, [Part("extras", [""]), PARTS[1]], 200)
+    prompt = fit(render, [PromptPart("extras", [""]), PARTS[1]], 200)
     assert "extras" not in prompt
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.llm.ensemble import Arm, Ensemble, choose
+from oragent.llm.ensemble import Ensemble, EnsembleArm, choose
 from oragent.llm.model import Message, Request
 from oragent.llm.scripted import Scripted
 
@@ -86,7 +86,7 @@ def test_a_round_that_asked_nothing_tells_nothing_about_its_model() -> None:
     models = ensemble("a", "b")
     models.begin(0)
     models.settle(0, 0.0, 0.0, 0)
-    assert models.arms == (Arm(), Arm())
+    assert models.arms == (EnsembleArm(), EnsembleArm())
 
 
 def test_a_useless_model_is_left_alone_however_cheap_it_is() -> None:
@@ -100,9 +100,9 @@ def test_where_nothing_gains_all_are_tried_alike() -> None:
 
 
 def test_tokens_are_the_cost_where_a_price_is_missing() -> None:
-    half_known = [Arm(50, 50, 20.0, 20.0, 0.0, 50.0), Arm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
+    half_known = [EnsembleArm(50, 50, 20.0, 20.0, 0.0, 50.0), EnsembleArm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
     assert choose(half_known) == 0
-    priced = [Arm(50, 50, 20.0, 20.0, 50.0, 50.0), Arm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
+    priced = [EnsembleArm(50, 50, 20.0, 20.0, 50.0, 50.0), EnsembleArm(50, 50, 20.0, 20.0, 5.0, 5000.0)]
     assert choose(priced) == 1
 
 

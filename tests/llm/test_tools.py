@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ModelError
-from oragent.llm import Client, Message, ModelSettings, Reply, Request, Tool, ToolCall
+from oragent.llm import Message, ModelClient, ModelSettings, Reply, Request, Tool, ToolCall
 from oragent.llm.wire import read_arguments, read_calls
 
 from .chat_server import Answer, ChatServer, calling, failure, ok, with_tools, without_tools
@@ -30,18 +30,18 @@ REFUSALS = [
 ]
 
 
-def talk(server: ChatServer, work: Callable[[Client], Any], **settings: Any) -> Any:
+def talk(server: ChatServer, work: Callable[[ModelClient], Any], **settings: Any) -> Any:
     """Do some work with a client of a server."""
 
     async def run() -> Any:
         chosen = ModelSettings(**{"name": "m", "base_url": server.url, "backoff_s": 0.01, "retries": 0, **settings})
-        async with Client(chosen) as model:
+        async with ModelClient(chosen) as model:
             return await work(model)
 
     return asyncio.run(run())
 
 
-async def conversed(model: Client, request: Request = ASK) -> tuple[list[Reply], Request]:
+async def conversed(model: ModelClient, request: Request = ASK) -> tuple[list[Reply], Request]:
     """Let a model call ``add`` until it calls nothing more; returns its replies, and the request after the last."""
     replies = []
     while True:
@@ -125,7 +125,7 @@ def test_a_call_that_a_model_writes_as_text_is_one_at_a_server_with_tools_too() 
 def test_a_server_that_refuses_tools_is_asked_for_fenced_actions_from_then_on(refusal: Answer) -> None:
     with ChatServer(then=without_tools(writing, refusal)) as server:
 
-        async def twice(model: Client) -> Any:
+        async def twice(model: ModelClient) -> Any:
             return [await conversed(model), await conversed(model)]
 
         conversations = talk(server, twice)
@@ -144,7 +144,7 @@ def test_calls_in_flight_learn_of_refused_tools_together() -> None:
 
     with ChatServer(then=picky) as server:
 
-        async def many(model: Client) -> list[Reply]:
+        async def many(model: ModelClient) -> list[Reply]:
             return list(await asyncio.gather(*(model(ASK) for _ in range(4))))
 
         assert [reply.text for reply in talk(server, many)] == ["fine"] * 4
@@ -154,7 +154,7 @@ def test_a_conversation_with_tools_in_it_can_be_finished_without_them() -> None:
     for kind in (with_tools(calculating), without_tools(writing, REFUSALS[0])):
         with ChatServer(then=kind) as server:
 
-            async def finishing(model: Client) -> Reply:
+            async def finishing(model: ModelClient) -> Reply:
                 _, after = await conversed(model)
                 return await model(replace(after, messages=(*after.messages, Message("user", "Well?")), tools=()))
 
@@ -200,7 +200,7 @@ def test_a_request_without_tools_never_switches() -> None:
 def test_tokens_of_calls_and_tools_are_estimated_where_the_server_does_not_count_them() -> None:
     with ChatServer(calling(("add", {"a": 1, "b": 2}), usage=None), ok("x", usage=None)) as server:
 
-        async def both(model: Client) -> list[Reply]:
+        async def both(model: ModelClient) -> list[Reply]:
             return [await model(ASK), await model(replace(ASK, tools=()))]
 
         called, plain = talk(server, both)

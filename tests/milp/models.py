@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 RATES = {"bands": 200, "coils": 140, "plate": 160}  # tons an hour
 PROFITS = {"bands": 25, "coils": 30, "plate": 29}
@@ -28,8 +28,8 @@ def pharmacy(first_draft: bool = False) -> Milp:
     share = {"painkillers": 2.3, "sleeping pills": 4.3} if first_draft else {"sleeping pills": 0.3, "painkillers": -0.7}
     return Milp(
         (
-            Variable("painkillers", kind=Kind.INTEGER, unit="pills"),
-            Variable("sleeping pills", kind=Kind.INTEGER, unit="pills"),
+            Variable("painkillers", kind=VariableKind.INTEGER, unit="pills"),
+            Variable("sleeping pills", kind=VariableKind.INTEGER, unit="pills"),
         ),
         (
             Row("morphine", {"painkillers": 10, "sleeping pills": 6}, Relation.AT_MOST, 3000),
@@ -58,8 +58,8 @@ def models(draw: st.DrawFn, integers: bool = True, box: bool = False, rows: int 
     for place in range(count):
         low = draw(st.integers(-4, 2)) if box else draw(st.sampled_from([0.0, -3.0, -float("inf"), 1.5]))
         high = low + draw(st.integers(0, 4)) if box else max(low, draw(st.sampled_from([float("inf"), 4.0, 2.5])))
-        kind = draw(st.sampled_from(Kind)) if integers else Kind.CONTINUOUS
-        if kind is Kind.INTEGER and high - low == float("inf"):
+        kind = draw(st.sampled_from(VariableKind)) if integers else VariableKind.CONTINUOUS
+        if kind is VariableKind.INTEGER and high - low == float("inf"):
             low, high = (max(low, -50.0), min(high, 50.0)) if endless else (low, high)
             endless = True
         variables.append(Variable(f"x{place}", low, high, kind))

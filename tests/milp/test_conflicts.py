@@ -6,24 +6,24 @@ import pytest
 from hypothesis import assume, given, settings
 
 from oragent._base.errors import MilpError
-from oragent.milp.conflicts import Part, Side, conflict, without
+from oragent.milp.conflicts import ModelPart, Side, conflict, without
 from oragent.milp.elastic import nearest
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Status
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 
 ROW, LOW, HIGH = Side
 
 
-def everything(milp: Milp) -> set[Part]:
-    bounds = {Part(LOW, one.name) for one in milp.variables if one.low > -float("inf")}
-    bounds |= {Part(HIGH, one.name) for one in milp.variables if one.high < float("inf")}
-    return bounds | {Part(ROW, row.name) for row in milp.rows}
+def everything(milp: Milp) -> set[ModelPart]:
+    bounds = {ModelPart(LOW, one.name) for one in milp.variables if one.low > -float("inf")}
+    bounds |= {ModelPart(HIGH, one.name) for one in milp.variables if one.high < float("inf")}
+    return bounds | {ModelPart(ROW, row.name) for row in milp.rows}
 
 
 def infeasible(milp: Milp) -> bool:
-    return solve(replace(milp, objective=Objective()), limit_s=5).status is Status.INFEASIBLE
+    return solve(replace(milp, objective=Objective()), limit_s=5).status is SolveStatus.INFEASIBLE
 
 
 @settings(max_examples=40)
@@ -34,28 +34,33 @@ def test_a_conflict_is_infeasible_and_every_proper_subset_feasible(milp: Milp) -
     rest = everything(milp) - set(found.parts)
     alone = solve(replace(without(milp, tuple(rest)), objective=Objective()), limit_s=2).status
     # Without bounds the search for whole numbers may have no end, though presolve showed that there are none.
-    assert alone is Status.INFEASIBLE or (milp.has_integers and alone is Status.UNKNOWN)
+    assert alone is SolveStatus.INFEASIBLE or (milp.has_integers and alone is SolveStatus.UNKNOWN)
     if not found.irreducible:
         assert milp.has_integers
         return
     for part in found.parts:  # a smaller subset is feasible where a larger one is
-        assert solve(replace(without(milp, (*rest, part)), objective=Objective())).status is Status.OPTIMAL
+        assert solve(replace(without(milp, (*rest, part)), objective=Objective())).status is SolveStatus.OPTIMAL
 
 
 def test_steel_in_too_few_hours() -> None:
     found = conflict(steel(hours=12))
-    assert found.parts == (Part(ROW, "hours"), Part(LOW, "bands"), Part(LOW, "coils"), Part(LOW, "plate"))
+    assert found.parts == (
+        ModelPart(ROW, "hours"),
+        ModelPart(LOW, "bands"),
+        ModelPart(LOW, "coils"),
+        ModelPart(LOW, "plate"),
+    )
     assert found.rows == ("hours",)
 
 
 def test_a_fraction_between_bounds_is_a_conflict_of_the_bounds() -> None:
-    milp = Milp([Variable("x", 0.2, 0.8, Kind.INTEGER)], [], Objective(), Sense.MINIMIZE)
-    assert conflict(milp).parts == (Part(LOW, "x"), Part(HIGH, "x"))
+    milp = Milp([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    assert conflict(milp).parts == (ModelPart(LOW, "x"), ModelPart(HIGH, "x"))
 
 
 def test_parity_is_a_conflict_of_an_integer_model_alone() -> None:
     """The relaxation is feasible, so that a linear certificate finds nothing."""
-    variables = [Variable(name, 0, 10, Kind.INTEGER) for name in "xy"]
+    variables = [Variable(name, 0, 10, VariableKind.INTEGER) for name in "xy"]
     odd = Row("odd", {"x": 2, "y": 2}, Relation.EQUAL, 7)
     roomy = Row("roomy", {"x": 1, "y": 1}, Relation.AT_MOST, 30)
     milp = Milp(variables, [roomy, odd], Objective(), Sense.MINIMIZE)
@@ -82,7 +87,7 @@ def test_one_conflict_among_many_rows_is_found() -> None:
 def test_the_nearest_hours_of_steel() -> None:
     found = nearest(steel(hours=12))
     needed = 1000 / 200 + 500 / 140 + 750 / 160
-    assert found.status is Status.OPTIMAL
+    assert found.status is SolveStatus.OPTIMAL
     assert found.needed == {"hours": pytest.approx(needed)}
     assert found.total == pytest.approx(needed - 12)
 
@@ -92,7 +97,7 @@ def test_only_the_rows_named_give_way() -> None:
     assert set(nearest(tight).needed) <= {row.name for row in tight.rows}
     bands = nearest(tight, ["least bands"])
     assert bands.needed == {"least bands": pytest.approx(200 * (12 - 500 / 140 - 750 / 160))}
-    assert nearest(tight, ["most bands"]).status is Status.INFEASIBLE
+    assert nearest(tight, ["most bands"]).status is SolveStatus.INFEASIBLE
     with pytest.raises(MilpError, match="the model has no row 'salt'"):
         nearest(tight, ["salt"])
 
@@ -101,18 +106,18 @@ def test_only_the_rows_named_give_way() -> None:
 @given(models())
 def test_with_the_nearest_right_hand_sides_a_model_is_feasible(milp: Milp) -> None:
     found = nearest(milp)
-    if found.status is Status.INFEASIBLE:  # the bounds alone leave no point
+    if found.status is SolveStatus.INFEASIBLE:  # the bounds alone leave no point
         assert infeasible(replace(milp, rows=()))
         return
     rows = tuple(replace(row, rhs=found.needed.get(row.name, row.rhs)) for row in milp.rows)
-    assert found.status is Status.OPTIMAL
+    assert found.status is SolveStatus.OPTIMAL
     assert not infeasible(replace(milp, rows=rows))
     assert (found.total > 0) == infeasible(milp)
 
 
 @given(models(box=True, columns=2, rows=3))
 def test_no_point_of_a_box_is_nearer(milp: Milp) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=Kind.INTEGER) for one in milp.variables))
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
     totals = [0.0]
     points: list[dict[str, float]] = [{}]
     for one in whole.variables:

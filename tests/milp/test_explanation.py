@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from oragent.milp.explanation import explain
 from oragent.milp.marginals import marginal
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.remark import Topic
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 
@@ -70,14 +70,14 @@ def test_at_a_corner_more_and_less_are_told_apart() -> None:
 def test_slopes_to_either_side_are_finite_differences(milp: Milp, data: st.DataObject) -> None:
     assume(milp.rows)
     solution = solve(milp)
-    assume(solution.status is Status.OPTIMAL)
+    assume(solution.status is SolveStatus.OPTIMAL)
     row = data.draw(st.sampled_from(milp.rows))
     sides = marginal(milp, solution, row.name)
     for slope, side in ((sides.more, 1), (sides.less, -1)):
         end = row.rhs + side * 1e-3 if slope is None else max(min(slope.until, row.rhs + 7), row.rhs - 7)
         moved = solve(replace(milp, rows=tuple(replace(one, rhs=end) if one is row else one for one in milp.rows)))
         if slope is None:
-            assert moved.status is not Status.OPTIMAL
+            assert moved.status is not SolveStatus.OPTIMAL
         else:
             assert side * (end - row.rhs) > 0
             assert moved.objective == pytest.approx(solution.objective + slope.rate * (end - row.rhs), abs=1e-5)
@@ -95,12 +95,16 @@ def test_an_infeasible_model_names_its_conflict_and_the_nearest_right_hand_sides
 
 
 def test_bounds_that_leave_no_point_are_said() -> None:
-    milp = Milp([Variable("x", 0.2, 0.8, Kind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    milp = Milp([Variable("x", 0.2, 0.8, VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
     assert told(milp, Topic.NEAREST)[""] == "No change of right-hand sides would do: the bounds leave no point."
 
 
 def test_an_unbounded_model_names_what_runs_off() -> None:
-    variables = (Variable("x", kind=Kind.INTEGER), Variable("y", kind=Kind.INTEGER), Variable("z", 0, 9))
+    variables = (
+        Variable("x", kind=VariableKind.INTEGER),
+        Variable("y", kind=VariableKind.INTEGER),
+        Variable("z", 0, 9),
+    )
     rows = (Row("d", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5),)
     milp = Milp(variables, rows, Objective({"x": 1, "z": 1}), Sense.MAXIMIZE)
     rays = told(milp, Topic.RAY)
@@ -109,9 +113,9 @@ def test_an_unbounded_model_names_what_runs_off() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    (only,) = explain(steel(), Solution(Status.UNKNOWN, note="the solver stopped"))
+    (only,) = explain(steel(), Solution(SolveStatus.UNKNOWN, note="the solver stopped"))
     assert only.text == "Unknown: the solver stopped."
-    open_gap = Solution(Status.FEASIBLE, 90.0, 100.0, 0.11, solve(steel()).values, {"hours": 39.0}, {"hours": 1.0})
+    open_gap = Solution(SolveStatus.FEASIBLE, 90.0, 100.0, 0.11, solve(steel()).values, {"hours": 39.0}, {"hours": 1.0})
     assert explain(steel(), open_gap)[0].text == (
         "Feasible, not proven to be the best: 90 dollars; none can be larger than 100."
     )

@@ -14,7 +14,7 @@ from oragent.milp.as_json import from_json, to_json
 from oragent.milp.explanation import explain
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
 pytestmark = pytest.mark.parametrize("family", FAMILIES)
@@ -61,7 +61,7 @@ def test_the_answer_is_not_among_what_is_given(family: str) -> None:
 def test_the_optimum_is_proven_and_survives_json(family: str) -> None:
     instance = FAMILIES[family](5, 3)
     again = solve(from_json(to_json(instance.milp)))
-    assert again.status is Status.OPTIMAL
+    assert again.status is SolveStatus.OPTIMAL
     assert again.objective == pytest.approx(instance.optimum, rel=1e-9)
     assert explain(instance.milp, again)[0].text.startswith("Optimal: ")
 

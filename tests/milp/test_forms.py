@@ -13,7 +13,7 @@ from oragent._base.errors import MilpError
 from oragent.milp.as_json import from_dict, from_json, solution_dict, to_dict, to_json
 from oragent.milp.as_pulp import from_pulp, from_pulp_dict, to_pulp
 from oragent.milp.as_text import from_text, to_text
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.naming import renamed
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
@@ -166,7 +166,7 @@ def test_json_that_is_no_model_is_refused_in_one_line(text: str, complaint: str)
 
 
 def test_json_has_nulls_for_what_has_no_end() -> None:
-    free = Milp([Variable("x", -float("inf"), kind=Kind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    free = Milp([Variable("x", -float("inf"), kind=VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
     assert to_dict(free)["variables"][0]["low"] is None
     shorter = {"sense": "minimize", "objective": {}, "variables": [{"name": "x", "low": None, "kind": "integer"}]}
     assert from_dict(shorter) == free
@@ -206,7 +206,7 @@ def test_a_problem_without_objective_or_rows_is_one() -> None:
 def test_a_variable_without_any_term_is_not_lost(through) -> None:
     """HiGHS writes none of them into LP files, puts those after an integer among the integers of MPS files; PuLP forgets them."""
     kinds = (
-        Variable("n", kind=Kind.INTEGER),
+        Variable("n", kind=VariableKind.INTEGER),
         Variable("idle"),
         Variable("free", -float("inf")),
         Variable("two words", 1, 4),

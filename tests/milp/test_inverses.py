@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import MilpError
 from oragent.milp.inverses import inverse
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Status
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 
@@ -49,11 +49,11 @@ def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -
     costs = np.random.default_rng(seed).integers(-5, 6, len(milp.variables))
     other = with_costs(milp, {one.name: float(cost) for one, cost in zip(milp.variables, costs, strict=True)})
     target = solve(other)
-    assume(target.status is Status.OPTIMAL)
+    assume(target.status is SolveStatus.OPTIMAL)
     found = inverse(milp, target.values)
     changed = with_costs(milp, found.coefficients)
     again = solve(changed)
-    assert again.status is Status.OPTIMAL
+    assert again.status is SolveStatus.OPTIMAL
     assert again.objective == pytest.approx(worth(changed, target.values), abs=1e-5)
     assert found.change <= np.abs(costs - list(milp.objective.terms.values())).sum() + 1e-6
 
@@ -61,7 +61,7 @@ def test_a_vertex_of_a_linear_programme_becomes_optimal(milp: Milp, seed: int) -
 @settings(max_examples=40)
 @given(models(box=True, columns=2, rows=2), st.randoms(use_true_random=False))
 def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=Kind.INTEGER) for one in milp.variables))
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
     names = [one.name for one in whole.variables]
     grids = [range(int(one.low), int(one.high) + 1) for one in whole.variables]
     points = [dict(zip(names, map(float, point), strict=True)) for point in itertools.product(*grids)]
@@ -77,7 +77,7 @@ def test_cuts_agree_with_the_cheapest_over_all_points(milp: Milp, random) -> Non
     assume(feasible)
     target = random.choice(feasible)
     found = inverse(whole, target)
-    assert found.status is Status.OPTIMAL
+    assert found.status is SolveStatus.OPTIMAL
     changed = with_costs(whole, found.coefficients)
     assert solve(changed).objective == pytest.approx(worth(changed, target), abs=1e-5)
     assert found.change == pytest.approx(_cheapest(whole, target, feasible), abs=1e-5)
@@ -97,10 +97,10 @@ def _cheapest(milp: Milp, target: dict[str, float], feasible: list[dict[str, flo
 
 
 def test_a_direction_without_end_is_cut_off() -> None:
-    milp = Milp([Variable("x", kind=Kind.INTEGER)], [], Objective({"x": 3}), Sense.MAXIMIZE)
+    milp = Milp([Variable("x", kind=VariableKind.INTEGER)], [], Objective({"x": 3}), Sense.MAXIMIZE)
     assert inverse(milp, {"x": 0}).coefficients == {"x": pytest.approx(0)}
 
 
 def test_without_time_nothing_is_claimed() -> None:
     found = inverse(pharmacy(), {"painkillers": 100, "sleeping pills": 300}, limit_s=0)
-    assert (found.status, found.change) == (Status.UNKNOWN, None)
+    assert (found.status, found.change) == (SolveStatus.UNKNOWN, None)

@@ -7,12 +7,16 @@ from hypothesis import strategies as st
 
 from oragent.milp.as_latex import to_latex
 from oragent.milp.as_mathml import to_mathml
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.milp.models import steel
 
 
 def small(name: str = "x", row: str = "cap") -> Milp:
-    variables = (Variable(name, -2, 5), Variable("n", kind=Kind.INTEGER), Variable("b", 0, 1, Kind.INTEGER))
+    variables = (
+        Variable(name, -2, 5),
+        Variable("n", kind=VariableKind.INTEGER),
+        Variable("b", 0, 1, VariableKind.INTEGER),
+    )
     rows = (Row(row, {name: -1, "n": 2.5, "b": 1e-12}, Relation.AT_LEAST, -3),)
     return Milp((*variables, Variable("f", -float("inf"))), rows, Objective({"n": 1, name: -4}, 7), Sense.MAXIMIZE)
 

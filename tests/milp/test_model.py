@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from tests.milp.models import steel
 
 X = Variable("x")
@@ -67,7 +67,7 @@ def test_a_name_in_a_message_cannot_drive_a_terminal() -> None:
 def test_figures_become_floats_and_texts_enums() -> None:
     made = Milp([Variable("x", 0, 1, "integer")], [row(rhs=3)], Objective({"x": 2}, 1), "maximize")
     assert made.variables[0].is_binary
-    assert made.variables[0].kind is Kind.INTEGER
+    assert made.variables[0].kind is VariableKind.INTEGER
     assert made.rows[0].relation is Relation.AT_MOST
     assert isinstance(made.rows[0].rhs, float)
     assert made.sense is Sense.MAXIMIZE

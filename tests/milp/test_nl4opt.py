@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from oragent.evals.formulate.sets.nl4opt import number
-from oragent.milp.model import Kind, Milp, Relation
+from oragent.milp.model import Milp, Relation, VariableKind
 from oragent.milp.points import breaches
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from oragent.milp.verdict import TOLERANCES
 from tests.milp.nl4opt import FOLDER, verified
@@ -51,7 +51,7 @@ def flipped(milp: Milp) -> Iterator[Milp]:
 
 
 def relaxed(milp: Milp) -> Iterator[Milp]:
-    yield replace(milp, variables=tuple(replace(one, kind=Kind.CONTINUOUS) for one in milp.variables))
+    yield replace(milp, variables=tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in milp.variables))
 
 
 @pytest.mark.slow
@@ -70,7 +70,7 @@ def test_planted_errors_end_as_counted_elsewhere(plant, expected: dict[str, int]
     for gold, answer in verified():
         for milp in plant(gold):
             solution = solve(milp, duals=False)
-            if solution.status is not Status.OPTIMAL:
+            if solution.status is not SolveStatus.OPTIMAL:
                 found[str(solution.status)] += 1
             elif STRICT.accepts(solution.objective, answer):
                 found["same"] += 1

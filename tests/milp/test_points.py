@@ -5,7 +5,7 @@ import math
 import pytest
 
 from oragent._base.errors import MilpError
-from oragent.milp.model import Kind, Milp, Objective, Sense, Variable
+from oragent.milp.model import Milp, Objective, Sense, Variable, VariableKind
 from oragent.milp.points import breaches
 from tests.milp.models import pharmacy
 
@@ -20,7 +20,7 @@ def test_the_published_first_program_breaks_the_70_percent_row() -> None:
 
 
 def test_bounds_and_fractions_are_breaches() -> None:
-    milp = Milp([Variable("x", 1, 2), Variable("n", kind=Kind.INTEGER)], [], Objective(), Sense.MINIMIZE)
+    milp = Milp([Variable("x", 1, 2), Variable("n", kind=VariableKind.INTEGER)], [], Objective(), Sense.MINIMIZE)
     assert [b.sentence for b in breaches(milp, {"x": 3, "n": 1.25})] == [
         "bound 'x': 3 is not <= 2", "integrality 'n': 1.25 is not = 1",
     ]  # fmt: skip

@@ -14,13 +14,13 @@ from scipy.optimize import linprog
 
 from oragent.milp import highs, solving
 from oragent.milp.arrays import Arrays
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp.rays import ray
-from oragent.milp.solution import Interval, Source, Status
+from oragent.milp.solution import SolveStatus, Source, ValueRange
 from oragent.milp.solving import solve
 from tests.milp.models import models, pharmacy, steel
 
-X, Y = Variable("x", kind=Kind.INTEGER), Variable("y", kind=Kind.INTEGER)
+X, Y = Variable("x", kind=VariableKind.INTEGER), Variable("y", kind=VariableKind.INTEGER)
 DIFFERENCE = Row("difference", {"x": 1, "y": -1}, Relation.AT_MOST, 0.5)
 
 
@@ -39,7 +39,7 @@ def test_nothing_is_printed_where_a_child_answers(closed: str) -> None:
 
 def test_steel() -> None:
     solution = solve(steel())
-    assert solution.status is Status.OPTIMAL
+    assert solution.status is SolveStatus.OPTIMAL
     assert solution.objective == pytest.approx(194828.5714, abs=5e-5)
     assert solution.values == pytest.approx({"bands": 6000, "coils": 500, "plate": 1028.5714}, abs=5e-5)
     assert solution.duals == {"hours": pytest.approx(4640)}
@@ -57,7 +57,7 @@ def test_steel_with_its_bounds_as_rows_gives_the_same_prices() -> None:
 
 def test_pharmacy() -> None:
     solution = solve(pharmacy())
-    assert (solution.status, solution.objective) == (Status.OPTIMAL, 735)
+    assert (solution.status, solution.objective) == (SolveStatus.OPTIMAL, 735)
     assert solution.values == {"painkillers": 50, "sleeping pills": 117}
     draft = solve(pharmacy(first_draft=True))
     assert (draft.objective, draft.values) == (150, {"painkillers": 50, "sleeping pills": 0})
@@ -66,25 +66,25 @@ def test_pharmacy() -> None:
 def test_an_unbounded_integer_model_is_not_called_infeasible() -> None:
     """HiGHS says "unbounded or infeasible" of it, which PuLP takes for infeasible."""
     milp = Milp([X, Y], [DIFFERENCE], Objective({"x": 1}), Sense.MAXIMIZE)
-    assert highs.run(Arrays.of(milp)).claim is highs.Claim.NO_OPTIMUM
-    assert solve(milp).status is Status.UNBOUNDED
+    assert highs.run(Arrays.of(milp)).claim is highs.SolverClaim.NO_OPTIMUM
+    assert solve(milp).status is SolveStatus.UNBOUNDED
     assert ray(milp) == {"x": 1, "y": 1}
 
 
 def test_an_infeasible_model_with_an_improving_direction_is_infeasible() -> None:
     apart = Row("apart", {"x": 2, "y": -2}, Relation.EQUAL, 1)
-    assert solve(Milp([X, Y], [apart], Objective({"x": 1}), Sense.MAXIMIZE)).status is Status.INFEASIBLE
+    assert solve(Milp([X, Y], [apart], Objective({"x": 1}), Sense.MAXIMIZE)).status is SolveStatus.INFEASIBLE
 
 
 def test_a_model_without_rows_is_decided_by_its_bounds() -> None:
     box = Variable("x", -2, 7.5)
     assert solve(Milp([box], [], Objective({"x": 2}, 1), Sense.MAXIMIZE)).objective == 16
-    assert solve(Milp([box], [], Objective(), Sense.MINIMIZE)).status is Status.OPTIMAL
+    assert solve(Milp([box], [], Objective(), Sense.MINIMIZE)).status is SolveStatus.OPTIMAL
 
 
 def test_a_row_without_terms_still_counts() -> None:
     false = Row("false", {}, Relation.AT_LEAST, 1)
-    assert solve(Milp([X], [false], Objective(), Sense.MINIMIZE)).status is Status.INFEASIBLE
+    assert solve(Milp([X], [false], Objective(), Sense.MINIMIZE)).status is SolveStatus.INFEASIBLE
 
 
 def brute_force(milp: Milp) -> float | None:
@@ -103,10 +103,10 @@ def brute_force(milp: Milp) -> float | None:
 
 @given(models(box=True))
 def test_pure_integer_models_agree_with_trying_every_point(milp: Milp) -> None:
-    whole = replace(milp, variables=tuple(replace(one, kind=Kind.INTEGER) for one in milp.variables))
+    whole = replace(milp, variables=tuple(replace(one, kind=VariableKind.INTEGER) for one in milp.variables))
     solution = solve(whole)
     expected = brute_force(whole)
-    assert solution.status is (Status.INFEASIBLE if expected is None else Status.OPTIMAL)
+    assert solution.status is (SolveStatus.INFEASIBLE if expected is None else SolveStatus.OPTIMAL)
     if expected is not None:
         assert solution.objective == pytest.approx(expected)
         assert solution.bound == pytest.approx(expected)
@@ -127,25 +127,25 @@ def test_linear_programmes_agree_with_another_solver(milp: Milp) -> None:
     expected = linprog(milp.sense.sign * arrays.cost, bounds=bounds, **filled, options={"presolve": False})
     solution = solve(milp)
     if expected.status == 0:
-        assert solution.status is Status.OPTIMAL
+        assert solution.status is SolveStatus.OPTIMAL
         assert solution.objective == pytest.approx(milp.sense.sign * expected.fun + milp.objective.constant, abs=1e-6)
     elif expected.status in (2, 3):
-        assert solution.status is {2: Status.INFEASIBLE, 3: Status.UNBOUNDED}[expected.status]
+        assert solution.status is {2: SolveStatus.INFEASIBLE, 3: SolveStatus.UNBOUNDED}[expected.status]
 
 
 @given(models())
 def test_every_status_carries_its_proof(milp: Milp) -> None:
     solution = solve(milp)
     arrays = Arrays.of(milp)
-    assert solution.status is not Status.UNKNOWN
+    assert solution.status is not SolveStatus.UNKNOWN
     assert bool(solution.values) == solution.status.has_point
-    if solution.status is Status.OPTIMAL:
+    if solution.status is SolveStatus.OPTIMAL:
         point = np.array(list(solution.values.values()))
         assert arrays.violation(point) <= 1e-6
         assert solution.objective == pytest.approx(arrays.objective(point))
         assert solution.gap <= 1e-6
         assert all(slack >= -1e-6 for slack in solution.slacks.values())
-    if solution.status is Status.UNBOUNDED:
+    if solution.status is SolveStatus.UNBOUNDED:
         away = ray(milp)
         step = np.array([away.get(one.name, 0.0) for one in milp.variables])
         assert milp.sense.sign * (arrays.cost @ step) < 0
@@ -158,7 +158,7 @@ def test_every_status_carries_its_proof(milp: Milp) -> None:
 def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: st.DataObject) -> None:
     assume(milp.rows)
     solution = solve(milp)
-    assume(solution.status is Status.OPTIMAL)
+    assume(solution.status is SolveStatus.OPTIMAL)
     row = data.draw(st.sampled_from(milp.rows))
     dual, interval = solution.duals[row.name], solution.ranges[row.name]
     assert row.rhs in interval
@@ -171,7 +171,7 @@ def test_duals_are_finite_differences_over_all_of_their_range(milp: Milp, data: 
 @given(models(integers=False), st.data())
 def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)
-    assume(solution.status is Status.OPTIMAL)
+    assume(solution.status is SolveStatus.OPTIMAL)
     variable = data.draw(st.sampled_from(milp.variables))
     assume(variable.low < variable.high and variable.name in solution.sensitivity.bound_ranges)
     value, cost = solution.values[variable.name], solution.reduced_costs[variable.name]
@@ -190,7 +190,7 @@ def test_reduced_costs_are_finite_differences_of_bounds(milp: Milp, data: st.Dat
 @given(models(integers=False), st.data())
 def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataObject) -> None:
     solution = solve(milp)
-    assume(solution.status is Status.OPTIMAL)
+    assume(solution.status is SolveStatus.OPTIMAL)
     name = data.draw(st.sampled_from(milp.variables)).name
     cost, interval = milp.objective.terms[name], solution.sensitivity.cost_ranges[name]
     assert cost in interval
@@ -202,7 +202,7 @@ def test_values_stay_optimal_over_the_range_of_a_cost(milp: Milp, data: st.DataO
 
 
 def test_duals_of_an_integer_model_say_where_they_are_from() -> None:
-    variables = (Variable("boxes", kind=Kind.INTEGER), Variable("loose", 0, 0.6))
+    variables = (Variable("boxes", kind=VariableKind.INTEGER), Variable("loose", 0, 0.6))
     rows = (Row("weight", {"boxes": 2, "loose": 1}, Relation.AT_MOST, 5.5),)
     solution = solve(Milp(variables, rows, Objective({"boxes": 3, "loose": 1}), Sense.MAXIMIZE))
     assert solution.values == {"boxes": 2, "loose": pytest.approx(0.6)}
@@ -215,7 +215,7 @@ def test_duals_of_an_integer_model_say_where_they_are_from() -> None:
 def knapsack(count: int = 60) -> Milp:
     rng = np.random.default_rng(5)
     sizes = rng.integers(1000, 9999, (5, count))
-    variables = [Variable(f"x{i}", 0, 1, Kind.INTEGER) for i in range(count)]
+    variables = [Variable(f"x{i}", 0, 1, VariableKind.INTEGER) for i in range(count)]
     rows = [
         Row(f"r{i}", {f"x{j}": int(size) for j, size in enumerate(line)}, Relation.AT_MOST, int(line.sum() // 2))
         for i, line in enumerate(sizes)
@@ -226,7 +226,7 @@ def knapsack(count: int = 60) -> Milp:
 
 def test_a_gap_that_is_left_open_is_said() -> None:
     solution = solve(knapsack(), gap=0.05, duals=False)
-    assert solution.status is Status.FEASIBLE
+    assert solution.status is SolveStatus.FEASIBLE
     assert solution.objective <= solution.bound
     assert 0 < solution.gap <= 0.06
     assert solution.note
@@ -234,31 +234,31 @@ def test_a_gap_that_is_left_open_is_said() -> None:
 
 def test_without_time_nothing_is_known() -> None:
     solution = solve(knapsack(), limit_s=0.0)
-    assert solution.status in (Status.UNKNOWN, Status.FEASIBLE)
+    assert solution.status in (SolveStatus.UNKNOWN, SolveStatus.FEASIBLE)
     assert solution.note
 
 
 def test_a_false_claim_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lying(arrays: Arrays, *limits: object) -> highs.Run:
+    def lying(arrays: Arrays, *limits: object) -> highs.HighsRun:
         return replace(highs.run(arrays), values=np.full(len(arrays.cost), 1e4))
 
     monkeypatch.setattr(solving, "run", lying)
     solution = solve(steel())
-    assert solution.status is Status.UNKNOWN
+    assert solution.status is SolveStatus.UNKNOWN
     assert "breaks the model" in solution.note
 
 
 def test_a_worse_point_is_not_called_optimal(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lazy(arrays: Arrays, *limits: object) -> highs.Run:
+    def lazy(arrays: Arrays, *limits: object) -> highs.HighsRun:
         return replace(highs.run(arrays), values=arrays.low.copy())
 
     monkeypatch.setattr(solving, "run", lazy)
     solution = solve(steel())
-    assert solution.status is Status.FEASIBLE
+    assert solution.status is SolveStatus.FEASIBLE
     assert solution.objective < solution.bound == pytest.approx(194828.5714)
 
 
 def test_an_interval_holds_its_ends() -> None:
-    assert 1 in Interval(1, 2)
-    assert 2 in Interval(1, 2)
-    assert 2.1 not in Interval(1, 2)
+    assert 1 in ValueRange(1, 2)
+    assert 2 in ValueRange(1, 2)
+    assert 2.1 not in ValueRange(1, 2)

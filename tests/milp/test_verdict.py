@@ -5,7 +5,7 @@ import math
 import pytest
 
 from oragent._base.errors import MilpError
-from oragent.milp.verdict import TOLERANCES, Tolerance, Verdict
+from oragent.milp.verdict import TOLERANCES, SolveVerdict, Tolerance
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,6 @@ def test_a_negative_tolerance_is_refused() -> None:
 
 
 def test_verdicts_have_the_names_that_files_hold() -> None:
-    assert [str(verdict) for verdict in Verdict] == [
+    assert [str(verdict) for verdict in SolveVerdict] == [
         "accept", "wrong_answer", "model_failure", "runtime_error", "compile_error", "timeout", "memory", "unsolved",
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.programs import examiner, likeness
-from oragent.programs.likeness import Tree, grown, tree_distance
+from oragent.programs.likeness import PostorderTree, grown, tree_distance
 
 Nested = tuple[str, tuple]  # a label, and children
 
@@ -18,7 +18,7 @@ TREES = st.recursive(
 )
 
 
-def postorder(nested: Nested) -> Tree:
+def postorder(nested: Nested) -> PostorderTree:
     labels: list[str] = []
     leftmost: list[int] = []
 
@@ -30,7 +30,7 @@ def postorder(nested: Nested) -> Tree:
         return leftmost[-1]
 
     add(nested)
-    return Tree(tuple(labels), tuple(leftmost))
+    return PostorderTree(tuple(labels), tuple(leftmost))
 
 
 def size(forest: tuple[Nested, ...]) -> int:

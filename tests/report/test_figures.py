@@ -12,7 +12,7 @@ from oragent.report.cells import mapped
 from oragent.report.figures import draw
 from oragent.report.pages.charts import label
 from oragent.report.pages.figures import Drawing
-from oragent.report.progress import Point
+from oragent.report.progress import ProgressPoint
 from oragent.report.run import RunData, load
 
 from . import runs
@@ -35,9 +35,9 @@ def texts(drawing: Drawing) -> list[str]:
     ]
 
 
-def curve(*scores: float, direction: str = "minimize") -> list[Point]:
+def curve(*scores: float, direction: str = "minimize") -> list[ProgressPoint]:
     better = min if direction == "minimize" else max
-    return [Point(n, score, better(scores[: n + 1])) for n, score in enumerate(scores)]
+    return [ProgressPoint(n, score, better(scores[: n + 1])) for n, score in enumerate(scores)]
 
 
 def test_a_hopeless_candidate_does_not_squash_the_curve() -> None:

@@ -15,15 +15,15 @@ from oragent._base.protocol import Result, Status, format_result
 from oragent.cli.app import app
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
-from oragent.report.chance import Measured
+from oragent.report.chance import MeasuredScore
 from oragent.report.files import write
-from oragent.report.final import ELITES, FILE, WINNER, Final, Place, final_round, read
-from oragent.report.held_out import Scorer
+from oragent.report.final import ELITES, FILE, WINNER, Final, FinalistRank, final_round, read
+from oragent.report.held_out import HeldOutScorer
 from oragent.report.pictured import FOLDER, pictured
 from oragent.report.pictured import read as read_pictures
 from oragent.report.run import load
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import Command, Ended
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import Command, CommandResult
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin
 from tests.search.test_engine import search
@@ -62,7 +62,7 @@ def folder(begun) -> RunFolder:
 
 def test_the_best_elites_meet_again_and_who_wins_there_is_said(folder: RunFolder) -> None:
     run, elites = Other(), load(folder.path).elites
-    found = final_round(folder.path, Scorer(folder, run), elites)
+    found = final_round(folder.path, HeldOutScorer(folder, run), elites)
     assert len(found.ranked) == len(run.sources) == min(ELITES, len(elites))
     scores = [one.measured.score for one in found.ranked]
     assert scores == sorted(scores)  # lower is better there
@@ -80,29 +80,29 @@ def test_the_best_elites_meet_again_and_who_wins_there_is_said(folder: RunFolder
 
 def test_nobody_is_evaluated_twice_for_it(folder: RunFolder) -> None:
     run, elites = Other(), load(folder.path).elites
-    first = final_round(folder.path, Scorer(folder, run), elites[:3])
-    again = final_round(folder.path, Scorer(folder, run), elites[:3])
+    first = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
+    again = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
     assert (len(run.sources), again) == (3, first)
-    final_round(folder.path, Scorer(folder, run), elites[:4])
+    final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
     assert len(run.sources) == 4
     folder.problem.evaluator.write_text(folder.problem.evaluator.read_text() + "# another\n")
-    final_round(folder.path, Scorer(folder, run), elites[:4])
+    final_round(folder.path, HeldOutScorer(folder, run), elites[:4])
     assert len(run.sources) == 8
 
 
 def test_who_fails_there_has_no_place_and_where_all_fail_it_is_one_line(folder: RunFolder) -> None:
     elites = load(folder.path).elites
     run = Other(broken=elites[0].source)
-    found = final_round(folder.path, Scorer(folder, run), elites[:3])
+    found = final_round(folder.path, HeldOutScorer(folder, run), elites[:3])
     assert found.failed == (elites[0].id,)
     assert found.sentence.endswith(f"without a score there: {elites[0].id}")
     (folder.path / FILE).unlink()
     with pytest.raises(ProblemError, match=r"no elite of .* has a score in the final round: timeout"):
-        final_round(folder.path, Scorer(folder, run), elites[:1])
+        final_round(folder.path, HeldOutScorer(folder, run), elites[:1])
 
 
 def test_where_an_evaluator_offers_none_there_is_none(folder: RunFolder) -> None:
-    scorer = Scorer(folder, Other("--mode"))
+    scorer = HeldOutScorer(folder, Other("--mode"))
     assert final_round(folder.path, scorer, load(folder.path).elites) is None
     assert pictured(folder.path, scorer) == ()
     assert not (folder.path / FILE).exists()
@@ -115,8 +115,8 @@ def test_a_broken_file_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_whether_the_winner_is_better_by_more_than_chance_is_said() -> None:
-    def place(name: str, val: float, score: float, error: float) -> Place:
-        return Place(name, val, Measured(score, error, (score - 2 * error, score + 2 * error)))
+    def place(name: str, val: float, score: float, error: float) -> FinalistRank:
+        return FinalistRank(name, val, MeasuredScore(score, error, (score - 2 * error, score + 2 * error)))
 
     near = Final(Direction.MAXIMIZE, (place("2.0", 9.0, 8.1, 0.5), place("1.0", 10.0, 8.0, 0.5)))
     assert near.sentence.endswith("the best on val, 1.0, came in at place 2 with 8, which is within chance (p = 0.44)")
@@ -135,14 +135,14 @@ class Drawing:
             [],
         )
 
-    def __call__(self, command: Command, root: Path) -> Ended:
+    def __call__(self, command: Command, root: Path) -> CommandResult:
         self.commands.append(command)
         block = format_result(Result({"value": 1}, (1,), 1.0))
-        return Ended(End.EXITED, 0, stdout=block, files=self.files)
+        return CommandResult(EndReason.EXITED, 0, stdout=block, files=self.files)
 
 
 def test_pictures_are_drawn_once_and_stand_in_the_page(folder: RunFolder) -> None:
-    draw, scorer = Drawing(worst_png=PNG, worst_drive_gif=GIF), Scorer(folder, Other())
+    draw, scorer = Drawing(worst_png=PNG, worst_drive_gif=GIF), HeldOutScorer(folder, Other())
     first = pictured(folder.path, scorer, draw)
     assert [picture.name for picture in first] == ["worst.png", "worst_drive.gif"]
     (command,) = draw.commands
@@ -162,7 +162,7 @@ def test_pictures_are_drawn_once_and_stand_in_the_page(folder: RunFolder) -> Non
 def test_what_is_no_picture_is_left_out(folder: RunFolder) -> None:
     script = b"<svg onload=alert(1)>"
     draw = Drawing(evil_png=script, fine_png=PNG, large_gif=GIF + bytes(17 << 20))
-    assert [one.name for one in pictured(folder.path, Scorer(folder, Other()), draw)] == ["fine.png"]
+    assert [one.name for one in pictured(folder.path, HeldOutScorer(folder, Other()), draw)] == ["fine.png"]
     assert sorted(path.name for path in (folder.path / FOLDER).iterdir()) == ["fine.png", "pictures.yaml"]
     (folder.path / FOLDER / "fine.png").write_bytes(script)
     assert read_pictures(folder.path) == ()
@@ -172,11 +172,11 @@ def test_what_is_no_picture_is_left_out(folder: RunFolder) -> None:
 
 
 def test_a_program_that_fails_while_it_is_drawn_is_one_line(folder: RunFolder) -> None:
-    def fail(command: Command, root: Path) -> Ended:
+    def fail(command: Command, root: Path) -> CommandResult:
         return replace(Drawing()(command, root), code=1, stdout="")
 
     with pytest.raises(ProblemError, match="toy with --beside: ") as caught:
-        pictured(folder.path, Scorer(folder, Other()), fail)
+        pictured(folder.path, HeldOutScorer(folder, Other()), fail)
     assert "\n" not in str(caught.value)
 
 

@@ -18,7 +18,7 @@ from oragent.cli.runs import _table
 from oragent.evaluation import Evaluation, Job
 from oragent.report.files import write
 from oragent.report.fresh import sets
-from oragent.report.held_out import FILE, Scorer, held_out, read
+from oragent.report.held_out import FILE, HeldOutScorer, held_out, read
 from oragent.report.paired import Paired, gains
 from oragent.report.pairing import pair
 from oragent.report.run import load
@@ -141,7 +141,7 @@ class Scored:
 def tested(begun) -> tuple[RunFolder, Scored]:
     folder, run = begun("budget.evaluations=12"), Scored()
     search(folder)
-    held_out(folder.path, Scorer(folder, run))
+    held_out(folder.path, HeldOutScorer(folder, run))
     return folder, run
 
 
@@ -149,15 +149,15 @@ def test_what_is_known_of_equal_programs_is_not_evaluated_anew(tested: tuple[Run
     folder, run = tested
     assert len(run.sources) == 2
     first = read(folder.path)
-    held_out(folder.path, Scorer(folder, run))
+    held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 2
     assert read(folder.path) == first
     (folder.path / "best.py").write_text("def guess(x):\n    return 99\n")
     assert read(folder.path) is None
-    held_out(folder.path, Scorer(folder, run))
+    held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 4
     folder.problem.evaluator.write_text("print('another evaluator')")
-    held_out(folder.path, Scorer(folder, run))
+    held_out(folder.path, HeldOutScorer(folder, run))
     assert len(run.sources) == 6
 
 

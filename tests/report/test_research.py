@@ -9,7 +9,7 @@ from oragent._base.budget import Spent
 from oragent._base.errors import StoreError
 from oragent.report.files import write
 from oragent.report.run import load
-from oragent.search.store import Note, Store
+from oragent.search.store import RoundNote, Store
 
 from . import runs
 from .test_page import Page, printed
@@ -39,7 +39,7 @@ def tree(*nodes: dict[str, object], elitist: bool = False) -> str:
     return json.dumps({"elitist": elitist, "start": ["0.0", "1.0"], "nodes": [start, *nodes]})
 
 
-def noted(folder: Path, *notes: Note) -> Path:
+def noted(folder: Path, *notes: RoundNote) -> Path:
     runs.describe(folder)
     runs.write(folder, runs.searched(5))
     with Store(folder / "run.db") as store:
@@ -55,7 +55,9 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
         node(4, 0, "untried", None),
     )
     folder = noted(
-        tmp_path, Note(99, "tree", tree(*nodes)), Note(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 3}))
+        tmp_path,
+        RoundNote(99, "tree", tree(*nodes)),
+        RoundNote(99, "memory", json.dumps({"text": "Use 1/d**2.", "horizon": 3})),
     )
     found = load(folder).research
     assert (found.ideas, found.better, found.memory) == (3, 1, "Use 1/d**2.")
@@ -77,7 +79,7 @@ def test_ideas_stand_below_what_they_start_from_with_outcome_and_report(tmp_path
 
 
 def test_only_the_latest_trees_are_shown(tmp_path: Path) -> None:
-    folder = noted(tmp_path, *(Note(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
+    folder = noted(tmp_path, *(RoundNote(99, "tree", tree(node(1, 0, "worse", 7.0))) for _ in range(13)))
     found = load(folder).research
     assert (len(found.trees), found.left_out, found.ideas) == (10, 3, 13)
     assert "3 older rounds left out" in Page(write(folder).read_text()).text
@@ -91,7 +93,9 @@ def test_a_run_of_another_strategy_has_no_such_section(run: Path, report: Path) 
 def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
     hostile = node(1, 0, "open", 6.0, title=ATTACK, idea=ATTACK, report=ATTACK, candidate=ATTACK, steps=STEPS)
     folder = noted(
-        tmp_path, Note(99, "tree", tree(hostile)), Note(99, "memory", json.dumps({"text": ATTACK, "horizon": 3}))
+        tmp_path,
+        RoundNote(99, "tree", tree(hostile)),
+        RoundNote(99, "memory", json.dumps({"text": ATTACK, "horizon": 3})),
     )
     page = Page(write(folder).read_text())
     assert "script" not in [name for name, _ in page.tags]
@@ -100,4 +104,4 @@ def test_nothing_that_a_model_wrote_leaves_its_place(tmp_path: Path) -> None:
 
 def test_broken_notes_are_said_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="notes of the run are corrupted"):
-        load(noted(tmp_path, Note(99, "tree", '{"nodes": 3}')))
+        load(noted(tmp_path, RoundNote(99, "tree", '{"nodes": 3}')))

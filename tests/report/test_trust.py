@@ -19,15 +19,15 @@ from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.problem import load as load_problem
 from oragent.report import view
 from oragent.report.audit import BestAudit, audit_best
-from oragent.report.chance import LEVEL, Measured, beyond_gain, beyond_score
+from oragent.report.chance import LEVEL, MeasuredScore, beyond_gain, beyond_score
 from oragent.report.files import write
 from oragent.report.fresh import fresh, read, sets
-from oragent.report.held_out import Scorer, best_text, digest, held_out
+from oragent.report.held_out import HeldOutScorer, best_text, digest, held_out
 from oragent.report.run import load
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategy import Strategy
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def select_next_node(current_node, destination_node, unvisited_nodes, distance_m
 def searched(outputs: Path, source: str) -> RunFolder:
     """A run at one size of a problem that ships, which finds one program."""
 
-    async def write_it(run: Run) -> None:
+    async def write_it(run: RoundContext) -> None:
         await run.evaluate(source, [], "written")
 
     settings = ["budget.evaluations=2", f"problem_size={SIZE}", "workers=1", "strategy.patience=2"]
@@ -124,7 +124,7 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
     assert page.count("BEYOND CHANCE") == 2
     first = read(folder.path)
     assert first is not None
-    again = fresh(folder.path, Scorer(reopen(folder.path)))
+    again = fresh(folder.path, HeldOutScorer(reopen(folder.path)))
     assert again == first  # the kept one: nothing is drawn twice for one program
     one = ["eval", "tsp_constructive", "--root", str(ROOT), "--mode", "fresh", "--problem_size", str(SIZE)]
     repeated = CliRunner().invoke(app, [*one, "--fresh_seed", str(first["fresh_seed"])])
@@ -134,7 +134,7 @@ def test_a_program_that_looks_val_and_test_up_is_found_out_in_words(tmp_path: Pa
 
 def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
-    scorer = Scorer(reopen(folder.path))
+    scorer = HeldOutScorer(reopen(folder.path))
     held_out(folder.path, scorer)
     drawn = fresh(folder.path, scorer)
     assert drawn is not None
@@ -149,7 +149,7 @@ def test_a_program_that_knows_nothing_is_as_good_on_a_fresh_set(tmp_path: Path) 
 @pytest.mark.slow
 def test_figures_of_another_best_program_are_not_shown_and_a_new_set_is_drawn(tmp_path: Path) -> None:
     folder = searched(tmp_path, HONEST)
-    scorer = Scorer(reopen(folder.path))
+    scorer = HeldOutScorer(reopen(folder.path))
     held_out(folder.path, scorer)
     first = fresh(folder.path, scorer)
     best = folder.path / "best.py"
@@ -178,7 +178,7 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
     (folder.path / "best.py").write_text("best")
     ended = Evaluation(Status.OK, 3.0, None, {"fresh_seed": 17, "ci95": (2.0, 4.0)})
     run = Recorded("  --fresh_seed N\n  --heuristic_s X", ended)
-    scorer = Scorer(replace(folder, config=build({}, ["limits.heuristic_s=2"], "test")), run)
+    scorer = HeldOutScorer(replace(folder, config=build({}, ["limits.heuristic_s=2"], "test")), run)
     scorer.__dict__["seed"] = "seed"
     found = fresh(folder.path, scorer)
     assert found is not None
@@ -190,7 +190,7 @@ def test_the_best_goes_first_so_that_it_never_gets_the_seed(begun) -> None:
 
 def test_an_evaluator_without_fresh_sets_is_told_of(begun) -> None:
     folder = begun()
-    assert fresh(folder.path, Scorer(folder, Recorded("--mode", Evaluation(Status.OK, 1.0)))) is None
+    assert fresh(folder.path, HeldOutScorer(folder, Recorded("--mode", Evaluation(Status.OK, 1.0)))) is None
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{fresh_seed: x, seed: {score: 1}, best: {score: 1}, program: a}", "\x00"])
@@ -214,7 +214,7 @@ def figures(values: np.ndarray) -> dict[str, Any]:
 
 
 def test_the_test_of_two_scores_is_the_one_of_the_textbook() -> None:
-    known, unknown = Measured(12.0, 0.3, (11.4, 12.6)), Measured(10.0, 0.4, (9.2, 10.8))
+    known, unknown = MeasuredScore(12.0, 0.3, (11.4, 12.6)), MeasuredScore(10.0, 0.4, (9.2, 10.8))
     chance = beyond_score(Direction.MAXIMIZE, known, unknown)
     assert chance == pytest.approx(3.167e-5, rel=1e-3)  # 2 / 0.5 = 4 standard errors
     assert beyond_score(Direction.MINIMIZE, known, unknown) == pytest.approx(1 - 3.167e-5)
@@ -225,11 +225,11 @@ def test_chance_alone_is_hardly_ever_blamed_and_knowledge_always_is() -> None:
     rng = np.random.default_rng(0)
     alarms = caught = 0
     for _ in range(400):
-        known, unknown = (Measured.of(figures(rng.gamma(9.0, 1.0, 10))) for _ in range(2))
+        known, unknown = (MeasuredScore.of(figures(rng.gamma(9.0, 1.0, 10))) for _ in range(2))
         chance = beyond_score(Direction.MAXIMIZE, known, unknown)
         assert chance is not None
         alarms += chance < LEVEL
-        better = Measured.of(figures(rng.gamma(9.0, 1.0, 10) + 12.0))
+        better = MeasuredScore.of(figures(rng.gamma(9.0, 1.0, 10) + 12.0))
         chance = beyond_score(Direction.MAXIMIZE, better, unknown)
         assert chance is not None
         caught += chance < LEVEL
@@ -238,8 +238,8 @@ def test_chance_alone_is_hardly_ever_blamed_and_knowledge_always_is() -> None:
 
 
 def test_gains_are_held_against_those_on_the_seed_so_that_sizes_may_differ() -> None:
-    def pair(seed: float, best: float, error: float) -> tuple[Measured, Measured]:
-        return Measured(seed, error, (0.0, 1.0)), Measured(best, error, (0.0, 1.0))
+    def pair(seed: float, best: float, error: float) -> tuple[MeasuredScore, MeasuredScore]:
+        return MeasuredScore(seed, error, (0.0, 1.0)), MeasuredScore(best, error, (0.0, 1.0))
 
     same = beyond_gain(Direction.MINIMIZE, pair(10.0, 9.0, 0.05), pair(100.0, 90.0, 0.5))
     assert same == pytest.approx(0.5)
@@ -251,7 +251,7 @@ def test_gains_are_held_against_those_on_the_seed_so_that_sizes_may_differ() -> 
 
 @pytest.mark.parametrize("interval", [None, "x", (1, 2, 3), [float("nan"), 1], [2, 1], ["a", "b"]])
 def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
-    measured = Measured.of({"score": 3.0, "ci95": interval})
+    measured = MeasuredScore.of({"score": 3.0, "ci95": interval})
     assert (measured.score, measured.error, str(measured)) == (3.0, None, "3")
     pair = {"score": 3.0}, {"score": 3.0}
     kept = {"seed": {"score": 3.0}, "best": {"score": 2.0}, "fresh_seed": 1}
@@ -287,7 +287,7 @@ def test_all_decisions_of_the_best_are_put_and_it_is_said_in_words(
     folder = begun()
     (folder.path / "best.py").write_text("def guess(x): return 1\n")
     run = Recorded("--audit N", ended)
-    monkeypatch.setattr("oragent.report.audit.Scorer", lambda folder: Scorer(folder, run))
+    monkeypatch.setattr("oragent.report.audit.Scorer", lambda folder: HeldOutScorer(folder, run))
     found = audit_best(folder.path)
     assert found.passed is passed
     assert words in found.sentence

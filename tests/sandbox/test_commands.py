@@ -14,7 +14,7 @@ from oragent._base.errors import SandboxError
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.isolation import Means, probe
 from oragent.sandbox.isolation.means import FORBID
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.limits import processors
 from oragent.sandbox.messages import FOLDER, PYTHON, Command, Limits
 from tests.processes import bearing
@@ -58,7 +58,7 @@ def shell(text: str, **fields: object) -> Command:
 def test_files_lie_beside_it_and_may_be_executed(sandbox: Sandbox) -> None:
     files = {"tools/say.sh": "#!/bin/sh\necho said $1", "data/in.txt": "numbers"}
     ended = sandbox(shell("tools/say.sh word && cat data/in.txt && echo x > data/new", files=files))
-    assert (ended.end, ended.code, ended.stdout) == (End.EXITED, 0, "said word\nnumbers"), ended.stderr
+    assert (ended.end, ended.code, ended.stdout) == (EndReason.EXITED, 0, "said word\nnumbers"), ended.stderr
 
 
 def test_a_program_among_its_files_is_found_there(sandbox: Sandbox) -> None:
@@ -71,7 +71,7 @@ def test_a_program_among_its_files_is_found_there(sandbox: Sandbox) -> None:
 def test_a_program_of_another_language_is_found_on_the_path(sandbox: Sandbox) -> None:
     assert sandbox(Command(("echo", "words"), limits=PATIENT)).stdout == "words\n"
     ended = sandbox(Command(("no-such-program",), limits=PATIENT))
-    assert (ended.end, ended.code) == (End.EXITED, 127)
+    assert (ended.end, ended.code) == (EndReason.EXITED, 127)
 
 
 @pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -113,7 +113,7 @@ def test_what_it_leaves_is_brought_back_by_pattern(sandbox: Sandbox) -> None:
 
 def test_what_it_left_is_brought_back_even_when_it_was_ended(sandbox: Sandbox) -> None:
     ended = sandbox(shell("echo half > log; sleep 60", bring=("log",), limits=Limits(wall_s=1)))
-    assert (ended.end, dict(ended.files)) == (End.DEADLINE, {"log": b"half\n"})
+    assert (ended.end, dict(ended.files)) == (EndReason.DEADLINE, {"log": b"half\n"})
 
 
 def test_neither_links_nor_more_than_the_limit_are_brought(sandbox: Sandbox, folder: Path) -> None:
@@ -275,7 +275,7 @@ def test_no_process_of_a_command_outlives_it(sandbox: Sandbox, folder: Path) -> 
 
 
 def test_limits_hold_for_any_program(sandbox: Sandbox) -> None:
-    assert sandbox(shell("sleep 60", limits=Limits(wall_s=0.5))).end is End.DEADLINE
+    assert sandbox(shell("sleep 60", limits=Limits(wall_s=0.5))).end is EndReason.DEADLINE
     large = sandbox(python("x = bytearray(3 << 30)", limits=Limits(memory_mb=1024)))
     assert (large.code, "MemoryError" in large.stderr) == (1, True)
     flood = sandbox(shell("head -c 3000000 /dev/zero | tr '\\0' x", limits=Limits(output_kb=64)))

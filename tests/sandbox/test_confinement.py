@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from oragent._base.protocol import Result, Status, format_result
-from oragent.evaluation import Job, Runner
+from oragent.evaluation import EvaluationRunner, Job
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.isolation import Means, probe
-from oragent.sandbox.isolation.cgroups import Group, _parents
+from oragent.sandbox.isolation.cgroups import ControlGroup, _parents
 from oragent.sandbox.isolation.means import FORBID
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import PYTHON, Command, Ended, Limits
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits
 
 WORKING = {offer.means for offer in probe() if offer.works}
 BLOCK = format_result(Result({}, None, 3.5))
@@ -30,7 +30,7 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
-def python(sandbox: Sandbox, text: str, *, trusted: bool = False, **limits: float) -> Ended:
+def python(sandbox: Sandbox, text: str, *, trusted: bool = False, **limits: float) -> CommandResult:
     return sandbox(Command((PYTHON, "m.py"), {"m.py": text}, limits=Limits(**limits), trusted=trusted))
 
 
@@ -135,20 +135,20 @@ def test_cpu_seconds_of_all_processes_together_are_the_limit(isolation: str, mon
     with Sandbox() as sandbox:
         for text in ("while True: pass", CHILDREN):
             ended = python(sandbox, text, cpu_s=0.5)
-            assert (ended.end, "of 0.5 CPU seconds" in ended.reason) == (End.DEADLINE, True)
+            assert (ended.end, "of 0.5 CPU seconds" in ended.reason) == (EndReason.DEADLINE, True)
             assert 0.5 <= ended.cpu_s < 1.5
 
 
 def test_what_sleeps_is_ended_and_what_wakes_up_to_work_is_not(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time; time.sleep(60)", idle_s=1)
-    assert (ended.end, ended.reason) == (End.DEADLINE, "it slept: hardly any CPU used for 1 s")
+    assert (ended.end, ended.reason) == (EndReason.DEADLINE, "it slept: hardly any CPU used for 1 s")
     work = "import time\nfor _ in range(4):\n    time.sleep(0.5)\n    sum(range(5 * 10**6))\nprint('done')"
     assert python(sandbox, work, idle_s=1.5).stdout == "done\n"
 
 
 def test_a_limit_by_the_clock_holds_where_it_is_set(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time\nwhile True: time.sleep(0.01)", wall_s=1)
-    assert (ended.end, ended.reason) == (End.DEADLINE, "no end within 1 s")
+    assert (ended.end, ended.reason) == (EndReason.DEADLINE, "no end within 1 s")
 
 
 def burning(tmp_path: Path, seconds: str) -> Job:
@@ -166,11 +166,11 @@ def test_nearly_too_much_is_measured_twice(tmp_path: Path, uses: list[float], st
     told: list[Limits] = []
     left = iter(uses)
 
-    def once(command: Command, **_: object) -> Ended:
+    def once(command: Command, **_: object) -> CommandResult:
         told.append(command.limits)
-        return Ended(End.EXITED, 0, BLOCK, wall_s=1.0, cpu_s=next(left))
+        return CommandResult(EndReason.EXITED, 0, BLOCK, wall_s=1.0, cpu_s=next(left))
 
-    runner = Runner()
+    runner = EvaluationRunner()
     runner._sandbox = once  # type: ignore[assignment]
     found = runner(burning(tmp_path, "0.5"))
     assert (found.status, len(told), found.cpu_s) == (status, runs, min(uses))
@@ -178,7 +178,7 @@ def test_nearly_too_much_is_measured_twice(tmp_path: Path, uses: list[float], st
 
 
 def test_an_evaluation_without_a_result_is_run_once(tmp_path: Path) -> None:
-    with Runner() as run:
+    with EvaluationRunner() as run:
         found = run(burning(tmp_path, "60"))
     assert (found.status, found.message) == (Status.TIMEOUT, "no result within 1 CPU seconds")
     assert found.cpu_s < 2.2
@@ -206,10 +206,10 @@ def test_no_control_group_is_left_however_a_server_ends(starts: int) -> None:
 @needs(Means.CGROUPS)
 def test_a_control_group_that_is_there_already_is_no_excuse() -> None:
     name = f"oragent-test-{os.getpid()}-twice"
-    group = Group.make(name, 64, 16)
+    group = ControlGroup.make(name, 64, 16)
     try:
         with pytest.raises(FileExistsError):
-            Group.make(name, 64, 16)
+            ControlGroup.make(name, 64, 16)
     finally:
         group.remove()
     assert name not in groups()
@@ -245,5 +245,5 @@ while number > 1:
 
 def test_waking_up_now_and_then_is_sleeping_too(sandbox: Sandbox) -> None:
     ended = python(sandbox, "import time\nwhile True: time.sleep(0.02)", idle_s=1)
-    assert ended.end is End.DEADLINE
+    assert ended.end is EndReason.DEADLINE
     assert "slept" in ended.reason

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import SandboxError
-from oragent.sandbox.lifecycle import End
-from oragent.sandbox.messages import PYTHON, Command, Ended, Limits, sound_name
+from oragent.sandbox.lifecycle import EndReason
+from oragent.sandbox.messages import PYTHON, Command, CommandResult, Limits, sound_name
 
 words = st.text(st.characters(codec="utf-8"), max_size=12)
 names = st.from_regex(r"[a-z]{1,8}(\.py)?", fullmatch=True)
@@ -31,7 +31,7 @@ def test_a_command_comes_back_from_json_as_it_was(argv, files, stdin, environmen
 
 
 @given(
-    end=st.sampled_from(End),
+    end=st.sampled_from(EndReason),
     code=st.integers(-64, 255),
     stdout=words,
     files=st.dictionaries(names, st.binary(max_size=40) | words.map(str.encode), max_size=3),
@@ -39,10 +39,10 @@ def test_a_command_comes_back_from_json_as_it_was(argv, files, stdin, environmen
     seconds=st.floats(0, 1000),
 )
 def test_an_end_comes_back_from_json_as_it_was(end, code, stdout, files, left_out, seconds) -> None:
-    one = Ended(end, code, stdout, "err", files, left_out, seconds, seconds / 2, 3.5, 0.25, "why")
-    again = Ended.from_plain(json.loads(json.dumps(one.to_plain())))
+    one = CommandResult(end, code, stdout, "err", files, left_out, seconds, seconds / 2, 3.5, 0.25, "why")
+    again = CommandResult.from_plain(json.loads(json.dumps(one.to_plain())))
     assert again == one
-    assert isinstance(again.end, End)
+    assert isinstance(again.end, EndReason)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_is_no_command_is_not_read_as_one(change: dict) -> None:
 )
 def test_what_is_no_end_is_not_read_as_one(change: dict) -> None:
     with pytest.raises(SandboxError, match="this is no end of a command"):
-        Ended.from_plain(Ended(End.EXITED, 0).to_plain() | change)
+        CommandResult.from_plain(CommandResult(EndReason.EXITED, 0).to_plain() | change)
 
 
 def test_only_a_script_that_comes_along_can_be_forked() -> None:

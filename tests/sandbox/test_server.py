@@ -15,9 +15,9 @@ import pytest
 
 from oragent._base.errors import SandboxError
 from oragent._base.protocol import Result, Status, format_result
-from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.sandbox import client
-from oragent.sandbox.lifecycle import End, Life, Stage
+from oragent.sandbox.lifecycle import EndReason, Life, Stage
 from oragent.sandbox.messages import Limits
 from tests.processes import bearing, lineage
 
@@ -74,12 +74,12 @@ def gone(folder: Path) -> bool:
 
 
 @pytest.fixture
-def sandbox() -> Iterator[Runner]:
-    with Runner() as made:
+def sandbox() -> Iterator[EvaluationRunner]:
+    with EvaluationRunner() as made:
         yield made
 
 
-def meanwhile(sandbox: Runner, job: Job, act: Callable[[], None]) -> Evaluation:
+def meanwhile(sandbox: EvaluationRunner, job: Job, act: Callable[[], None]) -> Evaluation:
     """Evaluate, and do something once the evaluation is under way."""
     found: list[Evaluation] = []
     thread = threading.Thread(target=lambda: found.append(sandbox(job)))
@@ -90,21 +90,23 @@ def meanwhile(sandbox: Runner, job: Job, act: Callable[[], None]) -> Evaluation:
 
 
 @pytest.mark.parametrize("number", [4, 3, 2, 1], ids=["first", "warden", "zygote", "worker"])
-def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: Runner, number: int) -> None:
+def test_a_server_that_is_killed_costs_nobody_a_result(tmp_path: Path, sandbox: EvaluationRunner, number: int) -> None:
     found = meanwhile(sandbox, job(tmp_path, waiting(tmp_path)), lambda: strike(tmp_path, number, signal.SIGKILL))
     assert (found.status, found.score) == (Status.OK, 3.5)
     assert sandbox(job(tmp_path, f"print('''{BLOCK}''')")).score == 3.5
 
 
-def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox: Runner) -> None:
+def test_an_evaluation_that_is_killed_is_noticed_at_once(tmp_path: Path, sandbox: EvaluationRunner) -> None:
     found = meanwhile(
         sandbox, job(tmp_path, "import time; time.sleep(20)"), lambda: os.kill(generation(tmp_path, 0), signal.SIGKILL)
     )
-    assert (found.status, found.end) == (Status.CRASHED, End.SIGNALLED)
+    assert (found.status, found.end) == (Status.CRASHED, EndReason.SIGNALLED)
     assert found.wall_s < 10
 
 
-def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: Path, sandbox: Runner) -> None:
+def test_an_evaluation_that_always_takes_its_server_along_is_given_up(
+    tmp_path: Path, sandbox: EvaluationRunner
+) -> None:
     def kill_twice() -> None:
         first = generation(tmp_path, 1)
         os.kill(first, signal.SIGKILL)
@@ -113,12 +115,12 @@ def test_an_evaluation_that_always_takes_its_server_along_is_given_up(tmp_path: 
         os.kill(second, signal.SIGKILL)
 
     found = meanwhile(sandbox, job(tmp_path, "import time; time.sleep(20)"), kill_twice)
-    assert (found.status, found.end) == (Status.CRASHED, End.LOST)
+    assert (found.status, found.end) == (Status.CRASHED, EndReason.LOST)
     assert found.ran
 
 
 def test_a_server_that_stands_still_is_replaced(
-    tmp_path: Path, sandbox: Runner, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, sandbox: EvaluationRunner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "SILENT_S", 3)
     slow = job(tmp_path, waiting(tmp_path))
@@ -145,7 +147,7 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
 
 
 def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
-    sandbox, problems = Runner(), []
+    sandbox, problems = EvaluationRunner(), []
 
     def evaluate() -> None:
         try:
@@ -180,7 +182,7 @@ def test_closing_a_sandbox_ends_what_runs(tmp_path: Path) -> None:
 def test_a_forked_interpreter_does_what_a_fresh_one_does(tmp_path: Path, body: str) -> None:
     ends = []
     for warm in (True, False):
-        with Runner(warm=warm) as sandbox:
+        with EvaluationRunner(warm=warm) as sandbox:
             found = sandbox(job(tmp_path, f"print('begin')\n{body}"))
             ends.append((found.status, found.message, found.output, found.log))
     assert ends[0] == ends[1]
@@ -190,7 +192,7 @@ def test_a_problem_scores_the_same_either_way() -> None:
     folder = PROJECT / "problems" / "tsp_constructive"
     scores = []
     for warm in (True, False):
-        with Runner(warm=warm) as sandbox:
+        with EvaluationRunner(warm=warm) as sandbox:
             source = (folder / "heuristic.py").read_text()
             scores.append(sandbox(Job(folder / "eval.py", source, PROJECT, Limits(), mode="train")).score)
     assert scores[0] == scores[1] is not None
@@ -202,7 +204,7 @@ def test_imports_that_start_threads_are_not_forked(tmp_path: Path, monkeypatch: 
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     script = f"import busy_import, threading\nprint(threading.active_count())\nprint('''{BLOCK}''')"
-    with Runner() as sandbox:
+    with EvaluationRunner() as sandbox:
         found = sandbox(job(tmp_path, script))
     assert (found.score, found.output.split()[0]) == (3.5, "2")
 
@@ -220,7 +222,7 @@ def test_a_life_goes_through_its_stages_in_order() -> None:
 
 
 def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) -> None:
-    with Runner() as sandbox:
+    with EvaluationRunner() as sandbox:
         found: list[Evaluation] = []
         one = job(tmp_path, f"import time; time.sleep(0.5)\nprint('''{BLOCK}''')")
         threads = [threading.Thread(target=lambda: found.append(sandbox(one))) for _ in range(2)]
@@ -229,7 +231,7 @@ def test_an_evaluation_says_how_long_it_waited_and_why_it_ended(tmp_path: Path) 
         for thread in threads:
             thread.join()
     assert max(one.queued_s for one in found) > 0.4
-    assert {one.end for one in found} == {End.EXITED}
+    assert {one.end for one in found} == {EndReason.EXITED}
 
 
 def test_scripts_are_forked_whatever_the_path_by_which_python_was_started(tmp_path: Path) -> None:
@@ -256,7 +258,7 @@ def test_a_script_that_cannot_be_forked_is_reported_with_the_reason(tmp_path: Pa
     )
     (tmp_path / "eval.py").write_text(f"import threads\nprint({BLOCK!r})")
     lines: list[str] = []
-    with Runner(tell=lines.append) as run:
+    with EvaluationRunner(tell=lines.append) as run:
         assert run(Job(tmp_path / "eval.py", "", tmp_path, Limits(cpu_s=20))).status is Status.OK
     assert len(lines) == 1
     assert "imports start threads" in lines[0]

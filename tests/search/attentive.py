@@ -19,7 +19,7 @@ from oragent.evaluation.problem import load
 from oragent.llm.model import Reply, Request
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from tests.search.players import search
 
 __all__ = ["LANDSCAPES", "Attentive", "Judge", "played"]
@@ -145,7 +145,7 @@ def _effort(figures: str, effort: float, rng: random.Random) -> float:
     return round(effort * min(2.0, max(1.0, 0.6 * LIMIT_S / max(float(told[1]), 0.1))), 3)
 
 
-def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> tuple[RunFolder, Outcome]:
+def played(root: Path, landscape: str, strategy: str, calls: int, seed: int) -> tuple[RunFolder, SearchResult]:
     """Let the writer play a strategy for so many calls."""
     place = root / "problems" / landscape
     if not place.is_dir():

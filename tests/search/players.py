@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.ledger import RecordedReply
 from oragent.llm.model import Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.test_engine import scored
@@ -86,8 +86,8 @@ def search(
     workers: int = 2,
     built: Callable[[Engine], Any] = lambda engine: None,
     **more: Any,
-) -> Outcome:
-    pool = Pool(workers, run)
+) -> SearchResult:
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             engine = Engine(folder, store, pool, STRATEGIES[folder.config.strategy_name], model, **more)

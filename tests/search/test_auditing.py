@@ -11,14 +11,14 @@ import pytest
 from oragent._base.errors import ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.search.auditing import Audits, found_out, would_lead
 from oragent.search.config import tending
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import replay
-from oragent.search.progress import Outcome
-from oragent.search.run import Run
+from oragent.search.progress import SearchResult
+from oragent.search.run import RoundContext
 from oragent.search.scoring import AUDIT_PATIENCE
 from oragent.search.selection import parents
 from oragent.search.store import Store
@@ -48,8 +48,8 @@ class Auditor:
 
 def search(
     folder: RunFolder, strategy: Any, run: Any, *, workers: int = 2, offers: frozenset[str] = OFFERS, **more: Any
-) -> Outcome:
-    pool = Pool(workers, run)
+) -> SearchResult:
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             return asyncio.run(Engine(folder, store, pool, strategy, offers=offers, **more).run())
@@ -57,7 +57,7 @@ def search(
             pool.close()
 
 
-async def climb(run: Run) -> None:
+async def climb(run: RoundContext) -> None:
     """Change the parent's number; every other program cheats."""
     (parent,) = parents(run.archive, run.island, 1, run.rng)
     number = int(run.rng.integers(300))
@@ -104,7 +104,7 @@ def test_only_the_best_of_a_round_that_would_lead_is_audited_and_the_winner_once
     assert {job.limits for job in auditor.jobs if not job.arguments} == {usual}
 
 
-async def siblings(run: Run) -> None:
+async def siblings(run: RoundContext) -> None:
     """Four programs, each better than the one before and than all of earlier rounds."""
     for step in range(4):
         await run.evaluate(f"def guess(x):\n    return {100 + 4 * run.number + step - 40}\n", [], "sibling")
@@ -119,7 +119,7 @@ def test_of_siblings_that_beat_the_old_best_the_best_alone_is_audited(begun) -> 
 
 
 def test_audits_keep_to_their_share_and_the_winner_is_audited_in_any_case(begun) -> None:
-    async def improve(run: Run) -> None:
+    async def improve(run: RoundContext) -> None:
         await run.evaluate(f"def guess(x):\n    return {100 - 40 + run.number}\n", [], "improve")
 
     folder, auditor = begun("budget.evaluations=40", "strategy.window=1"), Auditor()
@@ -139,7 +139,7 @@ def test_a_winner_that_fails_its_audit_is_taken_back_and_the_next_best_wins(begu
                 return super().__call__(replace(job, source=job.source.replace("cheat", "honest")))
             return super().__call__(job)
 
-    async def write(run: Run) -> None:
+    async def write(run: RoundContext) -> None:
         cheat = "    cheat = 1\n" if run.number == 2 else ""
         await run.evaluate(f"def guess(x):\n{cheat}    return {100 - 3 + run.number}\n", [], "write")
 
@@ -222,7 +222,7 @@ def test_in_a_cascade_only_full_scores_are_audited(begun) -> None:
 
 
 def test_a_cheat_that_a_round_knows_of_is_not_scored_again(begun) -> None:
-    async def insist(run: Run) -> None:
+    async def insist(run: RoundContext) -> None:
         for name in ("y", "z"):  # equal programs
             await run.evaluate(f"def guess(x):\n    cheat = {name} = 100\n    return cheat\n", [], "insist")
 
@@ -249,7 +249,7 @@ def test_a_random_leader_is_rejected_and_where_its_chance_comes_from_is_told(beg
         off = 0.25 if job.arguments and "default_rng" in job.source else 0.0
         return replace(found, score=None if found.score is None else found.score + off)
 
-    async def draw(run: Run) -> None:
+    async def draw(run: RoundContext) -> None:
         source = "import numpy as np\ndef guess(x):\n    np.random.default_rng()\n    return 100\n"
         await run.evaluate(source, [], "draw")
 
@@ -308,7 +308,7 @@ def test_a_program_whose_guests_take_long_to_begin_is_audited_by_fewer_decisions
             return Evaluation(Status.TIMEOUT, message="too long", wall_s=1.0, cpu_s=60.0)
         return scored(job)
 
-    async def write(run: Run) -> None:
+    async def write(run: RoundContext) -> None:
         await run.evaluate("import numpy as np\ndef guess(x):\n    return 100\n", [], "write")
 
     folder, told = begun("budget.evaluations=2", "strategy.patience=2"), []

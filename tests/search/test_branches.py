@@ -11,7 +11,7 @@ from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
 from oragent.search.genetics.breeding import breed
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.scripted import player
 from tests.search.players import Late, notes, replies, search
@@ -26,7 +26,7 @@ def everything(folder) -> tuple:
     return history(folder), notes(folder, "tree"), notes(folder, "memory"), asked
 
 
-async def double(run: Run, number: int) -> int:
+async def double(run: RoundContext, number: int) -> int:
     await asyncio.sleep(random.random() / 100)
     value = int(run.rng.integers(1000))
     await run.evaluate(f"def guess(x):\n    return {number} + {value}\n", [], f"branch {number}")
@@ -34,8 +34,8 @@ async def double(run: Run, number: int) -> int:
     return value
 
 
-async def forking(run: Run) -> None:
-    async def deeper(branch: Run, number: int) -> list[int]:
+async def forking(run: RoundContext) -> None:
+    async def deeper(branch: RoundContext, number: int) -> list[int]:
         return await branch.fork([partial(double, number=10 * number + inner) for inner in range(2)])
 
     values = await run.fork([partial(deeper, number=number) for number in range(3)])
@@ -58,8 +58,8 @@ def test_branches_are_committed_in_their_order_with_generators_of_their_own(begu
 
 
 def test_a_branch_that_fails_ends_the_round_when_all_have_ended_and_nothing_paid_for_is_lost(begun) -> None:
-    async def uneven(run: Run) -> None:
-        async def greedy(branch: Run, number: int) -> None:
+    async def uneven(run: RoundContext) -> None:
+        async def greedy(branch: RoundContext, number: int) -> None:
             for step in range(5):
                 await branch.evaluate(f"def guess(x):\n    return {number}.{step}\n", [], "greedy")
 
@@ -77,12 +77,12 @@ def test_a_dead_model_in_a_branch_ends_the_run_though_another_branch_ran_out_of_
         async def __call__(self, request: Request) -> Reply:
             raise ModelError("gone")
 
-    async def mixed(run: Run) -> None:
-        async def asks(branch: Run) -> None:
+    async def mixed(run: RoundContext) -> None:
+        async def asks(branch: RoundContext) -> None:
             await asyncio.sleep(0.02)
             await branch.ask("code", [Message("user", "?")])
 
-        async def spends(branch: Run) -> None:
+        async def spends(branch: RoundContext) -> None:
             for step in range(99):
                 await branch.evaluate(f"def guess(x):\n    return {step}\n", [], "spends")
 

@@ -11,12 +11,12 @@ import pytest
 from oragent._base.errors import BudgetExhausted, ModelError, ProblemError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, evaluate
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.progress import Outcome
-from oragent.search.run import Run
+from oragent.search.progress import SearchResult
+from oragent.search.run import RoundContext
 from oragent.search.selection import parents
 from oragent.search.store import Store
 
@@ -37,7 +37,7 @@ def jittery(job: Job) -> Evaluation:
     return scored(job)
 
 
-async def climb(run: Run) -> None:
+async def climb(run: RoundContext) -> None:
     """A strategy for tests: change the parent's number, sometimes into a program that fails."""
     (parent,) = parents(run.archive, run.island, 1, run.rng)
     number = run.rng.integers(60)
@@ -47,8 +47,8 @@ async def climb(run: Run) -> None:
 
 def search(
     folder: RunFolder, strategy=climb, *, run=scored, model=None, workers=2, observer=lambda progress: None
-) -> Outcome:
-    pool = Pool(workers, run)
+) -> SearchResult:
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             return asyncio.run(Engine(folder, store, pool, strategy, model, observer).run())
@@ -172,7 +172,7 @@ def test_equal_programs_are_scored_once(begun) -> None:
         calls.append(job.source)
         return jittery(job)
 
-    async def same(run: Run) -> None:
+    async def same(run: RoundContext) -> None:
         for source in ("def guess(x):\n    y = x\n    return y", "def guess(x):  # again\n    z = x\n    return z\n"):
             await run.evaluate(source, [], "same")
 
@@ -192,7 +192,7 @@ def test_a_broken_seed_ends_the_run_with_its_own_error(begun, toy) -> None:
 
 def test_a_stop_keeps_what_is_being_evaluated(begun) -> None:
     folder, engines = begun("budget.evaluations=100"), []
-    pool = Pool(2, jittery)
+    pool = JobPool(2, jittery)
     with Store(folder.database) as store:
 
         def stop(progress) -> None:
@@ -270,7 +270,7 @@ def test_a_model_that_does_not_answer_holds_up_no_end(begun) -> None:
 
 
 def test_what_a_round_paid_for_before_its_time_was_over_is_kept(begun, hanging) -> None:
-    async def two(run: Run) -> None:
+    async def two(run: RoundContext) -> None:
         if run.number == 1:
             hanging.begun.clear()
             await run.evaluate("def guess(x):\n    return 99.0\n", ["0.0"], "first")
@@ -303,7 +303,7 @@ class Oracle:
         return Reply(f"{number}", model="oracle", tokens_in=10, tokens_out=5, money=0.25, seconds=0.01)
 
 
-async def told(run: Run) -> None:
+async def told(run: RoundContext) -> None:
     best = run.archive.best
     reply = await run.ask("code", [Message("user", f"{run.number} {best.score} {best.metrics}")])
     await run.evaluate(f"def guess(x):\n    return {reply.text} + {run.number}\n", [best.id], "code", reply.call)

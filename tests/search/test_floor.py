@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job, cascade
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.store import Store
@@ -36,7 +36,7 @@ class Ending:
 
 
 def searched(folder: RunFolder, run: Ending, *offers: str, workers: int = 2) -> None:
-    pool = Pool(workers, run)
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             asyncio.run(Engine(folder, store, pool, climb, offers=frozenset(offers)).run())

@@ -10,8 +10,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.desk import Desk
-from oragent.search.run import Run
+from oragent.search.desk import RunContext
+from oragent.search.run import RoundContext
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.funsearch import draw, islands
 from tests.search.test_engine import history as committed
@@ -34,14 +34,16 @@ def record(name: str, score: float, island: int = 0, source: str = "short") -> C
     return Committed(id=name, candidate=candidate, placed="NEW", elapsed_s=0.0)
 
 
-def opened(begun, history: list[Committed], *settings: str) -> Run:
+def opened(begun, history: list[Committed], *settings: str) -> RoundContext:
     folder = begun(*settings)
     own = STRATEGIES["funsearch"].own(folder.config)
-    desk = Desk(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
+    desk = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
     archive = Archive("minimize", folder.config.archive.islands)
     rng, horizon = np.random.default_rng(1), len(history) - 1
-    return Run.opened(desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0)
+    return RoundContext.opened(
+        desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=horizon, island=0
+    )
 
 
 def names(living: list[list[Committed]]) -> list[list[str]]:

@@ -10,7 +10,7 @@ import pytest
 
 from oragent.llm.model import Reply, Request
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.store import Note, Store
+from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES, reevo
 from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED
 from tests.search.test_engine import history, jittery
@@ -64,7 +64,7 @@ def begin(begun: Any, strategy: str, window: int, evaluations: int) -> RunFolder
     )
 
 
-def notes(folder: RunFolder) -> list[Note]:
+def notes(folder: RunFolder) -> list[RoundNote]:
     with Store(folder.database, readonly=True) as store:
         return store.notes()
 

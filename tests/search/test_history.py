@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.report.run import load
 from oragent.search.candidate import Committed
 from oragent.search.config import tending
@@ -45,7 +45,7 @@ def test_parents_of_the_same_round_are_found() -> None:
 @pytest.mark.parametrize("settings", [(), ("archive.reset_period=5",), ("archive.reset_period=4", "archive.islands=3")])
 def test_the_archive_replayed_from_what_was_committed_is_the_one_that_the_engine_held(begun, settings: tuple) -> None:
     folder, engines = begun("budget.evaluations=60", "archive.migration_period=3", *settings), []
-    pool = Pool(2, scored)
+    pool = JobPool(2, scored)
     with Store(folder.database) as store:
         engines.append(Engine(folder, store, pool, climb))
         asyncio.run(engines[0].run())

@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import ModelError, ProblemError, ReplyError
 from oragent._base.protocol import Status
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.evaluation.problem import load
 from oragent.llm import fenced
 from oragent.llm.model import Message, Reply, Request, Tool
@@ -16,7 +16,7 @@ from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
 from oragent.search.prompting import show
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.asking import LONGEST, ask_for_program
 from oragent.search.strategies.operators import prose, thought
@@ -46,7 +46,7 @@ class Hostile:
         return Reply(f"```python\n{text}\n```", model="hostile", tokens_in=1, tokens_out=1, money=0.0, seconds=0.0)
 
 
-async def ask(run: Run) -> None:
+async def ask(run: RoundContext) -> None:
     await ask_for_program(run, "code", [Message("user", f"{run.number}")], [run.archive.best])
 
 
@@ -78,7 +78,7 @@ def test_the_loop_stays_awake_while_a_text_is_looked_at(begun, hangs) -> None:
     folder, ticks = begun("budget.evaluations=2", "strategy.window=1", "strategy.patience=2"), []
     texts = iter(f"{HANGING}# {number}\n" for number in range(9))
 
-    async def hang(run: Run) -> None:
+    async def hang(run: RoundContext) -> None:
         await run.evaluate(next(texts), [run.archive.best.id], "hang")
 
     async def tick() -> None:
@@ -86,13 +86,13 @@ def test_the_loop_stays_awake_while_a_text_is_looked_at(begun, hangs) -> None:
             ticks.append(time.monotonic())
             await asyncio.sleep(0.05)
 
-    async def both(store: Store, pool: Pool) -> None:
+    async def both(store: Store, pool: JobPool) -> None:
         clock = asyncio.create_task(tick())
         outcome = await Engine(folder, store, pool, hang).run()
         clock.cancel()
         assert "takes more than 2 s" in outcome.reason
 
-    pool = Pool(1, scored)
+    pool = JobPool(1, scored)
     with Store(folder.database) as store:
         asyncio.run(both(store, pool))
     pool.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.offers import OBSERVER, ask
 from oragent.evaluation.problem import load as load_problem
 from oragent.search.candidate import PROBE
@@ -149,7 +149,7 @@ def test_a_scripted_agent_finds_which_vehicles_brake_hardest(tmp_path: Path) -> 
         return f"LESSON: {seen[0][0]} brakes hardest\nACTION: STOP"
 
     folder = begin(ROOT, tmp_path, problem, build({}, config, "test"))
-    with Runner() as runner:
+    with EvaluationRunner() as runner:
 
         def run(job: Job) -> Evaluation:  # on train throughout: this is about what is seen, and val takes minutes
             return runner(job if job.mode else problem.job(job.source, ROOT, job.limits, "train", 2, job.arguments))

@@ -12,19 +12,19 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.desk import Desk
-from oragent.search.run import Run
-from oragent.search.store import Note
+from oragent.search.desk import RunContext
+from oragent.search.run import RoundContext
+from oragent.search.store import RoundNote
 from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _strangers, exploration, tree
-from oragent.search.strategies.uct import Node, backpropagate, take_turn
+from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn
 from tests.search.test_engine import scored
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
 
 
-def grown(parent: Node, value: float) -> Node:
+def grown(parent: ProgramNode, value: float) -> ProgramNode:
     """Add a child, and let the whole tree know."""
-    child = Node(None, parent, value)
+    child = ProgramNode(None, parent, value)
     parent.children.append(child)
     root = parent
     while root.parent:
@@ -34,16 +34,16 @@ def grown(parent: Node, value: float) -> Node:
     return child
 
 
-def leaf(root: Node, weight: float) -> Node:
+def leaf(root: ProgramNode, weight: float) -> ProgramNode:
     return take_turn(root, weight, 0)[1]
 
 
-def widened(root: Node) -> list[Node]:
+def widened(root: ProgramNode) -> list[ProgramNode]:
     return take_turn(root, 0.0, 0)[0]
 
 
 def test_a_node_is_worth_its_best_child_and_was_visited_once_for_each_program_below() -> None:
-    root = Node()
+    root = ProgramNode()
     first, second = grown(root, 1.0), grown(root, 5.0)
     grown(first, 2.0)
     best = grown(first, 9.0)
@@ -56,7 +56,7 @@ def test_a_node_is_worth_its_best_child_and_was_visited_once_for_each_program_be
 
 
 def test_without_exploration_the_best_line_is_followed_and_with_much_the_one_that_was_neglected() -> None:
-    root = Node()
+    root = ProgramNode()
     good, bad = grown(root, 1.0), grown(root, 0.0)
     best = grown(good, 0.9)
     grown(good, 0.2)
@@ -65,7 +65,7 @@ def test_without_exploration_the_best_line_is_followed_and_with_much_the_one_tha
 
 
 def test_the_bound_is_the_one_of_the_paper() -> None:
-    root = Node()
+    root = ProgramNode()
     often, seldom = grown(root, 1.0), grown(root, 0.7)
     for _ in range(3):
         grown(often, 1.0)
@@ -77,7 +77,7 @@ def test_the_bound_is_the_one_of_the_paper() -> None:
 
 
 def test_a_node_is_widened_once_its_visits_have_outgrown_its_children() -> None:
-    root = Node()
+    root = ProgramNode()
     only = grown(root, 1.0)
     last = grown(only, 1.0)
     assert widened(root) == []
@@ -88,18 +88,18 @@ def test_a_node_is_widened_once_its_visits_have_outgrown_its_children() -> None:
 
 
 def test_a_descent_ends_at_depth_ten() -> None:
-    root = node = Node()
+    root = node = ProgramNode()
     for _ in range(14):
         node = grown(node, 1.0)
     assert len(leaf(root, 0.0).line()) == 10
 
 
-def round_of(begun, history: list[Committed], notes: list[Note], spent: int, *overrides: str) -> Run:
+def round_of(begun, history: list[Committed], notes: list[RoundNote], spent: int, *overrides: str) -> RoundContext:
     folder = begun(*overrides)
-    desk = Desk(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
+    desk = RunContext(folder.problem, folder.config, None, None, None, None, lambda: 0.0)
     desk.history.extend([record] for record in history)
     archive, rng = Archive("minimize"), np.random.default_rng(0)
-    return Run.opened(
+    return RoundContext.opened(
         desk, len(history), archive=archive, rng=rng, allowance=Spent(), horizon=len(history) - 1, island=0,
         memory=notes, spent=Spent(spent, seconds=4.0),
     )  # fmt: skip
@@ -126,7 +126,7 @@ def test_the_tree_follows_from_the_history_and_leaves_out_what_failed(begun) -> 
         record("2.0", None, "1.0"),
         record("3.0", 4.0, "0.0", "1.0"),
     ]
-    root = tree(round_of(begun, history, [Note(1, ROOT, "print of 1.0")], 0))
+    root = tree(round_of(begun, history, [RoundNote(1, ROOT, "print of 1.0")], 0))
     assert [child.record.id for child in root.children] == ["0.0", "1.0"]
     assert [child.record.id for child in root.children[1].children] == ["3.0"]  # the last parent is the node
     assert (root.value, root.visits) == (-4.0, 3)
@@ -158,7 +158,7 @@ def test_s1_shows_a_whole_line_of_descent_worst_first_and_m1_its_end(begun) -> N
 
 def test_rounds_in_flight_take_turns_at_the_most_promising_leaves() -> None:
     def leaf_of(turn: int) -> float:
-        root = Node()
+        root = ProgramNode()
         family = grown(root, 0.1)
         for value in (0.9, 0.8, 0.7):
             grown(family, value)
@@ -198,7 +198,7 @@ def test_a_thought_is_asked_for_each_program_that_has_a_score(begun) -> None:
 
 def test_an_e1_child_whose_score_a_child_of_the_root_has_already_is_no_node(begun) -> None:
     history = [record("0.0", 9.0), record("1.0", 5.0), record("2.0", 5.0, "0.0", "1.0"), record("3.0", 4.0, "0.0")]
-    notes = [Note(number, ROOT, f"print of {number}.0") for number in (1, 2, 3)]
+    notes = [RoundNote(number, ROOT, f"print of {number}.0") for number in (1, 2, 3)]
     root = tree(round_of(begun, history, notes, 0))
     assert [child.record.id for child in root.children] == ["0.0", "1.0", "3.0"]
 

@@ -8,7 +8,7 @@ import pytest
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.store import Store
-from oragent.search.strategies.or_agent.notes import NodeNote, Step
+from oragent.search.strategies.or_agent.notes import ExperimentStep, NodeNote
 from oragent.search.strategies.or_agent.reflection import spoken
 from tests.search.players import IDEA, QUIET, Players, edit, guess, notes, origins, replies, search
 from tests.search.test_engine import scored
@@ -345,8 +345,8 @@ def test_a_lesson_in_the_same_reply_saves_a_call_and_is_told_on(begun) -> None:
 
 def test_a_node_without_a_report_speaks_by_its_steps() -> None:
     steps = (
-        Step("edit", "halve it", "score 60", False),
-        Step("tune", "c0 over 8 evaluations", "score 40", True, "c0 matters"),
+        ExperimentStep("edit", "halve it", "score 60", False),
+        ExperimentStep("tune", "c0 over 8 evaluations", "score 40", True, "c0 matters"),
     )
     node = NodeNote(1, 0, "closer", "Go nearer.", "open", "1.1", 40.0, "", steps, "")
     said = spoken(node)

@@ -16,7 +16,7 @@ from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
 from oragent.search.strategies.or_agent.telling import change, failing_line, trouble, undocumented
-from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
+from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 from tests.search.players import QUIET, Players, golden, guess, notes, search
 
 PROGRAM = """import numpy as np
@@ -34,13 +34,13 @@ def elite(score: float) -> Elite:
     return Elite(id=f"e{score}", source="def f(): pass", score=score, features=None, metrics={})
 
 
-def child(tree: Tree, parent: Node, score: float | None) -> Node:
-    return Node(0, parent.depth + 1, parent.number, Idea("t", "i"), None if score is None else elite(score))
+def child(tree: IdeaTree, parent: IdeaNode, score: float | None) -> IdeaNode:
+    return IdeaNode(0, parent.depth + 1, parent.number, Idea("t", "i"), None if score is None else elite(score))
 
 
-def grown(scores: dict[int, list[float | None]], depth: int = 3) -> Tree:
+def grown(scores: dict[int, list[float | None]], depth: int = 3) -> IdeaTree:
     """A tree of fitness: the children of each node by its number, in the order of opening."""
-    tree = Tree([elite(0)], lambda score: score, depth)
+    tree = IdeaTree([elite(0)], lambda score: score, depth)
     for number, values in scores.items():
         tree.grow(tree.nodes[number], [child(tree, tree.nodes[number], value) for value in values])
     return tree
@@ -84,7 +84,7 @@ def test_puct_visits_a_neglected_branch_that_best_first_leaves_alone() -> None:
     st.lists(st.lists(st.one_of(st.none(), st.floats(0, 9)), max_size=3), min_size=1, max_size=12), st.integers(1, 4)
 )
 def test_a_tree_ends_and_its_open_leaves_are_better_than_all_above_them(opened, depth: int) -> None:
-    tree = Tree([elite(1)], lambda score: score, depth)
+    tree = IdeaTree([elite(1)], lambda score: score, depth)
     for values in opened:
         leaf = tree.best_open()
         if leaf is None:

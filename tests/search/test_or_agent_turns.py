@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Spent, apportioned
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import FLOOR, dealt, turns
 from tests.search.players import Players, guess, notes, search
@@ -120,8 +120,8 @@ def test_an_idea_alone_goes_on_to_its_end_and_so_do_those_that_the_model_stops(b
 
 
 def test_branches_share_what_is_left_by_their_weights(begun) -> None:
-    async def uneven(run: Run) -> None:
-        async def greedy(branch: Run, number: int) -> None:
+    async def uneven(run: RoundContext) -> None:
+        async def greedy(branch: RoundContext, number: int) -> None:
             for step in range(9):
                 await branch.evaluate(f"def guess(x):\n    return {number}.{step}\n", [], f"branch {number}")
 

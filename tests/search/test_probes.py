@@ -13,7 +13,7 @@ from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import credit
 from oragent.search.progress import Progress
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player
@@ -101,7 +101,7 @@ def test_of_all_that_a_strategy_does_probes_alone_never_enter(begun, strategy: s
 
 @pytest.mark.parametrize("first", ["probe", "solution"])
 def test_a_program_that_is_probed_and_submitted_counts_as_submitted_and_is_paid_for_once(begun, first: str) -> None:
-    async def one_round(run: Run) -> None:
+    async def one_round(run: RoundContext) -> None:
         if first == "probe":
             await run.probe(PERFECT, ["0.0"])
         solution = await run.evaluate(PERFECT, ["0.0"], "own")
@@ -124,7 +124,7 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
     (toy / "problem.yaml").write_text((toy / "problem.yaml").read_text() + "sizes: {train: [9, 3], val: [5]}\n")
     jobs: list[Job] = []
 
-    async def one_round(run: Run) -> None:
+    async def one_round(run: RoundContext) -> None:
         await run.probe(PERFECT, ["0.0"])
         await run.evaluate(PERFECT, ["0.0"], "own")
 
@@ -141,7 +141,7 @@ def test_a_probe_runs_one_size_and_a_few_instances_where_the_evaluator_offers_th
 def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:
     seen = []
 
-    async def one_round(run: Run) -> None:
+    async def one_round(run: RoundContext) -> None:
         near = "def guess(x):\n    print(x)\n    return x * 2.0\n"
         seen.append((await run.probe(near, ["0.0"])).evaluation.status)
         other = "def guess(x):\n    print(x)\n    return x * 2.5\n"  # as near to the probe as to the seed
@@ -155,7 +155,7 @@ def test_a_probe_may_be_near_to_what_it_probes(begun) -> None:
 def test_a_probe_is_not_audited_as_it_never_leads_and_a_cheat_gains_nothing_by_it(begun) -> None:
     cheat, auditor = "def guess(x):\n    cheat = 1\n    return 100\n", Auditor()
 
-    async def one_round(run: Run) -> None:
+    async def one_round(run: RoundContext) -> None:
         await run.probe(cheat, ["0.0"])
         if run.number > 1:
             await run.evaluate(cheat, ["0.0"], "own")

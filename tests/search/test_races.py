@@ -10,9 +10,9 @@ import pytest
 
 from oragent._base.direction import Direction
 from oragent._base.protocol import Status
-from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, Terms, score_of
+from oragent._base.racing import BEHAVIOUR, BY_INSTANCE, RaceTerms, score_of
 from oragent.evaluation import Evaluation, Job
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
 from oragent.search.racing import course, mark, name_of_race, terms_of
@@ -44,7 +44,7 @@ class Racing:
         if not told:
             self.instances += 24
             return full
-        terms = Terms.loads(told[0].removeprefix("--race="))
+        terms = RaceTerms.loads(told[0].removeprefix("--race="))
         ended = terms.course(values, behaviour)
         self.instances += ended.done if ended else 24
         if ended:
@@ -54,7 +54,7 @@ class Racing:
 
 
 def searched(folder: RunFolder, run: Racing, *offers: str, workers: int = 2) -> None:
-    pool = Pool(workers, run)
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             asyncio.run(Engine(folder, store, pool, climb, offers=frozenset(offers)).run())
@@ -121,16 +121,16 @@ def test_by_a_full_evaluation_a_race_ends_as_it_would_have() -> None:
     values = {size: (10 + noise + rng.normal(0, 1, len(noise))).round(6).tolist() for size, noise in NOISE.items()}
     full = Evaluation(Status.OK, score_of(values), (1,), {BY_INSTANCE: json.loads(json.dumps(values))}, wall_s=2.0)
     bar = {size: noise.round(6).tolist() for size, noise in NOISE.items()}
-    ended = course(full, Terms(Direction.MINIMIZE, bar))
+    ended = course(full, RaceTerms(Direction.MINIMIZE, bar))
     assert ended is not None
     assert (ended.status, ended.score, ended.features, ended.wall_s) == (Status.SCREENED, None, None, 2.0)
-    assert course(full, Terms(Direction.MAXIMIZE, bar)) is full
-    assert course(full, Terms(Direction.MINIMIZE, bar, probes=1)) is None  # its answers are not known
-    assert course(replace(full, metrics={}), Terms(Direction.MINIMIZE, bar)) is None
+    assert course(full, RaceTerms(Direction.MAXIMIZE, bar)) is full
+    assert course(full, RaceTerms(Direction.MINIMIZE, bar, probes=1)) is None  # its answers are not known
+    assert course(replace(full, metrics={}), RaceTerms(Direction.MINIMIZE, bar)) is None
 
 
 def test_terms_are_part_of_the_name_and_the_mark_is_not() -> None:
-    one, other = Terms(Direction.MINIMIZE, {"a": [1.0]}), Terms(Direction.MINIMIZE, {"a": [2.0]})
+    one, other = RaceTerms(Direction.MINIMIZE, {"a": [1.0]}), RaceTerms(Direction.MINIMIZE, {"a": [2.0]})
     assert name_of_race("f00", one) != name_of_race("f00", other)
     assert mark(name_of_race("f00", one)) == mark(name_of_race("f00", other)) == mark("f00")
 

@@ -8,14 +8,14 @@ import pytest
 from oragent._base.budget import Spent
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.desk import Desk
+from oragent.search.desk import RunContext
 from oragent.search.folder import RunFolder
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Scoring
-from oragent.search.store import Note, Store
+from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from tests.search.players import GOLDEN, golden
 from tests.search.test_engine import scored
@@ -45,11 +45,11 @@ PROGRAMS = (
     "x * 33 + 2",
 )  # the last three descend in a line
 MEMORY = [
-    *(Note(number, "thought", f"print-{number} Number {number} in words.") for number in range(1, 6)),
-    Note(1, "child of the root", "print-1"),
-    Note(31, "short-term reflection", "Add what is missing."),
-    Note(33, "short-term reflection", "Powers grow too fast."),
-    Note(30, "long-term reflection", "Start near the answer."),
+    *(RoundNote(number, "thought", f"print-{number} Number {number} in words.") for number in range(1, 6)),
+    RoundNote(1, "child of the root", "print-1"),
+    RoundNote(31, "short-term reflection", "Add what is missing."),
+    RoundNote(33, "short-term reflection", "Powers grow too fast."),
+    RoundNote(30, "long-term reflection", "Start near the answer."),
 ]
 ROUNDS = [
     ("random", 3, {"i1": 0}),
@@ -99,17 +99,17 @@ def remembered() -> list[Committed]:
 
 def play(folder: RunFolder, number: int) -> Writer:
     """One round on the small history."""
-    model, pool = Writer(), Pool(1, scored)
+    model, pool = Writer(), JobPool(1, scored)
     with Store(folder.database) as store:
         strategy, clock = STRATEGIES[folder.config.strategy_name], lambda: 0.0
         scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, clock)
-        desk = Desk(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
+        desk = RunContext(folder.problem, folder.config, strategy.own(folder.config), store, scoring, model, clock)
         desk.history.extend([record] for record in remembered())
         archive, rng = Archive("minimize"), np.random.default_rng(5)
         for record in desk.history:
             archive.add(Elite.of(record[0]), 0)
         allowance = Spent(50, 50, 10**6, 1.0)
-        run = Run.opened(
+        run = RoundContext.opened(
             desk,
             number,
             archive=archive,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.llm.ensemble import Ensemble
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.config import read
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES, reevo, settled
 from tests.search.test_engine import history, jittery, scored
@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 RIVALS = ("random", "funsearch", "eoh", "reevo", "mcts_ahd", "ael", "tide", "levi")
 
 
-def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lambda progress: None) -> Outcome:
-    pool = Pool(workers, run)
+def search(folder: RunFolder, model=None, *, workers=2, run=scored, observer=lambda progress: None) -> SearchResult:
+    pool = JobPool(workers, run)
     with Store(folder.database) as store:
         try:
             strategy = STRATEGIES[folder.config.strategy_name]

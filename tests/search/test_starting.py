@@ -10,14 +10,14 @@ from oragent.evaluation.problem import load
 from oragent.search.config import build
 from oragent.search.folder import begin
 from oragent.search.launch import STARTED, launch
-from oragent.search.starting import LEFT_OUT, Start, family, gather, memory_file
+from oragent.search.starting import LEFT_OUT, InitialPrograms, family, gather, memory_file
 from oragent.search.store import Store
 
 GOOD = "def guess(x):\n    return 99 + x / 3\n"
 SETTINGS = ("budget.evaluations=6", "workers=1", "zygote=false", "strategy.name=gp")
 
 
-def searched(tmp_path: Path, problem, start: Start | None = None, replay: Path | None = None):
+def searched(tmp_path: Path, problem, start: InitialPrograms | None = None, replay: Path | None = None):
     config = build({}, SETTINGS, "test")
     made = []
 
@@ -39,7 +39,7 @@ def test_programs_and_lessons_begin_a_run_and_count(toy: Path, tmp_path: Path) -
     (tmp_path / "known.md").write_text("Numbers near 100 are good.\n")
     problem = load(toy)
     start = gather([str(tmp_path / "mine.py"), str(tmp_path / "known.md")], problem, tmp_path / "outputs")
-    assert start == Start((GOOD,), "Numbers near 100 are good.")
+    assert start == InitialPrograms((GOOD,), "Numbers near 100 are good.")
     folder = searched(tmp_path, problem, start)
     first = [one for one in records(folder) if one.round == 0]
     assert [one.candidate.origin for one in first] == ["seed", STARTED]
@@ -72,7 +72,9 @@ def test_what_is_no_start_is_refused(toy: Path, tmp_path: Path) -> None:
 
 
 def test_what_a_program_does_to_the_scorer_is_the_same_as_for_any_candidate(toy: Path, tmp_path: Path) -> None:
-    folder = searched(tmp_path, load(toy), Start(("def guess(x):\n    return 1 / 0\n", "not python at all (")))
+    folder = searched(
+        tmp_path, load(toy), InitialPrograms(("def guess(x):\n    return 1 / 0\n", "not python at all ("))
+    )
     ends = [str(one.candidate.evaluation.status) for one in records(folder) if one.candidate.origin == STARTED]
     assert ends == ["error", "rejected"]
 

@@ -11,7 +11,7 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.ledger import RecordedReply
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.store import Note, Store
+from oragent.search.store import RoundNote, Store
 
 SCORED = Evaluation(Status.OK, 3.5, (1, 2), {"a": 1.5, "b": [1, 2]}, wall_s=1.0, cpu_s=0.5, peak_mb=30.0)
 FAILED = Evaluation(Status.INVALID, message="no tour", traceback="...", log="x", wall_s=0.1)
@@ -118,6 +118,6 @@ def test_a_full_disk_says_how_to_go_on(path: Path) -> None:
 
 def test_notes_are_committed_with_their_round_and_read_in_order(path: Path) -> None:
     with Store(path) as store:
-        store.commit(2, [], Spent(), 1.0, [Note(2, "memory", "b"), Note(2, "tree", "{}")])
-        store.commit(1, [], Spent(), 1.0, [Note(1, "memory", "a")])
-        assert store.notes() == [Note(1, "memory", "a"), Note(2, "memory", "b"), Note(2, "tree", "{}")]
+        store.commit(2, [], Spent(), 1.0, [RoundNote(2, "memory", "b"), RoundNote(2, "tree", "{}")])
+        store.commit(1, [], Spent(), 1.0, [RoundNote(1, "memory", "a")])
+        assert store.notes() == [RoundNote(1, "memory", "a"), RoundNote(2, "memory", "b"), RoundNote(2, "tree", "{}")]

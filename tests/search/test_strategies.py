@@ -6,20 +6,20 @@ import asyncio
 import pytest
 
 from oragent._base.protocol import Status
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.candidate import Committed
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player
 from tests.search.test_engine import history, scored
 
 
-def search(folder: RunFolder, model=None, workers: int = 2) -> Outcome:
-    pool = Pool(workers, scored)
+def search(folder: RunFolder, model=None, workers: int = 2) -> SearchResult:
+    pool = JobPool(workers, scored)
     with Store(folder.database) as store:
         try:
             strategy = STRATEGIES[folder.config.strategy_name]

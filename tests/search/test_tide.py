@@ -14,29 +14,29 @@ from hypothesis import strategies as st
 from oragent._base.budget import Spent
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
-from oragent.search.desk import Desk
-from oragent.search.run import Run
-from oragent.search.store import Note, Store
+from oragent.search.desk import RunContext
+from oragent.search.run import RoundContext
+from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, trial
 from oragent.search.strategies.or_agent.constants import Constant
 from oragent.search.strategies.tide import alike
-from oragent.search.strategies.tide_islands import EVENT, Arm, Event, choose, gain, replayed
+from oragent.search.strategies.tide_islands import EVENT, BanditArm, IslandEvent, choose, gain, replayed
 from tests.search.test_engine import scored
 from tests.search.test_funsearch import record
 from tests.search.test_rivals import records, search, settings
 from tests.search.writer import Writer
 
 
-def opened(begun, history: list[Committed], events: dict[int, Event]) -> Run:
+def opened(begun, history: list[Committed], events: dict[int, IslandEvent]) -> RoundContext:
     folder = begun("strategy.name=tide", "model.name=m", "archive.islands=2")
     own = STRATEGIES["tide"].own(folder.config)
-    desk = Desk(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
+    desk = RunContext(folder.problem, folder.config, own, None, None, None, lambda: 0.0)
     desk.history.extend([one] for one in history)
-    return Run.opened(
+    return RoundContext.opened(
         desk, len(history), archive=Archive("minimize", 2), rng=np.random.default_rng(0), allowance=Spent(),
         horizon=len(history) - 1, island=0,
-        memory=[Note(number, EVENT, json.dumps(asdict(event))) for number, event in events.items()],
+        memory=[RoundNote(number, EVENT, json.dumps(asdict(event))) for number, event in events.items()],
     )  # fmt: skip
 
 
@@ -46,11 +46,11 @@ def names(members: list[Committed]) -> list[str]:
 
 @given(st.lists(st.tuples(st.integers(1, 20), st.floats(0, 1)), min_size=2, max_size=5), st.integers(0, 99))
 def test_the_bandit_takes_the_highest_bound_and_first_of_all_what_nobody_has_tried(given_arms, turn: int) -> None:
-    arms = {f"m{place}": Arm(plays, plays * mean) for place, (plays, mean) in enumerate(given_arms)}
+    arms = {f"m{place}": BanditArm(plays, plays * mean) for place, (plays, mean) in enumerate(given_arms)}
     total = sum(plays for plays, _ in given_arms)
     bounds = [mean + 2**0.5 * math.sqrt(2 * math.log(total) / plays) for plays, mean in given_arms]
     assert bounds[int(choose(arms, 2**0.5, turn)[1:])] == pytest.approx(max(bounds))
-    assert choose(arms | {"new": Arm()}, 2**0.5, turn) == "new"
+    assert choose(arms | {"new": BanditArm()}, 2**0.5, turn) == "new"
 
 
 def test_a_gain_is_a_share_of_the_best_and_never_negative() -> None:
@@ -60,8 +60,8 @@ def test_a_gain_is_a_share_of_the_best_and_never_negative() -> None:
 
 def test_islands_arms_and_stagnation_follow_from_history_and_notes(begun) -> None:
     history = [record("0.0", 10.0), record("1.0", 8.0), record("2.0", 9.0, 1), record("3.0", 8.5)]
-    events = {1: Event(0, "e1"), 2: Event(1, "m1"), 3: Event(0, "m1", insight="Short edges.")}
-    arms = {name: Arm() for name in ("e1", "m1", "m2")}
+    events = {1: IslandEvent(0, "e1"), 2: IslandEvent(1, "m1"), 3: IslandEvent(0, "m1", insight="Short edges.")}
+    arms = {name: BanditArm() for name in ("e1", "m1", "m2")}
     first, second = replayed(opened(begun, history, events), 2, arms)
     assert names(first.members) == ["1.0", "3.0"]
     assert names(second.members) == ["2.0", "0.0"]
@@ -73,7 +73,11 @@ def test_islands_arms_and_stagnation_follow_from_history_and_notes(begun) -> Non
 
 def test_a_settler_takes_the_place_of_the_worst_and_a_lent_insight_stays_with_the_island(begun) -> None:
     history = [record("0.0", 10.0), record("1.0", 8.0), record("2.0", 9.0, 1), record("3.0", 9.5, 1)]
-    events = {1: Event(0, "e1"), 2: Event(1, "m1"), 3: Event(1, "m1", settler="1.0", lent="Long edges.")}
+    events = {
+        1: IslandEvent(0, "e1"),
+        2: IslandEvent(1, "m1"),
+        3: IslandEvent(1, "m1", settler="1.0", lent="Long edges."),
+    }
     _, second = replayed(opened(begun, history, events), 3, {})
     assert names(second.members) == ["1.0", "2.0", "3.0"]
     assert (second.lent, second.moved) == ("Long edges.", 1)
@@ -81,7 +85,7 @@ def test_a_settler_takes_the_place_of_the_worst_and_a_lent_insight_stays_with_th
 
 def test_an_island_that_starts_anew_has_nothing_but_the_new_program(begun) -> None:
     history = [record("0.0", 10.0), record("1.0", 8.0), record("2.0", 30.0)]
-    events = {1: Event(0, "e1", insight="Known."), 2: Event(0, reset=True)}
+    events = {1: IslandEvent(0, "e1", insight="Known."), 2: IslandEvent(0, reset=True)}
     first, _ = replayed(opened(begun, history, events), 3, {})
     assert (names(first.members), first.since, first.insight) == (["2.0"], 0, "")
 

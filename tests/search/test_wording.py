@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Spent
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
-from oragent.search.desk import Desk
+from oragent.search.desk import RunContext
 from oragent.search.prompting import blocks, entitle, history, standing, system
 from oragent.search.prompting.times import rounded, told
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
-from oragent.search.wording import Marks, styled
+from oragent.search.wording import ReplyCounts, styled
 from tests.search.test_engine import scored
 
 
@@ -59,33 +59,33 @@ def test_the_functions_own_time_is_told_with_the_size_that_takes_most(metrics: d
     ],
 )
 def test_at_first_the_size_in_a_name_decides_the_wording(name: str, style: str) -> None:
-    assert styled(ModelSettings(name), Marks()) == style
-    assert styled(ModelSettings(name, style="small"), Marks(9, 9, 9)) == "small"
+    assert styled(ModelSettings(name), ReplyCounts()) == style
+    assert styled(ModelSettings(name, style="small"), ReplyCounts(9, 9, 9)) == "small"
 
 
 def test_then_the_replies_decide() -> None:
     small, strong = ModelSettings("m-1.5b"), ModelSettings("gpt-5")
-    assert styled(small, Marks(5, 5, 5)) == "small"  # too few
-    assert styled(small, Marks(5, 5, 5) + Marks(5, 5, 4)) == "strong"
-    assert styled(strong, Marks(10, 6, 9)) == "small"  # four were sent back
-    assert styled(strong, Marks(10, 10, 3)) == "small"  # seven failed
-    assert styled(None, Marks()) == "strong"
+    assert styled(small, ReplyCounts(5, 5, 5)) == "small"  # too few
+    assert styled(small, ReplyCounts(5, 5, 5) + ReplyCounts(5, 5, 4)) == "strong"
+    assert styled(strong, ReplyCounts(10, 6, 9)) == "small"  # four were sent back
+    assert styled(strong, ReplyCounts(10, 10, 3)) == "small"  # seven failed
+    assert styled(None, ReplyCounts()) == "strong"
 
 
 @pytest.fixture
 def on_a_line(begun):
     """A run whose archive holds a line of three programs."""
 
-    def make(*settings: str) -> tuple[Run, list[Elite]]:
+    def make(*settings: str) -> tuple[RoundContext, list[Elite]]:
         folder = begun(
             "model.name=m", "strategy.name=or_agent", "budget.evaluations=200", "budget.model_calls=40", *settings
         )
         with Store(folder.database) as store:
-            pool = Pool(1, scored)
+            pool = JobPool(1, scored)
             scoring = Scoring(folder.problem, folder.root, folder.config, store, pool, lambda: 0.0)
-            desk = Desk(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
+            desk = RunContext(folder.problem, folder.config, folder.config.or_agent, store, scoring, None, lambda: 0.0)
             desk.packages = ("numpy", "numba")
-            run = Run.opened(
+            run = RoundContext.opened(
                 desk, 1, archive=Archive("minimize"), rng=np.random.default_rng(1), allowance=Spent(7, 9, 10**6, 1.0),
                 horizon=0, island=0, spent=Spent(30, 10),
             )  # fmt: skip

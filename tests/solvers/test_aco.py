@@ -19,7 +19,7 @@ def standardised(distances: np.ndarray) -> np.ndarray:
     return np.exp(-8 * (logs - logs.mean(axis=0)) / logs.std(axis=0))
 
 
-def with_ones(instance: tsp.Instance) -> np.ndarray:
+def with_ones(instance: tsp.TspInstance) -> np.ndarray:
     return instance.distances + np.eye(len(instance))
 
 

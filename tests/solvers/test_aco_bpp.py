@@ -11,22 +11,22 @@ from oragent.solvers.aco import draw_uniforms
 from oragent.solvers.aco_bpp import Packing, bounded_promise, solve_bpp
 
 
-def large_first(instance: bpp.Instance) -> np.ndarray:
+def large_first(instance: bpp.BppInstance) -> np.ndarray:
     return np.tile(instance.items / instance.items.max(), (len(instance), 1))
 
 
-def complement(instance: bpp.Instance) -> np.ndarray:
+def complement(instance: bpp.BppInstance) -> np.ndarray:
     normal = instance.items / instance.items.max()
     pair = (instance.items[:, None] + instance.items) / instance.capacity
     promise = normal[:, None] + normal - np.abs(1 - pair) - pair
     return np.where(promise < np.percentile(promise, 90), 0.0, promise)
 
 
-def solve(instance: bpp.Instance, promise: np.ndarray, seed: int = 0, **settings: int) -> Packing:
+def solve(instance: bpp.BppInstance, promise: np.ndarray, seed: int = 0, **settings: int) -> Packing:
     return solve_bpp(instance.items, instance.capacity, promise, np.random.default_rng(seed), **settings)
 
 
-def fewest_bins(instance: bpp.Instance) -> int:
+def fewest_bins(instance: bpp.BppInstance) -> int:
     """Put every item into every bin that is open and into one new bin: all packings, one item after another."""
     packings = {()}
     for item in instance.items:
@@ -40,7 +40,7 @@ def fewest_bins(instance: bpp.Instance) -> int:
 
 
 def plain_ant_system(
-    instance: bpp.Instance, promise: np.ndarray, draws: np.ndarray, decay: float
+    instance: bpp.BppInstance, promise: np.ndarray, draws: np.ndarray, decay: float
 ) -> tuple[int, list[int]]:
     """The colony, ant after ant in plain Python, for items in rising order: the oracle."""
     size, sizes, capacity = len(instance), instance.items, instance.capacity
@@ -74,7 +74,7 @@ def plain_ant_system(
 @pytest.mark.parametrize(("size", "seed"), [(1, 0), (2, 1), (9, 2), (30, 3), (30, 4)])
 def test_the_colony_does_what_a_plain_ant_system_does_with_the_same_draws(size: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    instance = bpp.Instance(np.sort(rng.integers(20, 101, size)), 150)
+    instance = bpp.BppInstance(np.sort(rng.integers(20, 101, size)), 150)
     promise = rng.random((size, size))
     found = solve(instance, promise, seed=5, ants=4, iterations=6, decay=0.8)
     draws = draw_uniforms(np.random.default_rng(5), 6, 4, size)
@@ -90,7 +90,7 @@ def test_the_colony_does_what_a_plain_ant_system_does_with_the_same_draws(size: 
     st.sampled_from([1e-3, 1.0, 1e300]),
 )
 def test_any_promise_gives_a_packing_that_never_beats_brute_force(items: list[int], seed: int, spread: float) -> None:
-    instance = bpp.Instance(np.array(items), 20)
+    instance = bpp.BppInstance(np.array(items), 20)
     promise = spread * np.random.default_rng(seed).normal(size=(len(items), len(items)))
     found = solve(instance, promise, ants=3, iterations=3)
     bins = bpp.check(instance, found.bins)
@@ -115,7 +115,7 @@ def test_small_instances_are_usually_solved_to_optimality() -> None:
 
 
 def test_the_promise_decides_who_shares_a_bin_whatever_the_order_of_items() -> None:
-    instance = bpp.Instance(np.array([70, 30, 50, 50, 30, 70]), 100)
+    instance = bpp.BppInstance(np.array([70, 30, 50, 50, 30, 70]), 100)
     partners = np.array([1, 0, 3, 2, 5, 4])
     found = solve(instance, np.eye(6)[partners], ants=1, iterations=1)
     assert found.cost == 3

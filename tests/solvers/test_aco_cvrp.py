@@ -12,23 +12,23 @@ from oragent.solvers.aco import draw_uniforms, usable_promise
 from oragent.solvers.aco_cvrp import solve_cvrp
 
 
-def closer(instance: cvrp.Instance) -> np.ndarray:
+def closer(instance: cvrp.CvrpInstance) -> np.ndarray:
     return 1 / (instance.distances + np.eye(len(instance)))
 
 
-def never_home(instance: cvrp.Instance) -> np.ndarray:
+def never_home(instance: cvrp.CvrpInstance) -> np.ndarray:
     """The rule that ReEvo ships: near customers far from the depot, and the depot only where nothing else fits."""
     promise = instance.distances[0] / (instance.distances + np.eye(len(instance))) ** 4
     promise[0] = promise[:, 0] = 0
     return promise
 
 
-def solve(instance: cvrp.Instance, promise: np.ndarray, seed: int, **options: int) -> tuple[float, np.ndarray]:
+def solve(instance: cvrp.CvrpInstance, promise: np.ndarray, seed: int, **options: int) -> tuple[float, np.ndarray]:
     rng = np.random.default_rng(seed)
     return solve_cvrp(instance.distances, instance.demands, instance.capacity, promise, rng, **options)
 
 
-def plain_ant_system(instance: cvrp.Instance, promise: np.ndarray, draws: np.ndarray, decay: float) -> list:
+def plain_ant_system(instance: cvrp.CvrpInstance, promise: np.ndarray, draws: np.ndarray, decay: float) -> list:
     """Ant after ant in plain Python: the oracle. Returns length and path of the best."""
     distances, pheromone, best = instance.distances, np.ones_like(promise), [np.inf, []]
     for iteration in draws:
@@ -86,12 +86,12 @@ def test_without_a_promise_for_the_depot_ants_return_only_when_nothing_fits() ->
 
 
 def test_a_depot_without_customers_has_a_path_without_length() -> None:
-    found = solve(cvrp.Instance(np.zeros((1, 2)), np.array([0]), 1), np.ones((1, 1)), 0)
+    found = solve(cvrp.CvrpInstance(np.zeros((1, 2)), np.array([0]), 1), np.ones((1, 1)), 0)
     assert (found.cost, found.path.tolist()) == (0.0, [0])
 
 
 def test_customers_in_one_place_with_the_depot_have_routes_without_length() -> None:
-    instance = cvrp.Instance(np.zeros((4, 2)), np.array([0, 1, 1, 1]), 2)
+    instance = cvrp.CvrpInstance(np.zeros((4, 2)), np.array([0, 1, 1, 1]), 2)
     found = solve(instance, np.ones((4, 4)), 0)
     cvrp.check(instance, found.path)
     assert found.cost == 0.0

@@ -8,25 +8,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.domains import mkp
-from oragent.solvers.aco import Solution, draw_uniforms, usable_promise
+from oragent.solvers.aco import ColonySolution, draw_uniforms, usable_promise
 from oragent.solvers.aco_mkp import solve_mkp
 
 
-def density(instance: mkp.Instance) -> np.ndarray:
+def density(instance: mkp.MkpInstance) -> np.ndarray:
     return instance.prizes / instance.weights.sum(axis=1)
 
 
-def cubic(instance: mkp.Instance) -> np.ndarray:
+def cubic(instance: mkp.MkpInstance) -> np.ndarray:
     weights, prizes = instance.weights, instance.prizes
     raw = prizes**3 / (weights.max(axis=1) * prizes.mean() * weights.sum(axis=1) * weights.std(axis=1))
     return (raw - raw.min()) / (raw.max() - raw.min())
 
 
-def solve(instance: mkp.Instance, promise: np.ndarray, seed: int = 0, **settings: int) -> Solution:
+def solve(instance: mkp.MkpInstance, promise: np.ndarray, seed: int = 0, **settings: int) -> ColonySolution:
     return solve_mkp(instance.prizes, instance.weights, promise, np.random.default_rng(seed), **settings)
 
 
-def largest_prize(instance: mkp.Instance) -> float:
+def largest_prize(instance: mkp.MkpInstance) -> float:
     """Try every choice."""
     choices = np.array(list(itertools.product((0, 1), repeat=len(instance))))
     fits = (choices @ instance.weights <= 1).all(axis=1)
@@ -34,7 +34,7 @@ def largest_prize(instance: mkp.Instance) -> float:
 
 
 def plain_ant_system(
-    instance: mkp.Instance, promise: np.ndarray, draws: np.ndarray, decay: float
+    instance: mkp.MkpInstance, promise: np.ndarray, draws: np.ndarray, decay: float
 ) -> tuple[float, list]:
     """The colony, ant after ant in plain Python: the oracle."""
     pheromone, best = np.ones(len(instance)), (0.0, [])
@@ -100,7 +100,7 @@ def test_the_same_generator_gives_the_same_choice_and_another_one_another() -> N
 
 
 def test_worthless_items_are_packed_without_harm() -> None:
-    instance = mkp.Instance(np.zeros(5), np.full((5, 2), 0.4))
+    instance = mkp.MkpInstance(np.zeros(5), np.full((5, 2), 0.4))
     found = solve(instance, np.ones(5))
     assert len(mkp.check(instance, found.path)) == 2
     assert found.cost == 0.0

@@ -8,31 +8,31 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.domains import op
-from oragent.solvers.aco import Solution, draw_uniforms, usable_promise
+from oragent.solvers.aco import ColonySolution, draw_uniforms, usable_promise
 from oragent.solvers.aco_op import solve_op
 
 
-def density(instance: op.Instance) -> np.ndarray:
+def density(instance: op.OpInstance) -> np.ndarray:
     return instance.prizes / (instance.distances + 1e9 * np.eye(len(instance)))
 
 
-def cubed(instance: op.Instance) -> np.ndarray:
+def cubed(instance: op.OpInstance) -> np.ndarray:
     """The rule that ReEvo ships."""
     return np.where(instance.distances <= instance.maxlen, density(instance) ** 3, 0.0)
 
 
-def solve(instance: op.Instance, promise: np.ndarray, seed: int, **options: int) -> Solution:
+def solve(instance: op.OpInstance, promise: np.ndarray, seed: int, **options: int) -> ColonySolution:
     return solve_op(
         instance.prizes, instance.distances, instance.maxlen, promise, np.random.default_rng(seed), **options
     )
 
 
-def drawn(size: int, seed: int, maxlen: float) -> op.Instance:
+def drawn(size: int, seed: int, maxlen: float) -> op.OpInstance:
     instance = op.generate(np.random.default_rng(seed), size)
-    return op.Instance(instance.coordinates, instance.prizes, maxlen)
+    return op.OpInstance(instance.coordinates, instance.prizes, maxlen)
 
 
-def plain_ant_system(instance: op.Instance, promise: np.ndarray, draws: np.ndarray, decay: float) -> list:
+def plain_ant_system(instance: op.OpInstance, promise: np.ndarray, draws: np.ndarray, decay: float) -> list:
     """Ant after ant in plain Python: the oracle. Returns prize and path of the best."""
     distances, pheromone, best = instance.distances, np.ones_like(promise), [-np.inf, []]
     for iteration in draws:
@@ -57,7 +57,7 @@ def plain_ant_system(instance: op.Instance, promise: np.ndarray, draws: np.ndarr
     return best
 
 
-def largest_prize(instance: op.Instance) -> float:
+def largest_prize(instance: op.OpInstance) -> float:
     """Try every order of every set of nodes."""
     best = 0.0
     for count in range(len(instance)):
@@ -111,7 +111,7 @@ def test_where_nothing_is_in_reach_the_ant_stays_at_the_depot() -> None:
 
 
 def test_without_prizes_all_that_fits_is_visited_still() -> None:
-    instance = op.Instance(np.random.default_rng(0).random((6, 2)), np.zeros(6), 99.0)
+    instance = op.OpInstance(np.random.default_rng(0).random((6, 2)), np.zeros(6), 99.0)
     found = solve(instance, np.ones((6, 6)), 0)
     assert sorted(found.path.tolist()) == [0, 1, 2, 3, 4, 5]
     assert found.cost == 0.0

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from oragent.solvers.aco import Solution
+from oragent.solvers.aco import ColonySolution
 from oragent.solvers.aco_cvrp import solve_cvrp
 
 
@@ -16,7 +16,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return np.hypot(*(points[:, None] - points).T), demands
 
 
-def solve(distances: np.ndarray, demands: np.ndarray, capacity: int, **options: int) -> Solution:
+def solve(distances: np.ndarray, demands: np.ndarray, capacity: int, **options: int) -> ColonySolution:
     return solve_cvrp(distances, demands, capacity, np.ones_like(distances), np.random.default_rng(0), **options)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent.domains import pdn
 from oragent.solvers.elimination import with_shunts
-from oragent.solvers.genetic import Solution, evolve, mend
+from oragent.solvers.genetic import GeneticSolution, evolve, mend
 
 ALLOWED = np.array([1, 2, 3, 5, 8, 13, 21])
 
@@ -20,7 +20,7 @@ def network() -> pdn.Network:
     return pdn.generate()
 
 
-def rewards(instance: pdn.Instance) -> Callable[[np.ndarray], np.ndarray]:
+def rewards(instance: pdn.PlacementInstance) -> Callable[[np.ndarray], np.ndarray]:
     network = instance.network
     decaps = pdn.decap_magnitude(network.frequencies)
     return lambda rows: pdn.reward(instance, with_shunts(network.impedance, instance.probe, decaps, rows))
@@ -39,7 +39,7 @@ def anything(parents: np.ndarray, count: int) -> np.ndarray:
     return np.random.default_rng(parents.ravel()).integers(0, 100, (count, parents.shape[1]))
 
 
-def place(instance: pdn.Instance, crossover: Callable, seed: int, **options: int) -> Solution:
+def place(instance: pdn.PlacementInstance, crossover: Callable, seed: int, **options: int) -> GeneticSolution:
     rng = np.random.default_rng(seed)
     return evolve(rewards(instance), crossover, instance.free, instance.decaps, rng, **options)
 
@@ -73,7 +73,7 @@ def test_the_order_of_the_shunts_does_not_show_even_in_the_last_bit(network: pdn
 def test_elimination_of_magnitudes_equals_the_plain_objective(network: pdn.Network) -> None:
     # The official file may hold magnitudes, which are no passive network's impedance.
     magnitudes = pdn.Network(np.abs(network.impedance) + 0j, network.frequencies, "magnitudes")
-    instance = pdn.Instance(magnitudes, 7, np.array([0, 1]))
+    instance = pdn.PlacementInstance(magnitudes, 7, np.array([0, 1]))
     rows = np.stack([np.random.default_rng(seed).permutation(instance.free)[:20] for seed in range(5)])
     plain = [pdn.objective(instance, row) for row in rows]
     assert np.abs(rewards(instance)(rows) / plain - 1).max() < 1e-9
@@ -88,7 +88,7 @@ def test_elimination_equals_the_plain_objective_for_any_passive_network(
     real, imag = rng.standard_normal((2, frequencies, ports, ports))
     matrices = real @ real.swapaxes(1, 2) + 0.1 * np.eye(ports) + 1j * (imag + imag.swapaxes(1, 2))
     network = pdn.Network.reciprocal(matrices, np.linspace(1e8, 2e10, frequencies), "random")
-    instance = pdn.Instance(network, 0, np.array([], dtype=int), decaps=int(rng.integers(1, ports)))
+    instance = pdn.PlacementInstance(network, 0, np.array([], dtype=int), decaps=int(rng.integers(1, ports)))
     rows = np.stack([rng.permutation(instance.free)[: instance.decaps] for _ in range(3)])
     plain = np.array([pdn.objective(instance, row) for row in rows])
     assert np.allclose(rewards(instance)(rows), plain, rtol=1e-9, atol=1e-9)
@@ -98,7 +98,7 @@ def test_elimination_equals_the_plain_objective_for_any_passive_network(
 def test_on_a_small_grid_the_algorithm_finds_what_brute_force_finds(network: pdn.Network, decaps: int) -> None:
     corner = np.array([10 * row + column for row in range(4) for column in range(4)])
     small = pdn.Network(np.ascontiguousarray(network.impedance[corner[:, None], corner]), network.frequencies, "corner")
-    instance = pdn.Instance(small, 5, np.array([0, 6]), decaps)
+    instance = pdn.PlacementInstance(small, 5, np.array([0, 6]), decaps)
     best = max(pdn.objective(instance, np.array(row)) for row in itertools.combinations(instance.free, decaps))
     found = place(instance, lambda parents, count: np.zeros((count, decaps), int), 0, generations=20)
     assert pdn.objective(instance, pdn.check(instance, found.genes)) == pytest.approx(best, rel=1e-12)
@@ -108,7 +108,7 @@ def test_on_a_small_grid_the_algorithm_finds_what_brute_force_finds(network: pdn
 @settings(max_examples=10)
 def test_no_crossover_puts_a_capacitor_on_the_probe_or_a_keepout(network: pdn.Network, seed: int) -> None:
     probe, *keepouts = np.random.default_rng(seed).permutation(100)[:16]
-    instance = pdn.Instance(network, int(probe), np.array(keepouts))
+    instance = pdn.PlacementInstance(network, int(probe), np.array(keepouts))
     score, met = rewards(instance), []
 
     def fitness(rows: np.ndarray) -> np.ndarray:
@@ -140,7 +140,7 @@ def test_the_crossover_gets_the_better_half_with_the_best_last_and_makes_all_but
 
 
 def test_the_best_is_never_lost(network: pdn.Network) -> None:
-    instance = pdn.Instance(network, 33, np.array([], dtype=int))
+    instance = pdn.PlacementInstance(network, 33, np.array([], dtype=int))
     found = place(instance, anything, 3)
     assert len(found.history) == 11
     assert (np.diff(found.history) >= 0).all()
@@ -156,12 +156,12 @@ def popular(parents: np.ndarray, count: int) -> np.ndarray:
 
 def test_children_of_good_parents_beat_random_placements(network: pdn.Network) -> None:
     for probe in (0, 17, 58):
-        instance = pdn.Instance(network, probe, np.array([], dtype=int))
+        instance = pdn.PlacementInstance(network, probe, np.array([], dtype=int))
         assert place(instance, popular, probe).fitness > place(instance, anything, probe).fitness
 
 
 def test_the_same_generator_gives_the_same_placement_and_another_one_another(network: pdn.Network) -> None:
-    instance = pdn.Instance(network, 61, np.array([34, 44]))
+    instance = pdn.PlacementInstance(network, 61, np.array([34, 44]))
     runs = [place(instance, halves, seed, generations=3) for seed in (1, 1, 2)]
     assert runs[0].history == runs[1].history
     assert runs[0].genes.tolist() == runs[1].genes.tolist() != runs[2].genes.tolist()

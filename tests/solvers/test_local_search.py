@@ -26,7 +26,7 @@ def lengths_of(size: int, seed: int, grid: int = 0) -> np.ndarray:
     """Cities in the unit square; on a coarse grid many lengths are equal and some cities share a place."""
     points = tsp.generate(np.random.default_rng(seed), size).coordinates
     points = np.floor(points * grid) / grid if grid else points
-    return tsp.Instance(points).distances.astype(np.float32)
+    return tsp.TspInstance(points).distances.astype(np.float32)
 
 
 def random_tour(size: int, seed: int) -> np.ndarray:

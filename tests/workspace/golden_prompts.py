@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oragent.evals.workspace.roles import Interface, Manner, system
-from oragent.evals.workspace.tasks import Task
-from oragent.evals.workspace.views import Variant
+from oragent.evals.workspace.roles import FileInterface, Manner, system
+from oragent.evals.workspace.tasks import WorkspaceTask
+from oragent.evals.workspace.views import RevisionView
 from oragent.workspace.layout import Mode
 from oragent.workspace.roles import TRACKS, Track, fill
 
@@ -12,12 +12,12 @@ FOLDER = Path(__file__).parent / "golden"
 
 
 def prompts() -> dict[str, str]:
-    def task(mode: Mode, variant: Variant | None = None) -> Task:
-        return Task("made_001", 1, mode, variant, Path("view"), "What binds?")
+    def task(mode: Mode, variant: RevisionView | None = None) -> WorkspaceTask:
+        return WorkspaceTask("made_001", 1, mode, variant, Path("view"), "What binds?")
 
     found = {
         "builder": system(task(Mode.BUILD), Manner()),
-        "builder_highspy": system(task(Mode.BUILD), Manner(Interface.FLAT, Track.HIGHSPY)),
+        "builder_highspy": system(task(Mode.BUILD), Manner(FileInterface.FLAT, Track.HIGHSPY)),
         "explainer": system(task(Mode.EXPLAIN), Manner()),
         "judge": fill("judge", penalty="12", criteria="- c2: Says why.", exact="- c1.e1: hit", question="What binds?",
                       answer="The $limit binds.", evidence="=== docs/a.md\nA limit.\n"),
@@ -33,7 +33,7 @@ def prompts() -> dict[str, str]:
         "writer": fill("writer", note="At most 40."),
         "verifier": fill("verifier", files=files, track=track),
     }
-    found |= {f"reviser_{one.name.lower()}": system(task(Mode.REVISE, one), Manner()) for one in Variant}
+    found |= {f"reviser_{one.name.lower()}": system(task(Mode.REVISE, one), Manner()) for one in RevisionView}
     return found
 
 

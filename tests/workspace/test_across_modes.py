@@ -5,31 +5,40 @@ from collections.abc import Mapping
 import pytest
 
 from oragent._base.budget import Spent
-from oragent.evals.bench.plan import Cell
+from oragent.evals.bench.plan import BenchCell
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
-from oragent.evals.workspace.grading import Outcome
+from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import SOLVERS
-from oragent.evals.workspace.tables import Measured
+from oragent.evals.workspace.tables import MeasuredAgent
 from oragent.ledger.study import Finished
 
 
-def measured(subject: str, name: str, outcomes: list[Outcome], tokens: int = 0, **settings: str) -> Measured:
+def measured(
+    subject: str, name: str, outcomes: list[AttemptOutcome], tokens: int = 0, **settings: str
+) -> MeasuredAgent:
     own = {"agent": name, "interface": "filesystem", "track": "pulp-highs", **settings}
     label = ", ".join((name, *settings.values()))
     done = [
-        Finished(f"i{place}", {"outcome": one, "passed": one is Outcome.PASSED, "prompt_tokens": tokens}, Spent())
+        Finished(
+            f"i{place}", {"outcome": one, "passed": one is AttemptOutcome.PASSED, "prompt_tokens": tokens}, Spent()
+        )
         for place, one in enumerate(outcomes)
     ]
-    return Measured(subject, label, own, {Cell(subject, label, 0): done}, len(done))
+    return MeasuredAgent(subject, label, own, {BenchCell(subject, label, 0): done}, len(done))
 
 
-def explained(name: str, points: float) -> Measured:
+def explained(name: str, points: float) -> MeasuredAgent:
     done = [Finished("i0", {"outcome": "answered", "total": points, "prompt_tokens": 0}, Spent())]
-    return Measured("explain", name, {"agent": name}, {Cell("explain", name, 0): done}, 1)
+    return MeasuredAgent("explain", name, {"agent": name}, {BenchCell("explain", name, 0): done}, 1)
 
 
-PASSED, WRONG, BROKEN, NONE = Outcome.PASSED, Outcome.WRONG_DATA, Outcome.RUNTIME_ERROR, Outcome.INFEASIBLE
-FOUND: Mapping[str, list[Measured]] = {
+PASSED, WRONG, BROKEN, NONE = (
+    AttemptOutcome.PASSED,
+    AttemptOutcome.WRONG_DATA,
+    AttemptOutcome.RUNTIME_ERROR,
+    AttemptOutcome.INFEASIBLE,
+)
+FOUND: Mapping[str, list[MeasuredAgent]] = {
     "build": [
         measured("build", "a", [PASSED, WRONG, BROKEN, NONE], 1000),
         measured("build", "b", [PASSED, PASSED, WRONG, WRONG], 4000),

@@ -75,8 +75,8 @@ def box() -> Iterator[None]:
         SHARED.clear()
 
 
-def wanting(home: Path, model: Scripted | None = None) -> command.Wanted:
-    return command.Wanted(home, "scripted" if model else "", asked=model, sandbox=SHARED[0])
+def wanting(home: Path, model: Scripted | None = None) -> command.VerbRequest:
+    return command.VerbRequest(home, "scripted" if model else "", asked=model, sandbox=SHARED[0])
 
 
 def running(home: Path, screen: Terminal) -> int:
@@ -234,7 +234,7 @@ def test_feedback_is_taken_from_a_run_that_failed(home):
         raise OragentError(_unfinished(wanted))
 
 
-def _unfinished(wanted: command.Wanted) -> str:
+def _unfinished(wanted: command.VerbRequest) -> str:
     screen, out = console()
     assert command.revise(wanted, None, True, False, screen) == 3
     return out.getvalue()
@@ -353,16 +353,16 @@ def test_what_is_missing_is_said_in_one_line(tmp_path, home):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "a.txt").write_text("x")
     with pytest.raises(WorkspaceError, match="no file in docs and data; put the requirement into docs/"):
-        command.build(command.Wanted(tmp_path / "other"), screen)
+        command.build(command.VerbRequest(tmp_path / "other"), screen)
     with pytest.raises(WorkspaceError, match=r"'oragent workspace new .*' makes one"):
-        command.build(command.Wanted(tmp_path / "nothing"), screen)
+        command.build(command.VerbRequest(tmp_path / "nothing"), screen)
     begin(tmp_path / "unwritten")
     with pytest.raises(WorkspaceError, match="does not say yet what is wanted"):
-        command.build(command.Wanted(tmp_path / "unwritten"), screen)
+        command.build(command.VerbRequest(tmp_path / "unwritten"), screen)
     with pytest.raises(ConfigError, match="name a model with --model"):
-        command.build(command.Wanted(home), screen)
+        command.build(command.VerbRequest(home), screen)
     with pytest.raises(ConfigError, match="give one"):
-        command.revise(command.Wanted(home), None, False, False, screen)
+        command.revise(command.VerbRequest(home), None, False, False, screen)
     with pytest.raises(WorkspaceError, match="no program in"):
         running(home, screen)
     (home / "docs/a.md").unlink()

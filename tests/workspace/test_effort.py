@@ -10,13 +10,13 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent._base.terminal import Terminal
 from oragent.llm.scripted import Scripted
-from oragent.milp import Status
+from oragent.milp import SolveStatus
 from oragent.sandbox.border import Sandbox
 from oragent.workspace import command
 from oragent.workspace.effort import Effort, GivenEffort, effort_of
 from oragent.workspace.objective import Backing
 from oragent.workspace.recording import records_of
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 from tests.workspace.test_command import DATA, STORY, call
 
@@ -57,9 +57,9 @@ def console() -> tuple[Terminal, io.StringIO]:
 def test_what_stops_at_a_limit_is_feasible_with_a_bound_and_never_optimal(tmp_path, box):
     folder = home_with(tmp_path / "w", SPLIT)
     effort = effort_of(folder, GivenEffort(time=4))
-    ran = Runner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
+    ran = ProgramRunner(box, effort.limits, effort.solver_gap).run(folder, "src/program.py")
     solution = ran.last.solution
-    assert (solution.status, ran.backing) == (Status.FEASIBLE, Backing.MODEL)
+    assert (solution.status, ran.backing) == (SolveStatus.FEASIBLE, Backing.MODEL)
     assert solution.objective == pytest.approx(ran.printed.value)
     assert solution.bound <= solution.objective
     assert ran.standing.startswith("feasible, within ")
@@ -77,7 +77,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     folder = home_with(tmp_path / "w")
     screen, out = console()
     given = GivenEffort(gap=0.4)
-    wanted = command.Wanted(folder, "scripted", asked=Scripted(reply), sandbox=box, given=given)
+    wanted = command.VerbRequest(folder, "scripted", asked=Scripted(reply), sandbox=box, given=given)
     assert command.build(wanted, screen) == 0, out.getvalue()
     assert "model solved: feasible, within" in out.getvalue()
     assert "written" in out.getvalue()
@@ -86,7 +86,7 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
     assert "feasible, within" in (folder / "report.html").read_text()
     assert command.run(folder, "", screen, box, given) == 0
     screen, out = console()
-    assert command.ask(command.Wanted(folder, sandbox=box, given=given), "What is the objective?", screen) == 0
+    assert command.ask(command.VerbRequest(folder, sandbox=box, given=given), "What is the objective?", screen) == 0
     assert "The best objective found is" in out.getvalue()
     assert "(feasible, within" in out.getvalue()
     assert "optimal" not in out.getvalue().casefold()
@@ -95,10 +95,10 @@ def test_a_gap_ends_the_solve_and_is_said_everywhere(tmp_path, box):
 def test_the_point_of_a_program_that_stopped_early_is_checked_and_set_against_the_optimum(tmp_path, box):
     early = SPLIT.replace("range(50)", "range(14)").replace("range(6)", "range(2)")
     early = early.replace("p.solve()", "p.solve(pulp.HiGHS(gapRel=0.9))")
-    ran = Runner(box, gap=0.4).run(home_with(tmp_path / "w", early), "src/program.py")
+    ran = ProgramRunner(box, gap=0.4).run(home_with(tmp_path / "w", early), "src/program.py")
     assert ran.last.solution.objective == pytest.approx(ran.printed.value)
     lie = early.replace("pulp.value(p.objective)", "1000.25")
-    ran = Runner(box, gap=0.4).run(home_with(tmp_path / "w", lie), "src/program.py")
+    ran = ProgramRunner(box, gap=0.4).run(home_with(tmp_path / "w", lie), "src/program.py")
     assert (ran.standing, ran.backing) == ("", Backing.OTHER)
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from oragent.sandbox.border import Sandbox
-from oragent.workspace.citations import Cell, Key, Line, check, find
+from oragent.workspace.citations import CitedCell, CitedLine, Key, check, find
 from oragent.workspace.explaining import answer, statements
 from oragent.workspace.facts import known
 from oragent.workspace.reading import read_json, walk
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 
 MADE = Path(__file__).parent / "made12" / "views"
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
+def runner() -> Iterator[ProgramRunner]:
     with Sandbox(1) as box:
-        yield Runner(box)
+        yield ProgramRunner(box)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def files(tmp_path):
     ("text", "why"),
     [
         ('[docs/a.md:2 "carries 10 kg"]', ""),
-        (str(Line("docs/a.md", 2, "It carries 10 kg [dry].")), ""),
+        (str(CitedLine("docs/a.md", 2, "It carries 10 kg [dry].")), ""),
         ('[docs/a.md:1 "carries 10 kg"]', "does not say that"),
         ("[docs/a.md:9]", "lines"),
         ("[docs/none.md:1]", "no such file"),
@@ -56,7 +56,11 @@ def test_a_citation_holds_if_the_value_is_there(files, text, why):
 
 
 def test_forms_read_back():
-    for one in (Line("a.md", 3, "so"), Cell("t.csv", "rye", "weight (kg)", "2"), Key("m.json", ("a.b", "c"), "1")):
+    for one in (
+        CitedLine("a.md", 3, "so"),
+        CitedCell("t.csv", "rye", "weight (kg)", "2"),
+        Key("m.json", ("a.b", "c"), "1"),
+    ):
         assert find(f"text {one}.") == (one,)
 
 

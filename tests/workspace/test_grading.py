@@ -2,9 +2,9 @@
 
 import pytest
 
-from oragent.evals.workspace.grading import Outcome, compare, grade, release_label
+from oragent.evals.workspace.grading import AttemptOutcome, compare, grade, release_label
 from oragent.evals.workspace.references import Reference
-from oragent.workspace.attempts import Attempt, Direction, Stop, passes
+from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason, passes
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 
@@ -12,8 +12,8 @@ REFERENCE = Reference("or_space_001_revise", Mode.REVISE, 1, "toy", 200.0)
 ORIGINAL = 100.0
 
 
-def attempt(value: object = 200.0, **changes: object) -> Attempt:
-    return Attempt(stdout=f"OBJECTIVE_VALUE: {value}\n", status="Optimal", objectives=(200.0,), **changes)  # type: ignore[arg-type]
+def attempt(value: object = 200.0, **changes: object) -> ProgramAttempt:
+    return ProgramAttempt(stdout=f"OBJECTIVE_VALUE: {value}\n", status="Optimal", objectives=(200.0,), **changes)  # type: ignore[arg-type]
 
 
 def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
@@ -28,47 +28,47 @@ def test_within_one_per_cent_passes_and_the_boundary_counts() -> None:
 @pytest.mark.parametrize(
     ("one", "outcome"),
     [
-        (Attempt(Stop.TIMEOUT, "OBJECTIVE_VALUE: 200"), Outcome.TIMEOUT),
-        (Attempt(Stop.MEMORY), Outcome.MEMORY),
-        (Attempt(Stop.ERROR, "OBJECTIVE_VALUE: 200", "Traceback"), Outcome.RUNTIME_ERROR),
-        (Attempt(stdout="OBJECTIVE_VALUE: 200", objectives=()), Outcome.NO_MODEL),
-        (Attempt(stdout="done", status="Infeasible", objectives=(200.0,)), Outcome.NO_OBJECTIVE),
-        (Attempt(stdout="OBJECTIVE_VALUE: nan", objectives=(200.0,)), Outcome.NO_OBJECTIVE),
-        (Attempt(stdout="OBJECTIVE_VALUE: 200", status="Infeasible"), Outcome.INFEASIBLE),
-        (Attempt(stdout="OBJECTIVE_VALUE: 200", status="Unbounded"), Outcome.UNBOUNDED),
-        (Attempt(stdout="OBJECTIVE_VALUE: 200", status="Not Solved"), Outcome.NOT_PROVEN),
-        (attempt(100.0), Outcome.UNREVISED),
-        (attempt(101.0), Outcome.WRONG_VALUE),
-        (attempt(190.0, direction=Direction.MINIMIZE), Outcome.MISSING_CONSTRAINT),
-        (attempt(210.0, direction=Direction.MINIMIZE), Outcome.WRONG_DATA),
-        (attempt(190.0, direction=Direction.MAXIMIZE), Outcome.WRONG_DATA),
-        (attempt(210.0, direction=Direction.MAXIMIZE), Outcome.MISSING_CONSTRAINT),
-        (attempt(), Outcome.PASSED),
+        (ProgramAttempt(StopReason.TIMEOUT, "OBJECTIVE_VALUE: 200"), AttemptOutcome.TIMEOUT),
+        (ProgramAttempt(StopReason.MEMORY), AttemptOutcome.MEMORY),
+        (ProgramAttempt(StopReason.ERROR, "OBJECTIVE_VALUE: 200", "Traceback"), AttemptOutcome.RUNTIME_ERROR),
+        (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", objectives=()), AttemptOutcome.NO_MODEL),
+        (ProgramAttempt(stdout="done", status="Infeasible", objectives=(200.0,)), AttemptOutcome.NO_OBJECTIVE),
+        (ProgramAttempt(stdout="OBJECTIVE_VALUE: nan", objectives=(200.0,)), AttemptOutcome.NO_OBJECTIVE),
+        (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", status="Infeasible"), AttemptOutcome.INFEASIBLE),
+        (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", status="Unbounded"), AttemptOutcome.UNBOUNDED),
+        (ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", status="Not Solved"), AttemptOutcome.NOT_PROVEN),
+        (attempt(100.0), AttemptOutcome.UNREVISED),
+        (attempt(101.0), AttemptOutcome.WRONG_VALUE),
+        (attempt(190.0, direction=ObjectiveSense.MINIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
+        (attempt(210.0, direction=ObjectiveSense.MINIMIZE), AttemptOutcome.WRONG_DATA),
+        (attempt(190.0, direction=ObjectiveSense.MAXIMIZE), AttemptOutcome.WRONG_DATA),
+        (attempt(210.0, direction=ObjectiveSense.MAXIMIZE), AttemptOutcome.MISSING_CONSTRAINT),
+        (attempt(), AttemptOutcome.PASSED),
     ],
 )
-def test_the_first_kind_that_holds_is_the_kind(one: Attempt, outcome: Outcome) -> None:
+def test_the_first_kind_that_holds_is_the_kind(one: ProgramAttempt, outcome: AttemptOutcome) -> None:
     verdict = grade(one, REFERENCE, ORIGINAL, demand_model=True)
     assert verdict.outcome is outcome
-    assert verdict.passed == (outcome is Outcome.PASSED)
+    assert verdict.passed == (outcome is AttemptOutcome.PASSED)
 
 
 def test_kinds_are_tried_in_the_order_in_which_they_are_listed() -> None:
     everything = [
-        {"stop": Stop.TIMEOUT}, {"stop": Stop.MEMORY}, {"stop": Stop.ERROR}, {"objectives": ()}, {"stdout": ""},
+        {"stop": StopReason.TIMEOUT}, {"stop": StopReason.MEMORY}, {"stop": StopReason.ERROR}, {"objectives": ()}, {"stdout": ""},
         {"status": "Infeasible"}, {"status": "Unbounded"}, {"status": "Not Solved"},
     ]  # fmt: skip
     found = []
     for first in range(len(everything)):
-        wrong: dict = {"stdout": "OBJECTIVE_VALUE: 100", "direction": Direction.MINIMIZE}
+        wrong: dict = {"stdout": "OBJECTIVE_VALUE: 100", "direction": ObjectiveSense.MINIMIZE}
         for change in reversed(everything[first:]):
             wrong |= change
-        found.append(grade(Attempt(**wrong), REFERENCE, ORIGINAL, demand_model=True).outcome)
-    order = list(Outcome)
+        found.append(grade(ProgramAttempt(**wrong), REFERENCE, ORIGINAL, demand_model=True).outcome)
+    order = list(AttemptOutcome)
     assert found == sorted(found, key=order.index) == order[2:10]
 
 
 def test_a_revision_without_effect_on_the_optimum_passes_when_left_alone() -> None:
-    assert compare(200.0, REFERENCE, original=200.0) is Outcome.PASSED
+    assert compare(200.0, REFERENCE, original=200.0) is AttemptOutcome.PASSED
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_revision_without_effect_on_the_optimum_passes_when_left_alone() -> No
 def test_the_published_rule_marks_a_value_without_a_model_and_lets_it_pass(
     objectives: tuple | None, backing: Backing | None
 ) -> None:
-    verdict = grade(Attempt(stdout="OBJECTIVE_VALUE: 200", objectives=objectives), REFERENCE)
+    verdict = grade(ProgramAttempt(stdout="OBJECTIVE_VALUE: 200", objectives=objectives), REFERENCE)
     assert verdict.passed
     assert verdict.backing is backing
 
@@ -88,14 +88,17 @@ def test_the_published_rule_marks_a_value_without_a_model_and_lets_it_pass(
     [
         (attempt(), ""),
         (attempt(5.0), "WrongValue"),
-        (Attempt(), "EmptyOutput"),
-        (Attempt(stdout="done"), "WrongValue"),
-        (Attempt(Stop.ERROR, stderr="Traceback\nTypeError: x\n"), "TypeError"),
-        (Attempt(Stop.ERROR, stderr="NameError: x"), "NameError"),
-        (Attempt(Stop.ERROR, stderr="ModuleNotFoundError: No module named 'gurobipy'"), "module_not_found"),
-        (Attempt(Stop.ERROR, stderr="ZeroDivisionError"), "RuntimeError"),
-        (Attempt(Stop.TIMEOUT), "RuntimeError"),
+        (ProgramAttempt(), "EmptyOutput"),
+        (ProgramAttempt(stdout="done"), "WrongValue"),
+        (ProgramAttempt(StopReason.ERROR, stderr="Traceback\nTypeError: x\n"), "TypeError"),
+        (ProgramAttempt(StopReason.ERROR, stderr="NameError: x"), "NameError"),
+        (
+            ProgramAttempt(StopReason.ERROR, stderr="ModuleNotFoundError: No module named 'gurobipy'"),
+            "module_not_found",
+        ),
+        (ProgramAttempt(StopReason.ERROR, stderr="ZeroDivisionError"), "RuntimeError"),
+        (ProgramAttempt(StopReason.TIMEOUT), "RuntimeError"),
     ],
 )
-def test_the_release_s_labels_stand_beside_ours(one: Attempt, label: str) -> None:
+def test_the_release_s_labels_stand_beside_ours(one: ProgramAttempt, label: str) -> None:
     assert release_label(one, grade(one, REFERENCE)) == label

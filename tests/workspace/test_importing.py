@@ -11,15 +11,15 @@ from oragent.evals.workspace.audit import audit
 from oragent.evals.workspace.importing import import_release, read_release
 from oragent.evals.workspace.leaks import Trace, search
 from oragent.evals.workspace.references import workspace_id
-from oragent.evals.workspace.views import Note, Variant
+from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.records import read_version
 from tests.workspace.release import PUBLIC, needs_release, optimum, put, rubric, synthetic
 
 
-@pytest.mark.parametrize(("programs", "variant"), [(False, Variant.MODEL), (True, Variant.CODE)])
-def test_a_release_is_imported_with_and_without_programs(tmp_path: Path, programs: bool, variant: Variant) -> None:
+@pytest.mark.parametrize(("programs", "variant"), [(False, RevisionView.MODEL), (True, RevisionView.CODE)])
+def test_a_release_is_imported_with_and_without_programs(tmp_path: Path, programs: bool, variant: RevisionView) -> None:
     release = read_release(synthetic(tmp_path / "release", 3, programs))
     views = import_release(release, tmp_path / "set")
     assert sorted(views) == [f"or_space_{n:03d}_{mode}" for n in (1, 2, 3) for mode in ("build", "explain", "revise")]
@@ -31,7 +31,7 @@ def test_a_release_is_imported_with_and_without_programs(tmp_path: Path, program
 def test_labels_are_in_the_vault_alone(tmp_path: Path) -> None:
     root = synthetic(tmp_path / "release", 2)
     release = read_release(root)
-    import_release(release, tmp_path / "set", note=Note.DESCRIPTION)
+    import_release(release, tmp_path / "set", note=RevisionNote.DESCRIPTION)
     vault = tmp_path / "set" / "vault"
     assert stat.S_IMODE(vault.stat().st_mode) == 0o700
     assert sorted(path.name for path in vault.iterdir()) == [
@@ -141,7 +141,7 @@ def test_programs_of_a_full_clone_are_counted(tmp_path: Path) -> None:
     full = audit(read_release(synthetic(tmp_path / "full", 2, programs=True)))
     assert full.code.files == {"current_heuristic.py": 2, "utils.py": 2}
     assert full.code.pandas == (1, 2)
-    assert full.variants == {Variant.CODE: 2, Variant.MODEL: 0, Variant.ALL: 0}
+    assert full.variants == {RevisionView.CODE: 2, RevisionView.MODEL: 0, RevisionView.ALL: 0}
     assert full.lines()[1] == "2 programs of originals need pandas: 1, 2"
     assert audit(read_release(synthetic(tmp_path / "bare", 2))).code.files == {}
 
@@ -150,7 +150,7 @@ def test_programs_of_a_full_clone_are_counted(tmp_path: Path) -> None:
 def test_the_public_release_is_as_it_was_counted() -> None:
     found = audit(read_release(PUBLIC))
     assert found.imported == {Mode.BUILD: 100, Mode.REVISE: 100, Mode.EXPLAIN: 100}
-    assert found.variants == {Variant.CODE: 0, Variant.MODEL: 100, Variant.ALL: 0}
+    assert found.variants == {RevisionView.CODE: 0, RevisionView.MODEL: 100, RevisionView.ALL: 0}
     assert found.stray == (54, 84, 89)
     tables = found.tables
     assert (len(tables.with_tables), len(tables.empty_tables)) == (85, 12)

@@ -9,9 +9,9 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.judging import (
     PENALTY_PAPER,
     PENALTY_RELEASE,
+    AnswerScore,
     Judgement,
-    Marks,
-    Result,
+    JudgePoints,
     by_predicates,
     judgement,
     mean,
@@ -21,14 +21,14 @@ from oragent.evals.workspace.judging import (
     score_all,
 )
 from oragent.evals.workspace.predicates import Predicate
-from oragent.evals.workspace.rubric import Criterion, Kind, Rubric
+from oragent.evals.workspace.rubric import Criterion, CriterionKind, Rubric
 
 RUBRIC = Rubric(
     "OR_explain_001", 1, "Comparative Dynamics", "Why?",
     (
-        Criterion("c1", Kind.EXACT, "names the row", ("demand_A", "demand_B")),
-        Criterion("c2", Kind.SEMANTIC, "says why", predicate=Predicate(("demand_A", "7"))),
-        Criterion("c3", Kind.SEMANTIC, "says how much", predicate=Predicate(("cost", "9"))),
+        Criterion("c1", CriterionKind.EXACT, "names the row", ("demand_A", "demand_B")),
+        Criterion("c2", CriterionKind.SEMANTIC, "says why", predicate=Predicate(("demand_A", "7"))),
+        Criterion("c3", CriterionKind.SEMANTIC, "says how much", predicate=Predicate(("cost", "9"))),
     ),
 )  # fmt: skip
 ANSWER = "The row demand_A is worth 7. The cost is not 9."
@@ -46,8 +46,8 @@ def test_a_total_is_computed_here_and_clipped() -> None:
     assert (result.exact, result.semantic) == ({"c1.e1": True, "c1.e2": False}, {"c2": True, "c3": False})
     assert result.coverage == 35 * 2 / 4
     assert result.total == 17.5 + 30 + 15 + 8.5 - 4
-    assert Result("a", {}, {}, 0.0, Marks(0, 0, 0, 12)).total == 0
-    assert Result("a", {}, {}, 35.0, Marks(35, 20, 10, 0)).total == 100
+    assert AnswerScore("a", {}, {}, 0.0, JudgePoints(0, 0, 0, 12)).total == 0
+    assert AnswerScore("a", {}, {}, 35.0, JudgePoints(35, 20, 10, 0)).total == 100
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_whatever_a_judge_does_wrong_is_one_line(changes: dict, complaint: str) 
 
 def test_the_release_lets_a_penalty_cost_more() -> None:
     row = judged(hallucination_penalty={"score": 20, "reason": ""})
-    assert judgement(row, RUBRIC, penalty_max=PENALTY_RELEASE).marks == Marks(30, 15, 8.5, 20)
+    assert judgement(row, RUBRIC, penalty_max=PENALTY_RELEASE).marks == JudgePoints(30, 15, 8.5, 20)
     with pytest.raises(WorkspaceError):
         judgement(row, RUBRIC, penalty_max=PENALTY_PAPER)
 
@@ -102,7 +102,7 @@ def test_predicates_decide_without_a_judge_and_give_no_marks() -> None:
     found = by_predicates(RUBRIC, ANSWER)
     assert found == Judgement({"c2": True, "c3": False}, {}, None)
     assert score(RUBRIC, ANSWER, found).total is None
-    bare = Rubric("bare", 1, "", "", (Criterion("c1", Kind.SEMANTIC, ""),))
+    bare = Rubric("bare", 1, "", "", (Criterion("c1", CriterionKind.SEMANTIC, ""),))
     with pytest.raises(WorkspaceError, match="bare: c1 has no predicate; it needs a judge"):
         by_predicates(bare, ANSWER)
 
@@ -123,10 +123,10 @@ def test_judgements_come_from_a_file(tmp_path: Path) -> None:
 
 
 def test_means_are_over_all_results_and_totals_need_all_marks() -> None:
-    best = Result("a", {}, {}, 35.0, Marks(35, 20, 10, 0))
-    half = Result("b", {}, {}, 10.0, Marks(10, 0, 0, 5))
+    best = AnswerScore("a", {}, {}, 35.0, JudgePoints(35, 20, 10, 0))
+    half = AnswerScore("b", {}, {}, 10.0, JudgePoints(10, 0, 0, 5))
     assert mean((best, half)) == (22.5, 57.5)
-    assert mean((best, half, Result("c", {}, {}, 0.0, None))) == (15.0, None)
+    assert mean((best, half, AnswerScore("c", {}, {}, 0.0, None))) == (15.0, None)
 
 
 def test_nothing_may_be_missing_or_too_many() -> None:

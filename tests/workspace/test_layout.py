@@ -8,7 +8,7 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import layout
-from oragent.workspace.layout import Mode, Role
+from oragent.workspace.layout import FileRole, Mode
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
     layout.require_clean(workspace)
     entries = layout.manifest(workspace)
     assert [(entry.path, entry.role) for entry in entries] == [
-        ("data/general_parameters.csv", Role.PARAMETERS),
-        ("data/ovens.csv", Role.TABLE),
-        ("docs/requirements.md", Role.DOCUMENT),
+        ("data/general_parameters.csv", FileRole.PARAMETERS),
+        ("data/ovens.csv", FileRole.TABLE),
+        ("docs/requirements.md", FileRole.DOCUMENT),
     ]
     content = (bakery / "data" / "ovens.csv").read_bytes()
     assert (entries[1].size, entries[1].sha256) == (len(content), hashlib.sha256(content).hexdigest())
@@ -50,20 +50,20 @@ def test_a_clean_workspace_has_a_manifest_and_no_findings(bakery: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "role"),
     [
-        ("metadata.json", Role.METADATA),
-        ("README.md", Role.OTHER),
-        ("docs/mails/one.eml", Role.DOCUMENT),
-        ("data/costs.csv", Role.TABLE),
-        ("data/costs.json", Role.PARAMETERS),
-        ("data/costs.xlsx", Role.OTHER),
-        ("original/src/model.py", Role.CODE),
-        ("revised/src/formulation.tex", Role.FORMULATION),
-        ("original/logs/run.log", Role.LOG),
-        ("revised/solver_records/m.solution.json", Role.RECORD),
-        ("revised/metadata.json", Role.OTHER),
+        ("metadata.json", FileRole.METADATA),
+        ("README.md", FileRole.OTHER),
+        ("docs/mails/one.eml", FileRole.DOCUMENT),
+        ("data/costs.csv", FileRole.TABLE),
+        ("data/costs.json", FileRole.PARAMETERS),
+        ("data/costs.xlsx", FileRole.OTHER),
+        ("original/src/model.py", FileRole.CODE),
+        ("revised/src/formulation.tex", FileRole.FORMULATION),
+        ("original/logs/run.log", FileRole.LOG),
+        ("revised/solver_records/m.solution.json", FileRole.RECORD),
+        ("revised/metadata.json", FileRole.OTHER),
     ],
 )
-def test_a_file_plays_the_part_of_its_place(path: str, role: Role) -> None:
+def test_a_file_plays_the_part_of_its_place(path: str, role: FileRole) -> None:
     assert layout.role(path) is role
 
 

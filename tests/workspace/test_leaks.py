@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent.evals.workspace.importing import read_release
-from oragent.evals.workspace.leaks import Labels, Trace, search
+from oragent.evals.workspace.leaks import HiddenLabels, Trace, search
 from oragent.workspace.layout import digest
 from tests.workspace.release import PUBLIC, needs_release
 
 SECRET = "The second oven is worth 17 EUR an hour."
-LABELS = Labels(hashes=frozenset({digest(b"labels\n")}), sentences={"q1.c2": SECRET, "q1.c3": "short"},
+LABELS = HiddenLabels(hashes=frozenset({digest(b"labels\n")}), sentences={"q1.c2": SECRET, "q1.c3": "short"},
                 values={"b1": -731284.5, "b2": 40.0})  # fmt: skip
 
 

@@ -11,19 +11,19 @@ from oragent._base.errors import WorkspaceError
 from oragent._base.terminal import Terminal
 from oragent.evals.workspace.agents import plants
 from oragent.evals.workspace.business_text import modelling_words
-from oragent.evals.workspace.command import BenchRequest, run_bench
+from oragent.evals.workspace.command import WorkspaceBenchRequest, run_bench
 from oragent.evals.workspace.difficulty import tertiles
 from oragent.evals.workspace.generating.making import MOVED, make, moved
 from oragent.evals.workspace.generating.operators import OPERATORS
 from oragent.evals.workspace.generating.patches import apply
-from oragent.evals.workspace.generating.sets import Request, generate, read_known
+from oragent.evals.workspace.generating.sets import GenerateRequest, generate, read_known
 from oragent.evals.workspace.judging import by_predicates, score
 from oragent.evals.workspace.label_sets import read_labels
 from oragent.evals.workspace.leaks import labels_of, search
-from oragent.evals.workspace.noise.artifacts import Artifacts, Step
+from oragent.evals.workspace.noise.artifacts import Artifacts, NoiseStep
 from oragent.evals.workspace.noise.planting import resolve
-from oragent.evals.workspace.views import Variant
-from oragent.milp import Status, solve
+from oragent.evals.workspace.views import RevisionView
+from oragent.milp import SolveStatus, solve
 from oragent.milp.families import FAMILIES
 from oragent.milp.naming import renamed
 from oragent.workspace.comparing import Flaw, compared
@@ -40,7 +40,7 @@ def test_the_labels_are_the_optima_of_the_exact_models(number):
     known = KNOWN[number]
     for mode, milp in ((Mode.BUILD, known.milp), (Mode.REVISE, known.revised)):
         found = solve(milp, duals=False)
-        assert found.status is Status.OPTIMAL
+        assert found.status is SolveStatus.OPTIMAL
         assert found.objective == pytest.approx(LABELS.references[mode][f"made_{number:03d}_{mode}"].objective)
 
 
@@ -62,7 +62,7 @@ def test_the_truth_is_still_in_the_noisy_files(number):
         {path.name: read_table(path.read_text()).table for path in (view / "data").iterdir()},
         {path.name: path.read_text() for path in (view / "docs").iterdir()},
     )
-    clean = resolve(noisy, [Step.from_json(step) for step in record["steps"]])
+    clean = resolve(noisy, [NoiseStep.from_json(step) for step in record["steps"]])
     assert {name: read_table(text).table for name, text in record["tables"].items()} == dict(clean.tables)
 
 
@@ -106,8 +106,8 @@ def test_every_planted_error_is_named_by_the_comparison(number, revised):
 def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     out = io.StringIO()
     screen = Terminal(file=out, width=200, color_system=None, force_terminal=False)
-    request = BenchRequest(tmp_path / "bench", MADE, agents=("oracle", "copy", "planted", "records"),
-                           variants=(Variant.CODE,), settings={"limit": 2})  # fmt: skip
+    request = WorkspaceBenchRequest(tmp_path / "bench", MADE, agents=("oracle", "copy", "planted", "records"),
+                           variants=(RevisionView.CODE,), settings={"limit": 2})  # fmt: skip
     assert run_bench(request, screen) == 0
     lines = {}
     mode = ""
@@ -126,7 +126,7 @@ def test_agents_without_a_model_come_to_what_they_must(tmp_path):
     assert "gpt-5.4" in page
     assert "submitted/made_001_build.py" in page
     again = io.StringIO()
-    assert run_bench(BenchRequest(tmp_path / "bench"), Terminal(file=again, width=200, color_system=None)) == 0
+    assert run_bench(WorkspaceBenchRequest(tmp_path / "bench"), Terminal(file=again, width=200, color_system=None)) == 0
     assert "oracle" in again.getvalue()
 
 
@@ -146,15 +146,15 @@ def test_the_same_seed_makes_the_same_instance():
 
 
 def test_a_set_is_made_whole_or_not_at_all(tmp_path):
-    made = generate(Request(("knapsack",), 1, 7), tmp_path / "set")
+    made = generate(GenerateRequest(("knapsack",), 1, 7), tmp_path / "set")
     assert sorted(path.name for path in (tmp_path / "set/views").iterdir()) == [
         "made_001_build", "made_001_explain", "made_001_revise",
     ]  # fmt: skip
     assert read_known(tmp_path / "set")[1].revised == made[0].revised.milp
     with pytest.raises(WorkspaceError, match="expected a new folder"):
-        generate(Request(("knapsack",), 1, 7), tmp_path / "set")
+        generate(GenerateRequest(("knapsack",), 1, 7), tmp_path / "set")
     with pytest.raises(WorkspaceError, match="family 'none'"):
-        generate(Request(("none",), 1, 7), tmp_path / "other")
+        generate(GenerateRequest(("none",), 1, 7), tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
 

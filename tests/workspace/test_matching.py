@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.matching import Answer, compact, normalise
+from oragent.workspace.matching import SearchableAnswer, compact, normalise
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_both_sides_are_normalised(text: str, plain: str) -> None:
     ],
 )
 def test_an_entity_is_found_as_the_release_finds_it(answer: str, entity: str, expected: bool) -> None:
-    assert Answer(answer).holds(entity) is expected
+    assert SearchableAnswer(answer).holds(entity) is expected
 
 
 def test_numbers_may_be_asked_to_stand_alone() -> None:
-    assert Answer("variable x2").holds("2")
-    assert not Answer("variable x2", bounded=True).holds("2")
-    assert Answer("variable x2 is 2.0", bounded=True).holds("2")
+    assert SearchableAnswer("variable x2").holds("2")
+    assert not SearchableAnswer("variable x2", bounded=True).holds("2")
+    assert SearchableAnswer("variable x2 is 2.0", bounded=True).holds("2")
 
 
 @given(st.text(max_size=30))
@@ -70,13 +70,15 @@ def test_normalising_twice_changes_nothing_in_plain_text(text: str) -> None:
 @given(st.text(max_size=20), st.text(min_size=1, max_size=12), st.text(max_size=20))
 def test_an_entity_between_spaces_is_always_found(before: str, entity: str, after: str) -> None:
     if normalise(entity) and not normalise(entity)[0].isspace():
-        assert Answer(f"{before} {entity} {after}").holds(entity) == Answer(f" {entity} ").holds(entity)
+        assert SearchableAnswer(f"{before} {entity} {after}").holds(entity) == SearchableAnswer(f" {entity} ").holds(
+            entity
+        )
 
 
 @given(st.integers(-(10**9), 10**9))
 def test_integers_are_found_with_thousands_separators(value: int) -> None:
-    assert Answer(f"total {value:,}.").holds(str(value))
-    assert Answer(f"total {value}.0 units").holds(f"{value:,}")
+    assert SearchableAnswer(f"total {value:,}.").holds(str(value))
+    assert SearchableAnswer(f"total {value}.0 units").holds(f"{value:,}")
 
 
 def test_compact_drops_spaces_and_quotes_and_rounds_brackets() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.noise.artifacts import Artifacts, Step, add_line, decimal, fraction, take_line
+from oragent.evals.workspace.noise.artifacts import Artifacts, NoiseStep, add_line, decimal, fraction, take_line
 from oragent.evals.workspace.noise.planting import OPERATORS, plant, resolve
 from oragent.workspace import parameters
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 NAMES = ["item", "Unit cost (EUR)", "mass (kg)", "share", "demand", "time (h)", "note", "valid_from", "odd\nname", ""]
 NUMBERS = st.one_of(
@@ -31,21 +31,21 @@ def columns(draw: st.DrawFn, rows: int) -> tuple[str, ...]:
 
 
 @st.composite
-def data_tables(draw: st.DrawFn) -> Table:
+def data_tables(draw: st.DrawFn) -> CsvTable:
     rows, width = draw(st.integers(0, 5)), draw(st.integers(1, 4))
     keys = draw(
         st.one_of(st.just([f"k{place}" for place in range(rows)]), st.lists(WORDS, min_size=rows, max_size=rows))
     )
     header = draw(st.lists(st.sampled_from(NAMES), min_size=width + 1, max_size=width + 1))
     body = [tuple(keys), *(draw(columns(rows)) for _ in range(width))]
-    return Table(tuple(header), tuple(zip(*body, strict=True)))
+    return CsvTable(tuple(header), tuple(zip(*body, strict=True)))
 
 
 @st.composite
-def parameter_tables(draw: st.DrawFn) -> Table:
+def parameter_tables(draw: st.DrawFn) -> CsvTable:
     names = draw(st.lists(st.sampled_from(["flour", "ovens", "wage", "limit"]), max_size=4))
     rows = tuple((name, draw(st.one_of(NUMBERS, WORDS)), draw(WORDS), draw(WORDS)) for name in names)
-    return Table(parameters.HEADER, rows)
+    return CsvTable(parameters.HEADER, rows)
 
 
 @st.composite
@@ -79,7 +79,7 @@ def test_each_operator_has_an_exact_inverse(name: str, clean: Artifacts, seed: i
 def test_the_resolver_gives_the_exact_artifacts_back(clean: Artifacts, seed: int, count: int) -> None:
     noisy = plant(clean, np.random.default_rng(seed), count)
     assert len(noisy.steps) <= count
-    steps = [Step.from_json(json.loads(json.dumps(step.to_json()))) for step in noisy.steps]
+    steps = [NoiseStep.from_json(json.loads(json.dumps(step.to_json()))) for step in noisy.steps]
     assert resolve(noisy.artifacts, steps) == clean
     again = plant(clean, np.random.default_rng(seed), count)
     assert again == noisy
@@ -87,7 +87,7 @@ def test_the_resolver_gives_the_exact_artifacts_back(clean: Artifacts, seed: int
 
 BAKERY = Artifacts(
     {
-        "ovens.csv": Table(
+        "ovens.csv": CsvTable(
             ("oven", "run cost (EUR)", "capacity (kg)", "waste", "area"),
             (
                 ("A", "7391", "512.5", "0.05", "30"),
@@ -95,7 +95,7 @@ BAKERY = Artifacts(
                 ("C", "9753", "733", "0", "60"),
             ),
         ),
-        parameters.FILE: Table(
+        parameters.FILE: CsvTable(
             parameters.HEADER,
             (("flour", "98765.4", "kg", "what there is"), ("demand", "43219", "loaves", "what is wanted")),
         ),
@@ -121,7 +121,7 @@ def test_all_kinds_at_once_are_resolved_and_no_record_holds_a_value(seed: int) -
     assert not told & (VALUES - {"0", "30", "45", "60"})
 
 
-def planted_in_bakery(name: str) -> tuple[Artifacts, Step]:
+def planted_in_bakery(name: str) -> tuple[Artifacts, NoiseStep]:
     planted = OPERATORS[name].plant(BAKERY, np.random.default_rng(3), frozenset())
     assert planted is not None
     return planted.artifacts, planted.step
@@ -182,7 +182,7 @@ def test_where_the_truth_is_gone_it_is_said(name: str) -> None:
         resolve(Artifacts({}, {}), [step])
     assert str(raised.value).isprintable()
     with pytest.raises(WorkspaceError, match="lacks"):
-        resolve(noisy, [Step(name, {})])
+        resolve(noisy, [NoiseStep(name, {})])
 
 
 def test_what_a_revision_brings_is_never_hidden() -> None:
@@ -194,11 +194,11 @@ def test_what_a_revision_brings_is_never_hidden() -> None:
 
 def test_uneven_tables_and_unknown_noise_are_refused() -> None:
     with pytest.raises(WorkspaceError, match=r"t\.csv has uneven rows"):
-        plant(Artifacts({"t.csv": Table(("a", "b"), (("1",),))}, {}), np.random.default_rng(0), 1)
+        plant(Artifacts({"t.csv": CsvTable(("a", "b"), (("1",),))}, {}), np.random.default_rng(0), 1)
     with pytest.raises(WorkspaceError, match="'fog' is no noise"):
-        resolve(BAKERY, [Step("fog", {})])
+        resolve(BAKERY, [NoiseStep("fog", {})])
     with pytest.raises(WorkspaceError, match="is no record"):
-        Step.from_json({"operator": "fog", "details": [1]})
+        NoiseStep.from_json({"operator": "fog", "details": [1]})
 
 
 @given(st.fractions(max_denominator=10**6))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.workspace.objective import Backing, Printed, backing, parse, relative_error
+from oragent.workspace.objective import Backing, PrintedObjective, backing, parse, relative_error
 from tests.workspace.release import PUBLIC, needs_release
 
 
@@ -76,7 +76,7 @@ def test_what_stands_behind_a_printed_value(text: str, objectives: list, expecte
 
 
 def test_nothing_stands_behind_no_value() -> None:
-    assert backing(Printed(None), [1.0]) is Backing.OTHER
+    assert backing(PrintedObjective(None), [1.0]) is Backing.OTHER
 
 
 def test_small_references_count_as_one() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import Outcome
+from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.importing import read_release
 from oragent.evals.workspace.label_audit import recorded
 from oragent.evals.workspace.predictions import Prediction, grade_predictions, read_predictions, unrevised
@@ -29,13 +29,13 @@ def test_every_reference_counts_whether_predicted_or_not() -> None:
     score = grade_predictions({one.workspace_id: one for one in made}, REFERENCES, {3: 50.0})
     assert (score.passed, score.strict, score.rate) == (2, 1, 25.0)
     assert [grade.outcome for grade in score.grades] == [
-        Outcome.PASSED, Outcome.PASSED, Outcome.UNREVISED, Outcome.NO_OBJECTIVE, Outcome.INFEASIBLE,
-        Outcome.NOT_PROVEN, Outcome.WRONG_VALUE, Outcome.NO_ATTEMPT,
+        AttemptOutcome.PASSED, AttemptOutcome.PASSED, AttemptOutcome.UNREVISED, AttemptOutcome.NO_OBJECTIVE, AttemptOutcome.INFEASIBLE,
+        AttemptOutcome.NOT_PROVEN, AttemptOutcome.WRONG_VALUE, AttemptOutcome.NO_ATTEMPT,
     ]  # fmt: skip
-    assert score.of_outcome(Outcome.UNREVISED) == ("or_space_003_revise",)
+    assert score.of_outcome(AttemptOutcome.UNREVISED) == ("or_space_003_revise",)
     assert score.outcomes == {
-        Outcome.PASSED: 2, Outcome.NO_ATTEMPT: 1, Outcome.NO_OBJECTIVE: 1, Outcome.INFEASIBLE: 1,
-        Outcome.NOT_PROVEN: 1, Outcome.UNREVISED: 1, Outcome.WRONG_VALUE: 1,
+        AttemptOutcome.PASSED: 2, AttemptOutcome.NO_ATTEMPT: 1, AttemptOutcome.NO_OBJECTIVE: 1, AttemptOutcome.INFEASIBLE: 1,
+        AttemptOutcome.NOT_PROVEN: 1, AttemptOutcome.UNREVISED: 1, AttemptOutcome.WRONG_VALUE: 1,
     }  # fmt: skip
 
 
@@ -43,7 +43,7 @@ def test_several_modes_are_graded_from_one_file() -> None:
     build = Reference(workspace_id(Mode.BUILD, 3), Mode.BUILD, 3, "toy", 70.0)
     made = [predict(3, objective=50.0), Prediction(build.workspace_id, "Optimal", 50.0)]
     score = grade_predictions({one.workspace_id: one for one in made}, [REFERENCES[2], build], {3: 50.0})
-    assert [grade.outcome for grade in score.grades] == [Outcome.UNREVISED, Outcome.WRONG_VALUE]
+    assert [grade.outcome for grade in score.grades] == [AttemptOutcome.UNREVISED, AttemptOutcome.WRONG_VALUE]
 
 
 @pytest.mark.parametrize(
@@ -135,4 +135,4 @@ def test_doing_nothing_passes_seven_revisions() -> None:
     score = grade_predictions(unrevised(revised, originals), revised, originals)
     assert [int(grade.workspace_id[9:12]) for grade in score.grades if grade.passed] == [3, 15, 22, 45, 47, 74, 99]
     assert [int(grade.workspace_id[9:12]) for grade in score.grades if grade.strict] == [45, 74]
-    assert len(score.of_outcome(Outcome.UNREVISED)) == 93
+    assert len(score.of_outcome(AttemptOutcome.UNREVISED)) == 93

@@ -7,15 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.revisions import Change, Depth, Diff, read_summary
+from oragent.workspace.revisions import Depth, Diff, RevisionOperation, read_summary
 from tests.workspace.release import PUBLIC, needs_release
 
 
 def test_a_summary_is_counted_by_kind() -> None:
     diff = read_summary("+4var_binary, +20var_int, +9constr, -2constr, mod_5constr, mod_obj, mod_3data")
     assert diff.counts == {
-        Change.ADD_VARIABLE: 24, Change.REMOVE_VARIABLE: 0, Change.ADD_CONSTRAINT: 9, Change.REMOVE_CONSTRAINT: 2,
-        Change.MODIFY_CONSTRAINT: 5, Change.MODIFY_OBJECTIVE: 1, Change.MODIFY_DATA: 3,
+        RevisionOperation.ADD_VARIABLE: 24, RevisionOperation.REMOVE_VARIABLE: 0, RevisionOperation.ADD_CONSTRAINT: 9, RevisionOperation.REMOVE_CONSTRAINT: 2,
+        RevisionOperation.MODIFY_CONSTRAINT: 5, RevisionOperation.MODIFY_OBJECTIVE: 1, RevisionOperation.MODIFY_DATA: 3,
     }  # fmt: skip
     assert (diff.operations, diff.kinds, diff.coupling, diff.cascading) == (44, 5, True, True)
     assert diff.depth is Depth.L5
@@ -49,8 +49,13 @@ def test_each_level_has_its_rule(summary: str, depth: Depth, coupling: bool, cas
     assert (diff.depth, diff.coupling, diff.cascading) == (depth, coupling, cascading)
 
 
-@given(st.dictionaries(st.sampled_from(list(Change)), st.integers(0, 6)), st.sampled_from(list(Change)))
-def test_one_more_operation_never_makes_a_revision_shallower(counts: dict[Change, int], change: Change) -> None:
+@given(
+    st.dictionaries(st.sampled_from(list(RevisionOperation)), st.integers(0, 6)),
+    st.sampled_from(list(RevisionOperation)),
+)
+def test_one_more_operation_never_makes_a_revision_shallower(
+    counts: dict[RevisionOperation, int], change: RevisionOperation
+) -> None:
     more = counts | {change: counts.get(change, 0) + 1}
     assert Diff(more).depth >= Diff(counts).depth
 
@@ -59,7 +64,7 @@ def test_what_is_no_summary_is_refused() -> None:
     with pytest.raises(WorkspaceError, match="'2 vars' is no operation"):
         read_summary("+1var, 2 vars")
     with pytest.raises(WorkspaceError, match="negative"):
-        Diff({Change.ADD_VARIABLE: -1})
+        Diff({RevisionOperation.ADD_VARIABLE: -1})
 
 
 @needs_release

@@ -17,7 +17,7 @@ from oragent.evals.workspace.generating.wording import Writing, beside
 from oragent.evals.workspace.label_sets import VAULT
 from oragent.llm.model import Reply, Request
 
-WANTED = sets.Request(("knapsack",), 1, 3)
+WANTED = sets.GenerateRequest(("knapsack",), 1, 3)
 
 
 class Writer:

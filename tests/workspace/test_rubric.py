@@ -11,7 +11,7 @@ from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.predicates import Predicate
 from oragent.evals.workspace.rubric import (
     Criterion,
-    Kind,
+    CriterionKind,
     Rubric,
     coverage,
     exact_decisions,
@@ -59,8 +59,8 @@ def test_every_decision_is_kept_by_its_name(tmp_path: Path) -> None:
 @given(st.lists(st.booleans(), min_size=1), st.lists(st.booleans()))
 def test_coverage_is_the_share_of_hits(exact: list[bool], semantic: list[bool]) -> None:
     entities = tuple(f"e{place}" for place in range(len(exact)))
-    criteria = [Criterion("c1", Kind.EXACT, "", entities)]
-    criteria += [Criterion(f"c{place}", Kind.SEMANTIC, "") for place in range(2, 2 + len(semantic))]
+    criteria = [Criterion("c1", CriterionKind.EXACT, "", entities)]
+    criteria += [Criterion(f"c{place}", CriterionKind.SEMANTIC, "") for place in range(2, 2 + len(semantic))]
     rubric = Rubric("toy", 1, "", "", tuple(criteria))
     answer = " ".join(entity for entity, hit in zip(entities, exact, strict=True) if hit)
     decisions = {one.id: hit for one, hit in zip(rubric.semantic, semantic, strict=True)}

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import Outcome, grade
+from oragent.evals.workspace.grading import AttemptOutcome, grade
 from oragent.evals.workspace.references import Reference
-from oragent.milp import Status, solve
+from oragent.milp import SolveStatus, solve
 from oragent.sandbox.border import Sandbox
 from oragent.sandbox.messages import Limits
-from oragent.workspace.attempts import Stop
+from oragent.workspace.attempts import StopReason
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.recording import records_of
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 from tests.workspace.release import put
 
 DATA = "Parameter_Name,Value,Unit,Context_Description\ncapacity,10.5,kg,what the van carries\n"
@@ -46,9 +46,9 @@ print("OBJECTIVE_VALUE:", h.getObjectiveValue())
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
+def runner() -> Iterator[ProgramRunner]:
     with Sandbox(1) as box:
-        yield Runner(box, Limits(cpu_s=20.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=2.0))
+        yield ProgramRunner(box, Limits(cpu_s=20.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=2.0))
 
 
 def folder(tmp_path: Path, program: str, **more: str) -> Path:
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, program: str, **more: str) -> Path:
 @pytest.mark.parametrize("solver", ["PULP_CBC_CMD", "GUROBI_CMD", "GUROBI", "HiGHS", "COPT", "GLPK_CMD"])
 def test_whatever_solver_a_program_names_highs_solves(tmp_path, runner, solver):
     ran = runner.run(folder(tmp_path, READ + MODEL + SOLVE.format(solver=solver)), "src/program.py")
-    assert (ran.stop, ran.backing, ran.printed.value) == (Stop.ENDED, Backing.MODEL, 23.0)
+    assert (ran.stop, ran.backing, ran.printed.value) == (StopReason.ENDED, Backing.MODEL, 23.0)
     assert ran.last.milp.name == "van"
     assert ran.last.relaxed.objective == 23.5
     assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).passed
@@ -116,21 +116,21 @@ def test_only_the_last_of_many_models_are_kept(tmp_path, runner):
 @pytest.mark.parametrize(
     ("program", "stop", "outcome"),
     [
-        ("while True: pass\n", Stop.TIMEOUT, Outcome.TIMEOUT),
-        ("import time\ntime.sleep(60)\n", Stop.TIMEOUT, Outcome.TIMEOUT),
-        ("x = ['a' * 10**7 for _ in range(1000)]\n", Stop.MEMORY, Outcome.MEMORY),
-        ("1 / 0\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
-        ("import os\nos._exit(3)\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
-        ("import os\nos.abort()\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
-        ("def f(:\n", Stop.ERROR, Outcome.RUNTIME_ERROR),
-        ("print('OBJECTIVE_VALUE: nan')\n", Stop.ENDED, Outcome.NO_OBJECTIVE),
-        ("print('nothing')\n", Stop.ENDED, Outcome.NO_OBJECTIVE),
-        (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", Stop.ENDED, Outcome.INFEASIBLE),
-        ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", Stop.ENDED, Outcome.UNBOUNDED),
+        ("while True: pass\n", StopReason.TIMEOUT, AttemptOutcome.TIMEOUT),
+        ("import time\ntime.sleep(60)\n", StopReason.TIMEOUT, AttemptOutcome.TIMEOUT),
+        ("x = ['a' * 10**7 for _ in range(1000)]\n", StopReason.MEMORY, AttemptOutcome.MEMORY),
+        ("1 / 0\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("import os\nos._exit(3)\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("import os\nos.abort()\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("def f(:\n", StopReason.ERROR, AttemptOutcome.RUNTIME_ERROR),
+        ("print('OBJECTIVE_VALUE: nan')\n", StopReason.ENDED, AttemptOutcome.NO_OBJECTIVE),
+        ("print('nothing')\n", StopReason.ENDED, AttemptOutcome.NO_OBJECTIVE),
+        (READ + MODEL + "problem += x >= 9\nproblem.solve()\nprint('OBJECTIVE_VALUE: 23')\n", StopReason.ENDED, AttemptOutcome.INFEASIBLE),
+        ("import pulp\np = pulp.LpProblem('p', pulp.LpMaximize)\np += pulp.LpVariable('x', 0)\np.solve()\nprint('OBJECTIVE_VALUE: 23')\n", StopReason.ENDED, AttemptOutcome.UNBOUNDED),
     ],
 )  # fmt: skip
 def test_a_failure_is_data(tmp_path, runner, program, stop, outcome):
-    quick = Runner(runner.sandbox, Limits(cpu_s=2.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=1.0))
+    quick = ProgramRunner(runner.sandbox, Limits(cpu_s=2.0, memory_mb=600, file_mb=8, output_kb=64, idle_s=1.0))
     ran = quick.run(folder(tmp_path, program), "src/program.py")
     assert ran.stop is stop
     assert grade(ran.attempt, Reference("one", Mode.BUILD, 1, "one", 23.0)).outcome is outcome
@@ -156,7 +156,7 @@ def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
     secret.parent.mkdir(mode=0o700)
     secret.write_text("the label")
     ran = runner.run(folder(tmp_path, deed.format(secret=str(secret)) + "\nprint('did it')\n"), "src/program.py")
-    assert ran.stop is Stop.ERROR
+    assert ran.stop is StopReason.ERROR
     assert "did it" not in ran.stdout
     assert secret.read_text() == "the label"
 
@@ -164,7 +164,7 @@ def test_a_hostile_program_gets_nowhere(tmp_path, runner, deed):
 def test_what_a_program_leaves_behind_leads_nowhere(tmp_path, runner):
     program = "import os\nos.symlink('/etc/passwd', 'leak.txt')\nos.makedirs('.oragent/solves', exist_ok=True)\nos.mkfifo('pipe')\nopen('.oragent/solves/000001.json', 'w').write('{\"data\": 5}')\n"
     ran = runner.run(folder(tmp_path, program), "src/program.py")
-    assert ran.stop is Stop.ENDED
+    assert ran.stop is StopReason.ENDED
     assert dict(ran.changed) == {}
     assert [model.milp for model in ran.models] == [None]
     assert ran.models[0].note
@@ -216,7 +216,7 @@ def test_the_program_finds_no_label_anywhere(tmp_path, runner, monkeypatch):
     monkeypatch.setenv("ORAGENT_LABEL", word)
     put(tmp_path, {"vault/rubrics.jsonl": word, "views/other/docs/a.md": word})
     ran = runner.run(folder(tmp_path, ran_walk(word, tmp_path)), "src/program.py")
-    assert ran.stop is Stop.ENDED, ran.stderr
+    assert ran.stop is StopReason.ENDED, ran.stderr
     assert ran.stdout.startswith("seen 0 "), ran.stdout
     again = runner.run(folder(tmp_path / "control", ran_walk(word, tmp_path), **{"docs/b.md": word}), "src/program.py")
     assert again.stdout.startswith("seen 1 "), "what lies in the view is seen, so that the walk does look"
@@ -229,7 +229,7 @@ def test_records_have_the_release_s_form_and_the_solver_s_figures(tmp_path, runn
         files = records_of(ran)
         record = json.loads(files["solver_records/van.solution.json"])
         again = solve(ran.last.milp)
-        assert again.status is Status.OPTIMAL
+        assert again.status is SolveStatus.OPTIMAL
         assert record["objective_value"] == pytest.approx(again.objective)
         assert record["is_mip"] is whole
         assert ("solver_records/van.lp_relaxation.json" in files) is whole

@@ -6,20 +6,20 @@ from hypothesis import strategies as st
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace import tables
-from oragent.workspace.tables import Kind, Table
+from oragent.workspace.tables import ColumnKind, CsvTable
 
 CELLS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=8)
 
 
 @st.composite
-def grids(draw: st.DrawFn) -> Table:
+def grids(draw: st.DrawFn) -> CsvTable:
     width = draw(st.integers(1, 4))
     row = st.tuples(*[CELLS] * width).filter(lambda cells: any(cell.strip() for cell in cells))
-    return Table(draw(row), tuple(draw(st.lists(row, max_size=5))))
+    return CsvTable(draw(row), tuple(draw(st.lists(row, max_size=5))))
 
 
 @given(grids())
-def test_what_is_written_is_read_again(table: Table) -> None:
+def test_what_is_written_is_read_again(table: CsvTable) -> None:
     assert tables.read(tables.write(table)).table == table
 
 
@@ -62,11 +62,11 @@ def test_a_clean_table_has_no_flaw(text: str) -> None:
 def test_columns_are_described() -> None:
     text = 'item,cost (EUR),mass_kg,note,code\na,1,2.5,-,x1\nb,"1,200",,n/a,7\na,1,1e3,,7\n'
     item, cost, mass, note, code = tables.describe(tables.read_strict(text, "t.csv"))
-    assert (item.kind, item.unit, item.distinct) == (Kind.TEXT, None, 2)
-    assert (cost.kind, cost.unit) == (Kind.INTEGER, "EUR")
-    assert (mass.kind, mass.unit, mass.missing) == (Kind.NUMBER, "kg", 1)
-    assert (note.kind, note.missing, note.distinct) == (Kind.EMPTY, 3, 0)
-    assert code.kind is Kind.MIXED
+    assert (item.kind, item.unit, item.distinct) == (ColumnKind.TEXT, None, 2)
+    assert (cost.kind, cost.unit) == (ColumnKind.INTEGER, "EUR")
+    assert (mass.kind, mass.unit, mass.missing) == (ColumnKind.NUMBER, "kg", 1)
+    assert (note.kind, note.missing, note.distinct) == (ColumnKind.EMPTY, 3, 0)
+    assert code.kind is ColumnKind.MIXED
 
 
 def test_repeated_rows_and_unknown_columns_are_found() -> None:

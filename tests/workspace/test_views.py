@@ -9,11 +9,11 @@ import pytest
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.importing import Release, read_release
-from oragent.evals.workspace.leaks import Labels, Trace
+from oragent.evals.workspace.leaks import HiddenLabels, Trace
 from oragent.evals.workspace.views import (
-    Note,
-    Variant,
-    View,
+    AgentView,
+    RevisionNote,
+    RevisionView,
     copy_view,
     fitting_variant,
     public_metadata,
@@ -33,7 +33,7 @@ def release(tmp_path: Path) -> Release:
     return read_release(synthetic(tmp_path / "release", 1, programs=True))
 
 
-def view(release: Release, folder: Path, mode: Mode, variant: Variant | None = None, **how: object) -> View:
+def view(release: Release, folder: Path, mode: Mode, variant: RevisionView | None = None, **how: object) -> AgentView:
     return copy_view(release.workspaces[mode, 1], folder, release.labels(mode, 1), variant, **how)  # type: ignore[arg-type]
 
 
@@ -49,9 +49,9 @@ def both(paths: list[str]) -> list[str]:
     ("mode", "variant", "expected"),
     [
         (Mode.BUILD, None, GIVEN),
-        (Mode.REVISE, Variant.CODE, both(GIVEN) + CODE),
-        (Mode.REVISE, Variant.MODEL, both(GIVEN) + MODEL),
-        (Mode.REVISE, Variant.ALL, both(GIVEN) + CODE + MODEL),
+        (Mode.REVISE, RevisionView.CODE, both(GIVEN) + CODE),
+        (Mode.REVISE, RevisionView.MODEL, both(GIVEN) + MODEL),
+        (Mode.REVISE, RevisionView.ALL, both(GIVEN) + CODE + MODEL),
         (Mode.EXPLAIN, None, both([
             *GIVEN, "logs/execution_record.json", "logs/solver_output.log", "solver_records/bread.lp_relaxation.json",
             "solver_records/bread.solution.json", "src/formulation.tex", "src/optimization_model.py",
@@ -60,7 +60,7 @@ def both(paths: list[str]) -> list[str]:
     ],
 )  # fmt: skip
 def test_each_mode_and_variant_shows_its_files(
-    release: Release, tmp_path: Path, mode: Mode, variant: Variant | None, expected: list[str]
+    release: Release, tmp_path: Path, mode: Mode, variant: RevisionView | None, expected: list[str]
 ) -> None:
     made = view(release, tmp_path / "view", mode, variant)
     assert listing(made.folder) == sorted([*expected, "metadata.json"])
@@ -73,7 +73,7 @@ def test_each_mode_and_variant_shows_its_files(
 
 
 def test_what_is_not_shown_is_named(release: Release, tmp_path: Path) -> None:
-    made = view(release, tmp_path / "view", Mode.REVISE, Variant.MODEL)
+    made = view(release, tmp_path / "view", Mode.REVISE, RevisionView.MODEL)
     assert list(made.hidden) == [*CODE, "revised/src/.gitkeep"]
     assert set(made.removed) == {"revise_type", "revise_description"}
     write_manifest(made, tmp_path / "manifest.json")
@@ -101,33 +101,35 @@ def test_metadata_pass_an_allow_list_with_types() -> None:
 
 def test_metadata_that_are_no_unicode_do_no_harm(release: Release, tmp_path: Path) -> None:
     workspace = replace(release.workspaces[Mode.BUILD, 1], metadata={"instance_id": "half \ud800 a letter"})
-    made = copy_view(workspace, tmp_path / "view", Labels())
+    made = copy_view(workspace, tmp_path / "view", HiddenLabels())
     assert json.loads((made.folder / "metadata.json").read_bytes()) == {"instance_id": "half \ud800 a letter"}
 
 
 def test_a_note_is_shown_when_asked_for_only(release: Release, tmp_path: Path) -> None:
-    silent = view(release, tmp_path / "silent", Mode.REVISE, Variant.CODE)
+    silent = view(release, tmp_path / "silent", Mode.REVISE, RevisionView.CODE)
     assert "REVISE_NOTE.md" not in listing(silent.folder)
-    quoted = view(release, tmp_path / "quoted", Mode.REVISE, Variant.CODE, note=Note.DESCRIPTION)
+    quoted = view(release, tmp_path / "quoted", Mode.REVISE, RevisionView.CODE, note=RevisionNote.DESCRIPTION)
     assert (quoted.folder / "REVISE_NOTE.md").read_text() == "Rye now takes more flour.\n"
 
 
 def test_a_revision_without_its_program_shows_the_formulation(tmp_path: Path) -> None:
     bare = read_release(synthetic(tmp_path / "bare", 1))
     workspace = bare.workspaces[Mode.REVISE, 1]
-    assert [fitting_variant(workspace, variant) for variant in Variant] == [Variant.MODEL] * 3
+    assert [fitting_variant(workspace, variant) for variant in RevisionView] == [RevisionView.MODEL] * 3
     neither = bare.workspaces[Mode.BUILD, 1]
     with pytest.raises(WorkspaceError, match="needs the original's program or formulation"):
         fitting_variant(neither)
 
 
 def test_a_full_revision_has_every_variant(release: Release) -> None:
-    assert [fitting_variant(release.workspaces[Mode.REVISE, 1], variant) for variant in Variant] == list(Variant)
+    assert [fitting_variant(release.workspaces[Mode.REVISE, 1], variant) for variant in RevisionView] == list(
+        RevisionView
+    )
 
 
 def test_variants_belong_to_revisions(release: Release) -> None:
     with pytest.raises(WorkspaceError, match="does not go with build"):
-        visible(release.workspaces[Mode.BUILD, 1], Variant.CODE)
+        visible(release.workspaces[Mode.BUILD, 1], RevisionView.CODE)
     with pytest.raises(WorkspaceError, match="variant None does not go with revise"):
         visible(release.workspaces[Mode.REVISE, 1])
 
@@ -152,7 +154,7 @@ def test_a_copy_of_the_labels_is_refused_under_any_name(release: Release, tmp_pa
     labels = (tmp_path / "release" / "evaluation" / "revise_evaluation" / "reference_objectives.csv").read_bytes()
     release.workspaces[Mode.REVISE, 1].files["revised/data/table_1.csv"].write_bytes(labels)
     with pytest.raises(WorkspaceError, match="is a copy of a file of labels"):
-        view(release, tmp_path / "view", Mode.REVISE, Variant.CODE)
+        view(release, tmp_path / "view", Mode.REVISE, RevisionView.CODE)
 
 
 @pytest.mark.parametrize(("folder", "vault"), [("a", "a/b"), ("a/b", "a"), ("a", "a")])
@@ -185,5 +187,5 @@ def test_a_source_turned_into_a_link_is_not_followed(release: Release, tmp_path:
     place.unlink()
     place.symlink_to(tmp_path / "release" / "evaluation" / "explain_evaluation" / "rubrics.jsonl")
     with pytest.raises(WorkspaceError, match="cannot read"):
-        copy_view(release.workspaces[Mode.BUILD, 1], tmp_path / "view", Labels())
+        copy_view(release.workspaces[Mode.BUILD, 1], tmp_path / "view", HiddenLabels())
     assert not (tmp_path / "view").exists()

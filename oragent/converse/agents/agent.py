@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from oragent.converse.state import State
+from oragent.converse.state import RestrictionState
 from oragent.ledger.replies import RecordedReply
 from oragent.llm import fenced
 from oragent.llm.model import Message, Request, Tool
@@ -20,7 +20,7 @@ class Asker(Protocol):
 
 
 @dataclass(frozen=True)
-class Event:
+class AgentEvent:
     """Something that an agent did before it answered.
 
     Attributes:
@@ -39,7 +39,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AgentAnswer:
     """What an agent answers.
 
     Attributes:
@@ -51,10 +51,10 @@ class Answer:
     """
 
     text: str
-    events: tuple[Event, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     solved: tuple[str, ...] = ()
     calls: int = 0
-    state: State | None = None
+    state: RestrictionState | None = None
 
 
 def calls_of(reply: RecordedReply, messages: Sequence[Message], tools: Sequence[Tool]) -> Message:
@@ -75,5 +75,5 @@ class Agent(Protocol):
     def name(self) -> str:
         """Name of the design, such as ``T-P-P``."""
 
-    async def answer(self, message: str) -> Answer:
+    async def answer(self, message: str) -> AgentAnswer:
         """Answer a message of the other side."""

@@ -23,7 +23,7 @@ LIMITS = Limits(cpu_s=SECONDS, memory_mb=1024, file_mb=16, processes=16, output_
 
 
 @dataclass(frozen=True)
-class Printed:
+class ProgramOutput:
     """What a program printed.
 
     Attributes:
@@ -36,7 +36,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """The model that a formulation built.
 
     Attributes:
@@ -63,16 +63,16 @@ class Guests:
     def __post_init__(self) -> None:
         demand_version("pulp")  # of another, every program would fail, each for a reason of its own
 
-    def printed(self, source: str) -> Printed:
+    def printed(self, source: str) -> ProgramOutput:
         """Run a whole program."""
         ended = self.sandbox(Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS),
                              warm_up=WARM)  # fmt: skip
         if ended.end == "exited" and ended.code == 0:
-            return Printed(_steady(ended.stdout) or "(it printed nothing)", False)
+            return ProgramOutput(_steady(ended.stdout) or "(it printed nothing)", False)
         reason = ended.reason or f"exit code {ended.code}"
-        return Printed(_steady(f"{ended.stdout}\n{ended.stderr}\n(the program failed: {reason})"), True)
+        return ProgramOutput(_steady(f"{ended.stdout}\n{ended.stderr}\n(the program failed: {reason})"), True)
 
-    def built(self, source: str, form: ProgramForm) -> Built:
+    def built(self, source: str, form: ProgramForm) -> BuiltModel:
         """Build the model of a formulation."""
         files = {
             "formulating.py": FORMULATING.read_text(encoding="utf-8"), "program.py": source[:MOST_SOURCE],
@@ -81,14 +81,14 @@ class Guests:
         command = Command((PYTHON, "formulating.py"), files, limits=LIMITS, bring=("result.json",))
         ended = self.sandbox(command, warm_up=FORMULATING)
         if ended.end != "exited" or ended.code != 0 or "result.json" not in ended.files:
-            return Built(None, _steady(f"{ended.stderr}\n(the program failed: {ended.reason or ended.code})"))
+            return BuiltModel(None, _steady(f"{ended.stderr}\n(the program failed: {ended.reason or ended.code})"))
         try:
             found = json.loads(ended.files["result.json"])
-            return Built(from_pulp_dict(found["model"], float(found["constant"])))
+            return BuiltModel(from_pulp_dict(found["model"], float(found["constant"])))
         except MilpError as problem:
-            return Built(None, f"the model cannot be used: {problem}")
+            return BuiltModel(None, f"the model cannot be used: {problem}")
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
-            return Built(None, f"the model cannot be used: {type(problem).__name__}")
+            return BuiltModel(None, f"the model cannot be used: {type(problem).__name__}")
 
 
 def _steady(text: str) -> str:

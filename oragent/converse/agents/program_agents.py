@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import Answer, Asker, Event
+from oragent.converse.agents.agent import AgentAnswer, AgentEvent, Asker
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.silent import renamed_values, silent_errors
 from oragent.converse.agents.tools_agent import MOST_ROUNDS, OUT_OF_ROUNDS, ROLE
 from oragent.converse.decision import DecisionProblem
 from oragent.llm.model import Message, Tool, ToolCall
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 
@@ -47,14 +47,14 @@ class ProgramAgent:
         """The system message."""
         raise NotImplementedError
 
-    def ran(self, source: str) -> tuple[Event, str, bool]:
+    def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Run a program: the event, the decision that a solver returned, and whether one was called."""
         raise NotImplementedError
 
-    async def answer(self, message: str) -> Answer:
+    async def answer(self, message: str) -> AgentAnswer:
         """Answer after as many programs as it takes, 15 at most."""
         self.messages.append(Message("user", message))
-        events: list[Event] = []
+        events: list[AgentEvent] = []
         solved: list[str] = []
         calls = 0
         for _ in range(MOST_ROUNDS):
@@ -63,10 +63,10 @@ class ProgramAgent:
             fenced = "" if wanted else _fenced(reply.text)
             self.messages.append(Message("assistant", reply.text, reply.tool_calls[:1]))
             if not wanted and not fenced:
-                return Answer(reply.text, tuple(events), tuple(solved), calls)
+                return AgentAnswer(reply.text, tuple(events), tuple(solved), calls)
             source, problem = (wanted[0][1], wanted[0][2]) if wanted else (fenced, "")
             if problem:
-                event, decision, called = Event(self.tool.name, {}, f"error: {problem}", failed=True), "", False
+                event, decision, called = AgentEvent(self.tool.name, {}, f"error: {problem}", failed=True), "", False
             else:
                 event, decision, called = await asyncio.to_thread(self.ran, source)
             events.append(event)
@@ -78,7 +78,7 @@ class ProgramAgent:
         self.messages.append(Message("user", OUT_OF_ROUNDS))
         reply = await self.asker.ask(ROLE, self.messages, self.temperature)
         self.messages.append(Message("assistant", reply.text))
-        return Answer(reply.text, tuple(events), tuple(solved), calls)
+        return AgentAnswer(reply.text, tuple(events), tuple(solved), calls)
 
 
 @dataclass
@@ -102,15 +102,15 @@ class Formulating(ProgramAgent):
         """The problem, and how to submit."""
         return prompts.programs(self.problem, self.readable, self.without)
 
-    def ran(self, source: str) -> tuple[Event, str, bool]:
+    def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Build the model in the guest, solve it here, and look for silent errors in it."""
         built = self.guests.built(source, self.problem.program)
         arguments: Mapping[str, Any] = {"program": source}
         if built.milp is None:
-            return Event(self.tool.name, arguments, f"error: {built.problem}", failed=True), "", False
+            return AgentEvent(self.tool.name, arguments, f"error: {built.problem}", failed=True), "", False
         found = solve(built.milp, SOLVE_S, duals=False)
         silent = silent_errors(self.problem, built.milp, found.values)
-        event = Event(self.tool.name, arguments, "", note={"silent": silent})
+        event = AgentEvent(self.tool.name, arguments, "", note={"silent": silent})
         if not found.status.has_point:
             return replace(event, result=f"status: {found.status}"), "", True
         values = renamed_values(self.problem.program.naming, found.values)
@@ -119,7 +119,7 @@ class Formulating(ProgramAgent):
         return replace(event, result=self._told(found, values, decision)), decision, True
 
     def _told(self, found: Solution, values: Mapping[str, float], decision: str) -> str:
-        status = "optimal" if found.status is Status.OPTIMAL else f"feasible, gap {100 * (found.gap or 0):.2g} %"
+        status = "optimal" if found.status is SolveStatus.OPTIMAL else f"feasible, gap {100 * (found.gap or 0):.2g} %"
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
@@ -137,7 +137,7 @@ class Blank(ProgramAgent):
         """How to run Python."""
         return prompts.blank(self.guests.seconds)
 
-    def ran(self, source: str) -> tuple[Event, str, bool]:
+    def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Run the program; whether it called a solver is told from its text."""
         printed = self.guests.printed(source)
         solver = any(word in source for word in ("pulp", "highspy", "linprog", "milp(", "ortools", "cvxpy"))
@@ -145,7 +145,7 @@ class Blank(ProgramAgent):
             "solver": solver,
             "enumerates": not solver and any(w in source for w in ("itertools", "product(", "for ")),
         }
-        return Event(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
+        return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
 
 def _whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from oragent.converse.agents.agent import Agent, Asker
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.program_agents import Blank, Formulating
-from oragent.converse.agents.rules import Rules
+from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.decision import unknown
-from oragent.converse.solving import Solver
+from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 
 AGENTS = ("T-P-P", "C-P-P", "C-P-R", "C-N-R", "rules")
@@ -41,7 +41,7 @@ class Design:
             raise unknown(self.tools, (PAPER, EXTENDED), "set of tools")
 
 
-def agent(design: Design, solver: Solver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
+def agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
     """An agent for one conversation.
 
     Args:
@@ -51,7 +51,7 @@ def agent(design: Design, solver: Solver, asker: Asker | None = None, guests: Gu
         guests: Where programs run; None for those that write none.
     """
     if design.name == "rules":
-        return Rules(Toolbox(solver, extended=True))
+        return RulesAgent(Toolbox(solver, extended=True))
     assert asker is not None
     if design.name == "T-P-P":
         tools = Toolbox(solver, design.tools == EXTENDED)

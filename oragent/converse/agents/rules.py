@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from oragent._base.errors import ConfigError, OragentError
-from oragent.converse.agents.agent import Answer
+from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
 from oragent.converse.agents.plain_questions import read_question
@@ -13,11 +13,11 @@ from oragent.converse.decision import Solved, figure, goal_named
 from oragent.converse.model_changes import compared, decision_changes, objectives_in_words, own_limit, with_change
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, begin, problem_in_force
-from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 from oragent.milp.model import Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.report.pages.text import one_line
 
 BOUND = re.compile(r"(.+?)\s*(<=|>=|<|>|≤|≥)\s*([-+]?[\d.,]+(?:e[-+]?\d+)?)", re.IGNORECASE)
@@ -31,7 +31,7 @@ MOST_COMMANDS, MOST_OPTIONS = 50, 20
 
 
 @dataclass
-class Rules:
+class RulesAgent:
     """An agent that follows commands.
 
     Attributes:
@@ -47,7 +47,7 @@ class Rules:
     def __post_init__(self) -> None:
         self._shown = self.tools.problem.default
 
-    async def answer(self, message: str) -> Answer:
+    async def answer(self, message: str) -> AgentAnswer:
         """Do the commands of a message and tell what came of them.
 
         Alternatives stand behind ``else``: the next one is tried from where the first began, while they clash.
@@ -60,7 +60,7 @@ class Rules:
             if not any(line.startswith("infeasible") for line in lines):
                 break
         events, solved, calls = self.tools.taken()
-        return Answer("\n".join(lines), events, solved, calls, self.tools.state)
+        return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state)
 
     def _all(self, message: str) -> list[str]:
         commands = [part.strip() for part in re.split(r"[;\n]", message) if part.strip()][:MOST_COMMANDS]
@@ -75,7 +75,7 @@ class Rules:
             self.tools.state = begun  # half of what was asked for would be something else
             return [*([] if self._changed else lines), f"not understood: {problem}"]
 
-    def _after(self, begun: State) -> str:
+    def _after(self, begun: RestrictionState) -> str:
         """The solution of the model in force; where the model itself was changed, with what it was before."""
         told = compared(self.tools.solver, begun, self.tools.state) if self.tools.state.changes != begun.changes else ""
         return self._solved(self._call("call_solver", {}), told)
@@ -158,7 +158,7 @@ class Rules:
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
         for one in self.tools.state.restrictions:
-            word = words[one.subject] if one.kind is Kind.BOUND else self.tools.problem.short(one.subject)
+            word = words[one.subject] if one.kind is RestrictionKind.BOUND else self.tools.problem.short(one.subject)
             if meant in {text.casefold() for text in (one.name, self._said(one), one.subject, word)}:
                 names.append(one.name)
         names += [change.name for change in self.tools.state.changes if meant == change.name.casefold()]
@@ -253,11 +253,11 @@ class Rules:
         result = self.tools(ToolCall("", tool, arguments))
         if self.tools.events[-1].failed:
             raise ConfigError(result.removeprefix("error: "))
-        return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(Status.UNKNOWN)
+        return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(SolveStatus.UNKNOWN)
 
     def _solved(self, found: Solved, compared_line: str = "") -> str:
         if not found.decision:
-            clash = self.tools.clash() if found.status is Status.INFEASIBLE else None
+            clash = self.tools.clash() if found.status is SolveStatus.INFEASIBLE else None
             return self._clash(clash) if clash else f"{found.status}: no {self.tools.problem.vocabulary.decision} found"
         before, self._shown = self._shown, found.decision
         changes = list(decision_changes(self.tools.problem, before, found.decision))
@@ -270,11 +270,11 @@ class Rules:
 
     def _said(self, one: Restriction) -> str:
         problem = self.tools.problem
-        if one.kind is Kind.BOUND:
+        if one.kind is RestrictionKind.BOUND:
             goal = next(goal for goal in problem.expressions if goal.name == one.subject)
             return f"{goal.word} {one.relation} {figure(one.value)}"
         option = problem.vocabulary.brief(one.option)
-        return f"{problem.short(one.subject)} {'not ' if one.kind is Kind.FORBID else ''}{option}"
+        return f"{problem.short(one.subject)} {'not ' if one.kind is RestrictionKind.FORBID else ''}{option}"
 
     def _clash(self, found: Clash) -> str:
         own = [f"the model's own {'limits' if len(found.own) > 1 else 'limit'} in the way: {'; '.join(found.own)}"]
@@ -298,8 +298,11 @@ class Rules:
             ]
             parts.append(", ".join(moved))
         parts += own if found.own else []
-        parts += [f"'set {one_line(bound.subject, 60)} {figure(bound.value)}' would change the row itself"
-                  for bound in found.parts if bound.kind is Kind.BOUND and self._against_row(bound)]  # fmt: skip
+        parts += [
+            f"'set {one_line(bound.subject, 60)} {figure(bound.value)}' would change the row itself"
+            for bound in found.parts
+            if bound.kind is RestrictionKind.BOUND and self._against_row(bound)
+        ]
         return f"infeasible: {'; '.join(parts)}"
 
     def _against_row(self, bound: Restriction) -> bool:
@@ -312,4 +315,6 @@ class Rules:
 
 
 def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
-    return Restriction(Kind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by)
+    return Restriction(
+        RestrictionKind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by
+    )

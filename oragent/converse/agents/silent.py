@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from oragent.converse.decision import DecisionProblem, figure
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
 TOLERANCE = 1e-5
@@ -58,7 +58,7 @@ def _beyond(milp: Milp, terms: Mapping[str, float], row: Row, sense: Sense) -> b
     if row.relation is not Relation.EQUAL and (row.relation is Relation.AT_MOST) != (sense is Sense.MAXIMIZE):
         return False
     extreme = solve(replace(milp, objective=Objective(terms), sense=sense), CHECK_S, duals=False)
-    if extreme.status is Status.UNBOUNDED:
+    if extreme.status is SolveStatus.UNBOUNDED:
         return True
     if not extreme.status.has_point or extreme.objective is None:
         return False

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from oragent.converse.agents import prompts
-from oragent.converse.agents.agent import Answer, Asker, calls_of
+from oragent.converse.agents.agent import AgentAnswer, Asker, calls_of
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import Message
 
@@ -38,7 +38,7 @@ class ToolsAgent:
         prompt = prompts.tools(self.tools.problem, self.tools.extended, self.without)
         self.messages = [Message("system", prompt)]
 
-    async def answer(self, message: str) -> Answer:
+    async def answer(self, message: str) -> AgentAnswer:
         """Answer a message after as many tool calls as it takes, 15 rounds at most."""
         self.messages.append(Message("user", message))
         for _ in range(MOST_ROUNDS):
@@ -59,9 +59,9 @@ class ToolsAgent:
         """Tell the agent what was done to its model by somebody else."""
         self.messages.append(Message("user", f"(The person changed the model directly: {text})"))
 
-    def _answered(self, text: str) -> Answer:
+    def _answered(self, text: str) -> AgentAnswer:
         events, solved, calls = self.tools.taken()
-        return Answer(text, events, solved, calls, self.tools.state)
+        return AgentAnswer(text, events, solved, calls, self.tools.state)
 
 
 def _told(calls: Sequence[object], results: Sequence[str]) -> list[Message]:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from oragent.converse.agents.agent import Event
+from oragent.converse.agents.agent import AgentEvent
 
 END_WORD = "__END__"
 
 
 @dataclass(frozen=True)
-class View:
+class DecisionView:
     """What a decision agent sees.
 
     Attributes:
@@ -24,7 +24,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Said:
+class DeciderMessage:
     """What a decision agent says.
 
     Attributes:
@@ -37,17 +37,17 @@ class Said:
 
     text: str
     ends: bool = False
-    events: tuple[Event, ...] = ()
+    events: tuple[AgentEvent, ...] = ()
     leaks: tuple[str, ...] = ()
     sent_back: int = 0
 
 
-class Decider(Protocol):
+class DecisionAgent(Protocol):
     """A decision agent in one conversation."""
 
     @property
     def says_farewell(self) -> bool:
         """Whether it writes one more message once it has all that it wants."""
 
-    async def say(self, view: View) -> Said | None:
+    async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Say the next message; None to leave without a word."""

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from oragent.converse.deciders.decider import END_WORD, Said, View
+from oragent.converse.deciders.decider import END_WORD, DeciderMessage, DecisionView
 
 LEAVING = {"quit", "exit", "bye", END_WORD.casefold()}
 
@@ -17,14 +17,14 @@ class Human:
         listen: Function of the view that returns what was said; None to leave.
     """
 
-    listen: Callable[[View], str | None]
+    listen: Callable[[DecisionView], str | None]
     says_farewell: bool = True
 
-    async def say(self, view: View) -> Said | None:
+    async def say(self, view: DecisionView) -> DeciderMessage | None:
         """What the person says; empty lines are passed over."""
         while True:
             text = await asyncio.to_thread(self.listen, view)
             if text is None or text.strip().casefold() in LEAVING:
                 return None
             if text.strip():
-                return Said(text.strip())
+                return DeciderMessage(text.strip())

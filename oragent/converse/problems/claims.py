@@ -5,9 +5,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import inf
 
-from oragent.converse.problems.constraints import FREE, Constraints, Objective, Oracle, Solution, Weights
+from oragent.converse.problems.constraints import (
+    FREE,
+    Constraints,
+    ObjectiveWeights,
+    ScheduleObjective,
+    ScheduleOracle,
+    ScheduleSolution,
+)
 from oragent.converse.problems.district import District, Features
-from oragent.converse.problems.mentions import Amount, Relation, Said, Unit, placements, said, sentences
+from oragent.converse.problems.mentions import Amount, AmountRelation, ParsedSentence, Unit, placements, said, sentences
 
 STRICT = 1e-6  # what "below" takes from a bound; less than any two values differ
 
@@ -50,7 +57,7 @@ class ClaimKind(StrEnum):
     UNPARSED = "unparsed"  # something, but who knows what
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """What a claim is worth."""
 
     TRUE = "true"
@@ -59,7 +66,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Claim:
+class ImpossibilityClaim:
     """A claim of impossibility.
 
     Attributes:
@@ -73,7 +80,7 @@ class Claim:
     kind: ClaimKind
     sentence: str
     constraints: Constraints = FREE
-    objective: Objective | None = None
+    objective: ScheduleObjective | None = None
     amount: Amount | None = None
 
 
@@ -87,17 +94,17 @@ class Resolved:
         witness: Schedule that shows that it is false; None where there is none to show.
     """
 
-    claim: Claim
-    verdict: Verdict
-    witness: Solution | None = None
+    claim: ImpossibilityClaim
+    verdict: ClaimVerdict
+    witness: ScheduleSolution | None = None
 
 
-def claims(district: District, text: str) -> tuple[Claim, ...]:
+def claims(district: District, text: str) -> tuple[ImpossibilityClaim, ...]:
     """Every claim of impossibility in a message, those that are not understood among them."""
     return tuple(claim for sentence in sentences(text) if (claim := _claim(district, said(district, sentence))))
 
 
-def resolve(claim: Claim, oracle: Oracle, in_force: Constraints, incumbent: Features) -> Resolved:
+def resolve(claim: ImpossibilityClaim, oracle: ScheduleOracle, in_force: Constraints, incumbent: Features) -> Resolved:
     """Solve what a claim says cannot be solved.
 
     Args:
@@ -109,32 +116,32 @@ def resolve(claim: Claim, oracle: Oracle, in_force: Constraints, incumbent: Feat
             value.
     """
     if claim.kind is ClaimKind.UNPARSED:
-        return Resolved(claim, Verdict.UNPARSED)
+        return Resolved(claim, ClaimVerdict.UNPARSED)
     if claim.objective is None:
         found = oracle.least_cost(_merged(in_force, claim))
-        return Resolved(claim, Verdict.TRUE if found is None else Verdict.FALSE, found)
+        return Resolved(claim, ClaimVerdict.TRUE if found is None else ClaimVerdict.FALSE, found)
     found = _least(claim.objective, oracle, _merged(in_force, claim))
     if claim.kind is ClaimKind.NO_BETTER:
         value = claim.amount.value if claim.amount else _value(incumbent, claim.objective)
         lower = found is not None and _value(found.features, claim.objective) < value - STRICT
-        return Resolved(claim, Verdict.FALSE, found) if lower else Resolved(claim, Verdict.TRUE)
+        return Resolved(claim, ClaimVerdict.FALSE, found) if lower else Resolved(claim, ClaimVerdict.TRUE)
     # A least value may be meant of what the sentence names alone, too.
     for least in (found, _least(claim.objective, oracle, claim.constraints)):
         if least is not None and claim.amount and claim.amount.fits(_value(least.features, claim.objective)):
-            return Resolved(claim, Verdict.TRUE)
-    return Resolved(claim, Verdict.FALSE, found)
+            return Resolved(claim, ClaimVerdict.TRUE)
+    return Resolved(claim, ClaimVerdict.FALSE, found)
 
 
-def _claim(district: District, one: Said) -> Claim | None:
+def _claim(district: District, one: ParsedSentence) -> ImpossibilityClaim | None:
     least, no_better, denied = (pattern.search(one.text) for pattern in (LEAST, NO_BETTER, DENIED))
     required = REQUIRED.search(one.text)
     if not (least or no_better or denied or required) or DOUBTED.search(one.text):
         return None
-    unparsed = Claim(ClaimKind.UNPARSED, one.text)
+    unparsed = ImpossibilityClaim(ClaimKind.UNPARSED, one.text)
     constraints = _constraints(district, one, turned=bool(required or WITHOUT.search(one.text)))
     if constraints is None:
         return unparsed
-    equal = [amount for amount in one.amounts if amount.relation is Relation.EQUAL]
+    equal = [amount for amount in one.amounts if amount.relation is AmountRelation.EQUAL]
     cue = least or no_better
     if cue and not required:
         objective = _objective(one.text, cue.start())
@@ -146,18 +153,20 @@ def _claim(district: District, one: Said) -> Claim | None:
         if not _bounded(constraints, objective):
             kind = ClaimKind.LEAST if least else ClaimKind.NO_BETTER
             others = [amount for amount in equal if amount.unit is not UNITS[objective]]
-            return Claim(kind, one.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None)
+            return ImpossibilityClaim(
+                kind, one.text, _with_bounds(constraints, others), objective, of_it[0] if of_it else None
+            )
     # "The load cannot be brought below 2,000" is a clash of constraints, the load's bound among them.
     constraints = _with_bounds(constraints, equal)
     if constraints == FREE and not (denied and IN_FORCE.search(one.text)):
         return unparsed
-    return Claim(ClaimKind.INFEASIBLE, one.text, constraints)
+    return ImpossibilityClaim(ClaimKind.INFEASIBLE, one.text, constraints)
 
 
-UNITS = {Objective.LOAD: Unit.STUDENTS, Objective.DEVIATION: Unit.MINUTES}
+UNITS = {ScheduleObjective.LOAD: Unit.STUDENTS, ScheduleObjective.DEVIATION: Unit.MINUTES}
 
 
-def _constraints(district: District, one: Said, *, turned: bool) -> Constraints | None:
+def _constraints(district: District, one: ParsedSentence, *, turned: bool) -> Constraints | None:
     """The schools' times and the bounds that a sentence names; None where it names something else too.
 
     Args:
@@ -176,20 +185,20 @@ def _constraints(district: District, one: Said, *, turned: bool) -> Constraints 
     bounds = []
     for amount in one.amounts:
         relation = TURNED.get(amount.relation, amount.relation) if turned else amount.relation
-        if relation in (Relation.ABOVE, Relation.AT_LEAST, Relation.STEP):
+        if relation in (AmountRelation.ABOVE, AmountRelation.AT_LEAST, AmountRelation.STEP):
             return None
-        if relation is not Relation.EQUAL:
+        if relation is not AmountRelation.EQUAL:
             bounds.append(replace(amount, relation=relation))
     fixed = frozenset((school, district.times.index(time.minutes or 0)) for school, time in placed)
     return _with_bounds(Constraints(fixed=fixed), bounds)
 
 
-TURNED = {Relation.ABOVE: Relation.AT_MOST, Relation.AT_LEAST: Relation.BELOW}
+TURNED = {AmountRelation.ABOVE: AmountRelation.AT_MOST, AmountRelation.AT_LEAST: AmountRelation.BELOW}
 
 
 def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints:
     for amount in amounts:
-        value = amount.value - STRICT * (amount.relation is Relation.BELOW)
+        value = amount.value - STRICT * (amount.relation is AmountRelation.BELOW)
         if amount.unit is Unit.STUDENTS:
             constraints = replace(constraints, load=min(value, constraints.load))
         else:
@@ -197,29 +206,31 @@ def _with_bounds(constraints: Constraints, amounts: list[Amount]) -> Constraints
     return constraints
 
 
-def _objective(sentence: str, place: int) -> Objective | None:
+def _objective(sentence: str, place: int) -> ScheduleObjective | None:
     """The objective that is named next after a place, or else the last one before it."""
     found = sorted(
-        [(match.start(), Objective.LOAD) for match in ABOUT_LOAD.finditer(sentence)]
-        + [(match.start(), Objective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
+        [(match.start(), ScheduleObjective.LOAD) for match in ABOUT_LOAD.finditer(sentence)]
+        + [(match.start(), ScheduleObjective.DEVIATION) for match in ABOUT_DEVIATION.finditer(sentence)]
     )
     after = [objective for start, objective in found if start >= place]
     return after[0] if after else (found[-1][1] if found else None)
 
 
-def _bounded(constraints: Constraints, objective: Objective) -> bool:
-    return (constraints.load if objective is Objective.LOAD else constraints.deviation) < inf
+def _bounded(constraints: Constraints, objective: ScheduleObjective) -> bool:
+    return (constraints.load if objective is ScheduleObjective.LOAD else constraints.deviation) < inf
 
 
-def _value(features: Features, objective: Objective) -> float:
-    return features.load if objective is Objective.LOAD else features.deviation
+def _value(features: Features, objective: ScheduleObjective) -> float:
+    return features.load if objective is ScheduleObjective.LOAD else features.deviation
 
 
-def _least(objective: Objective, oracle: Oracle, constraints: Constraints) -> Solution | None:
-    return oracle.least_cost(constraints, Weights(1, 0) if objective is Objective.LOAD else Weights(0, 1))
+def _least(objective: ScheduleObjective, oracle: ScheduleOracle, constraints: Constraints) -> ScheduleSolution | None:
+    return oracle.least_cost(
+        constraints, ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
+    )
 
 
-def _merged(in_force: Constraints, claim: Claim) -> Constraints:
+def _merged(in_force: Constraints, claim: ImpossibilityClaim) -> Constraints:
     """The model as the claim would have it; a bound in force on what is to be lowered is no obstacle to that."""
     named = claim.constraints
     schools = {school for school, _ in named.fixed}
@@ -227,8 +238,8 @@ def _merged(in_force: Constraints, claim: Claim) -> Constraints:
         frozenset(choice for choice in choices if choice[0] not in schools)
         for choices in (in_force.fixed, in_force.forbidden)
     )
-    load = inf if claim.objective is Objective.LOAD else in_force.load
-    deviation = inf if claim.objective is Objective.DEVIATION else in_force.deviation
+    load = inf if claim.objective is ScheduleObjective.LOAD else in_force.load
+    deviation = inf if claim.objective is ScheduleObjective.DEVIATION else in_force.deviation
     return Constraints(
         fixed | named.fixed,
         forbidden,

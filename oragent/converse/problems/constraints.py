@@ -12,7 +12,7 @@ Choice = tuple[int, int]  # positions of a school and of a start time
 STUDENTS_A_UNIT = 100  # load is weighed in hundreds of students
 
 
-class Objective(StrEnum):
+class ScheduleObjective(StrEnum):
     """The two objectives, by the names that tools use; both are minimised."""
 
     LOAD = "student_load_balancing"
@@ -45,7 +45,7 @@ class Constraints:
 
 
 @dataclass(frozen=True)
-class Weights:
+class ObjectiveWeights:
     """What one unit of each objective costs.
 
     Attributes:
@@ -70,23 +70,23 @@ class Weights:
 
 
 FREE = Constraints()
-EVEN = Weights()
+EVEN = ObjectiveWeights()
 
 
 @dataclass(frozen=True)
-class Solution:
+class ScheduleSolution:
     """A schedule, with both objectives recomputed from it."""
 
     schedule: str
     features: Features
 
 
-class Oracle(Protocol):
+class ScheduleOracle(Protocol):
     """Answers requests: by enumeration for a small district, by a solver for a large one."""
 
     @property
     def district(self) -> District:
         """The district whose schedules it knows."""
 
-    def least_cost(self, constraints: Constraints, weights: Weights = EVEN) -> Solution | None:
+    def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost that respects the constraints; None where there is no such schedule."""

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ProblemError
-from oragent.converse.problems.constraints import EVEN, FREE, STUDENTS_A_UNIT, Constraints, Objective, Solution, Weights
+from oragent.converse.problems.constraints import (
+    EVEN,
+    FREE,
+    STUDENTS_A_UNIT,
+    Constraints,
+    ObjectiveWeights,
+    ScheduleObjective,
+    ScheduleSolution,
+)
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
 
@@ -47,11 +55,11 @@ class Exact:
             kept &= table.times[:, school] != time
         return kept
 
-    def optima(self, constraints: Constraints = FREE, weights: Weights = EVEN) -> list[Solution]:
+    def optima(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> list[ScheduleSolution]:
         """Every schedule of least cost, in order; none where the constraints clash."""
         return [self._solution(index) for index in self._optima(constraints, weights)]
 
-    def least_cost(self, constraints: Constraints = FREE, weights: Weights = EVEN) -> Solution | None:
+    def least_cost(self, constraints: Constraints = FREE, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost; where an objective weighs nothing, it still decides among equals.
 
         Returns:
@@ -64,18 +72,18 @@ class Exact:
             found = _least(found, self.schedules.deviation)
         return self._solution(found[0]) if len(found) else None
 
-    def least(self, objective: Objective, constraints: Constraints = FREE) -> Solution | None:
+    def least(self, objective: ScheduleObjective, constraints: Constraints = FREE) -> ScheduleSolution | None:
         """The least that an objective can be; among equals the other objective decides, then the order."""
-        alone = Weights(1, 0) if objective is Objective.LOAD else Weights(0, 1)
+        alone = ObjectiveWeights(1, 0) if objective is ScheduleObjective.LOAD else ObjectiveWeights(0, 1)
         return self.least_cost(constraints, alone)
 
-    def _optima(self, constraints: Constraints, weights: Weights) -> NDArray[np.intp]:
+    def _optima(self, constraints: Constraints, weights: ObjectiveWeights) -> NDArray[np.intp]:
         table, total = self.schedules, (weights.load + weights.deviation) or 1.0
         load = weights.load / total * (table.load / STUDENTS_A_UNIT)
         return _least(np.flatnonzero(self.allowed(constraints)), load + weights.deviation / total * table.deviation)
 
-    def _solution(self, index: np.intp | int) -> Solution:
-        return Solution(self.schedules.letters(int(index)), self.schedules.features(int(index)))
+    def _solution(self, index: np.intp | int) -> ScheduleSolution:
+        return ScheduleSolution(self.schedules.letters(int(index)), self.schedules.features(int(index)))
 
 
 def _least(indices: NDArray[np.intp], cost: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.intp]:

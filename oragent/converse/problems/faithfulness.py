@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from oragent.converse.problems.district import District, clock
-from oragent.converse.problems.mentions import Amount, Named, Relation, Said, Unit, placements, said, sentences
+from oragent.converse.problems.mentions import (
+    Amount,
+    AmountRelation,
+    Named,
+    ParsedSentence,
+    Unit,
+    placements,
+    said,
+    sentences,
+)
 
 MEAN = re.compile(r"\b(?:deviation|average|mean|overall|per school)\b", re.IGNORECASE)
 LOAD = re.compile(r"\b(?:loads?|busiest|peak|max(?:imum)?|any (?:one|single))\b", re.IGNORECASE)
@@ -27,7 +36,7 @@ class Truth(StrEnum):
 
 
 @dataclass(frozen=True)
-class Figure:
+class StatedFigure:
     """A figure that was stated.
 
     Attributes:
@@ -43,7 +52,9 @@ class Figure:
     truth: Truth
 
 
-def figures(district: District, text: str, presented: Sequence[str], earlier: Sequence[str] = ()) -> tuple[Figure, ...]:
+def figures(
+    district: District, text: str, presented: Sequence[str], earlier: Sequence[str] = ()
+) -> tuple[StatedFigure, ...]:
     """Every figure of a message: load, deviation, loads of single times, times and changes of schools.
 
     Args:
@@ -85,24 +96,24 @@ class _Judge:
     presented: tuple[str, ...]
     earlier: tuple[str, ...]
 
-    def sentence(self, one: Said) -> Iterator[Figure]:
+    def sentence(self, one: ParsedSentence) -> Iterator[StatedFigure]:
         supposed = bool(OPEN.search(one.text))
         for amount in one.amounts:
             kind, values = self._amount(one, amount)
-            checked = values is not None and (amount.relation is Relation.EQUAL or kind == "change")
+            checked = values is not None and (amount.relation is AmountRelation.EQUAL or kind == "change")
             truth = values.truth(amount.fits, supposed) if values and checked else Truth.UNCHECKED
-            yield Figure(kind, f"{amount.value:g} {amount.unit}", one.text, truth)
+            yield StatedFigure(kind, f"{amount.value:g} {amount.unit}", one.text, truth)
         for school, time in placements(one):
             told = f"{self.district.schools[school].name} {clock(time.minutes or 0)}"
-            yield Figure("time", told, one.text, self._time(school, time, supposed))
+            yield StatedFigure("time", told, one.text, self._time(school, time, supposed))
 
-    def _amount(self, one: Said, amount: Amount) -> tuple[str, _Values | None]:
+    def _amount(self, one: ParsedSentence, amount: Amount) -> tuple[str, _Values | None]:
         """What an amount is an amount of, and what that is; of several things in a sentence it may be any."""
         schools = {named.school for named in one.named if named.school is not None}
         times = {self.district.times.index(t.minutes) for t in one.named if t.minutes in self.district.times}
         if amount.unit is Unit.MINUTES:
             moved = self._values(lambda known: [abs(self.district.changes(known)[school]) for school in schools])
-            if schools and (amount.relation is Relation.STEP or not MEAN.search(one.text)):
+            if schools and (amount.relation is AmountRelation.STEP or not MEAN.search(one.text)):
                 return "change", moved
             mean = self._values(lambda known: [self.district.features(known).deviation])
             return ("deviation", _both(mean, moved)) if MEAN.search(one.text) else ("unknown", None)

@@ -10,20 +10,20 @@ from dataclasses import replace
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
-from oragent.converse.decision import Goal, Reading, Solved, Vocabulary, figure, unknown
+from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, figure, unknown
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.model_text import describe_model, linear_words, search_model
 from oragent.converse.problems.programs import ProgramForm, model_form
 from oragent.converse.prompting import fill, quiet
-from oragent.converse.remark import Remark
+from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, by_milp, model
-from oragent.converse.state import State
+from oragent.converse.state import RestrictionState
 from oragent.milp.as_latex import to_latex
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense
 from oragent.milp.points import breaches
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 from oragent.milp.wellformed import INFINITY
 from oragent.report.pages.text import one_line
@@ -36,7 +36,7 @@ DIGITS = 9
 ESCAPED = "\\|`*_~<>[]&"
 
 
-class Formulated:
+class FormulatedProblem:
     """A model that people can talk about.
 
     Args:
@@ -60,7 +60,7 @@ class Formulated:
                     for one in milp.variables[:MOST_SHOWN] if not one.is_binary and one.name not in taken)  # fmt: skip
         self.goals, self.expressions = len(first), (*first, *rows, *own)
         self.original = milp
-        self._changed: dict[frozenset[ModelChange], Formulated] = {}
+        self._changed: dict[frozenset[ModelChange], FormulatedProblem] = {}
         self._unchanged = self
         self._limits = {row.name: row.limits for row in milp.rows}
         bounds = {variable.name: (variable.low, variable.high) for variable in milp.variables}
@@ -69,13 +69,13 @@ class Formulated:
         self.vocabulary = Vocabulary("fix_variable", "variable", "value", lower_bounds=True)
         self._variables = {variable.name: variable for variable in milp.variables}
 
-    def hurried(self, limit_s: float) -> "Formulated":
+    def hurried(self, limit_s: float) -> "FormulatedProblem":
         """The same problem with less time for a solve."""
         same = copy(self)
         same.limit_s, same._changed, same._unchanged = limit_s, {}, same
         return same
 
-    def changed(self, changes: Iterable[ModelChange]) -> "Formulated":
+    def changed(self, changes: Iterable[ModelChange]) -> "FormulatedProblem":
         """The problem with other limits, bounds and coefficients than those of the original model."""
         every = frozenset(changes)
         if not every:
@@ -87,7 +87,7 @@ class Formulated:
             known[every] = self._unchanged._with(every)
         return known[every]
 
-    def _with(self, changes: frozenset[ModelChange]) -> "Formulated":
+    def _with(self, changes: frozenset[ModelChange]) -> "FormulatedProblem":
         same = copy(self)
         same.__dict__.pop("program", None)
         same.base = apply_changes(self.original, changes)
@@ -103,7 +103,7 @@ class Formulated:
         found = self._limits.get(name)
         return None if found in (None, (-INFINITY, INFINITY)) else found
 
-    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
         at_hand = self.changed(state.changes)
         goal = at_hand.expressions[place]
@@ -120,8 +120,8 @@ class Formulated:
         """
         found = self.solve(begin(self))
         if not found.decision:
-            words = "has no optimum: its objective improves without end" if found.status is Status.UNBOUNDED else (
-                "could not be solved in time" if found.status is Status.UNKNOWN else "is infeasible")  # fmt: skip
+            words = "has no optimum: its objective improves without end" if found.status is SolveStatus.UNBOUNDED else (
+                "could not be solved in time" if found.status is SolveStatus.UNKNOWN else "is infeasible")  # fmt: skip
             raise MilpError(
                 f"{one_line(self.name, 60)} {words}; 'oragent solve --explain' says why: mend the model first"
             )
@@ -237,7 +237,7 @@ class Formulated:
         """Values by variable."""
         return "\n".join(f"{name} = {figure(value)}" for name, value in self.values(decision).items())
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ProposedDecisions:
         """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
 
         A decision is full where it meets the base model; else the first breach is the problem.
@@ -258,7 +258,7 @@ class Formulated:
                 problems[f"the values break {broken[0].sentence}"] = None
             else:
                 found[self.decision(values)] = None
-        return Reading(tuple(found), tuple(problems))
+        return ProposedDecisions(tuple(found), tuple(problems))
 
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The value of each variable."""
@@ -292,13 +292,13 @@ class Formulated:
         return model_form(self.base, to_latex(self.base))
 
     def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
-        solve: Callable[[State], Solved] | None,
-    ) -> tuple[Remark, ...]:  # fmt: skip
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
+        solve: Callable[[RestrictionState], Solved] | None,
+    ) -> tuple[AnswerRemark, ...]:  # fmt: skip
         """None: what people call the parts of any model nobody knows."""
         return ()
 
-    def solve(self, state: State) -> Solved:
+    def solve(self, state: RestrictionState) -> Solved:
         """With the solver, within ``limit_s``."""
         return by_milp(self, state, self.limit_s)
 

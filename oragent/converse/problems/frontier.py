@@ -11,7 +11,7 @@ from oragent.converse.problems.exact import Exact
 
 
 @dataclass(frozen=True)
-class Point:
+class FrontierPoint:
     """A point of a frontier.
 
     Attributes:
@@ -23,7 +23,7 @@ class Point:
     schedules: tuple[str, ...]
 
 
-def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[Point, ...]:
+def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[FrontierPoint, ...]:
     """The Pareto frontier of load against deviation among the schedules that respect the constraints.
 
     Returns:
@@ -32,17 +32,17 @@ def pareto(exact: Exact, constraints: Constraints = FREE) -> tuple[Point, ...]:
     table = exact.schedules
     kept = np.flatnonzero(exact.allowed(constraints))
     kept = kept[np.lexsort((kept, table.deviation[kept], table.load[kept]))]
-    points: list[Point] = []
+    points: list[FrontierPoint] = []
     groups = np.flatnonzero(np.diff(table.load[kept])) + 1
     for group in np.split(kept, groups) if len(kept) else []:
         features = table.features(int(group[0]))
         if not points or features.deviation < points[-1].features.deviation:
             equal = group[table.deviation[group] == features.deviation]
-            points.append(Point(features, tuple(table.letters(int(index)) for index in equal)))
+            points.append(FrontierPoint(features, tuple(table.letters(int(index)) for index in equal)))
     return tuple(points)
 
 
-def conditional(exact: Exact, school: int) -> Iterator[tuple[int, Point]]:
+def conditional(exact: Exact, school: int) -> Iterator[tuple[int, FrontierPoint]]:
     """The conditional solutions of a school: each of its start times with every point of the frontier under it.
 
     Section 5 of Drossman et al. 2026, arXiv:2604.02666.

@@ -13,7 +13,7 @@ ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 @dataclass(frozen=True)
-class Table:
+class MarkdownTable:
     """A table.
 
     Attributes:
@@ -25,7 +25,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
 
-def tables(text: str) -> Iterator[Table]:
+def tables(text: str) -> Iterator[MarkdownTable]:
     """Every table of a text, in order; rows that are too short are filled with empty cells."""
     lines = [line[:LONGEST_LINE] for line in text.split("\n")]
     place = 1
@@ -36,7 +36,7 @@ def tables(text: str) -> Iterator[Table]:
             while (place := place + 1) < len(lines) and "|" in lines[place] and len(rows) < MOST_ROWS:
                 cells = _cells(lines[place])[: len(header)]
                 rows.append(cells + ("",) * (len(header) - len(cells)))
-            yield Table(header, tuple(rows))
+            yield MarkdownTable(header, tuple(rows))
         place += 1
 
 

@@ -49,7 +49,7 @@ class Unit(StrEnum):
     MINUTES = "minutes"
 
 
-class Relation(StrEnum):
+class AmountRelation(StrEnum):
     """How an amount is meant."""
 
     EQUAL = "equal"
@@ -75,7 +75,7 @@ class Amount:
     unit: Unit
     value: float
     slack: float
-    relation: Relation
+    relation: AmountRelation
     place: int
 
     def fits(self, true: float) -> bool:
@@ -101,7 +101,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Said:
+class ParsedSentence:
     """A sentence, taken apart.
 
     Attributes:
@@ -123,7 +123,7 @@ def sentences(text: str) -> Iterator[str]:
             yield sentence
 
 
-def said(district: District, sentence: str) -> Said:
+def said(district: District, sentence: str) -> ParsedSentence:
     """Take a sentence apart."""
     named = [
         Named(place, None, False, found.start())
@@ -134,10 +134,10 @@ def said(district: District, sentence: str) -> Said:
         former = bool(FROM.search(sentence[max(0, found.start() - NEAR) : found.start()]))
         named += [Named(None, one, former, found.start()) for one in minutes(found[0])]
     named.sort(key=lambda one: one.place)
-    return Said(sentence, tuple(named), tuple(_amounts(sentence)))
+    return ParsedSentence(sentence, tuple(named), tuple(_amounts(sentence)))
 
 
-def placements(one: Said) -> Iterator[tuple[int, Named]]:
+def placements(one: ParsedSentence) -> Iterator[tuple[int, Named]]:
     """Which school is said to have which time: a time is that of the schools named since the time before it.
 
     "7:50: Galileo, Everett" is read as well; a time without any school is left out.
@@ -218,13 +218,13 @@ def _in_hundreds(unit: Unit, value: float, decimals: str | None, word: str | Non
     return word.lower().startswith("hundred") if word else bool(decimals) and value < 100
 
 
-def _relation(before: str, after: str) -> Relation:
+def _relation(before: str, after: str) -> AmountRelation:
     if OR_LESS.search(after) or AT_MOST.search(before):
-        return Relation.AT_MOST
+        return AmountRelation.AT_MOST
     if BELOW.search(before):
-        return Relation.BELOW
+        return AmountRelation.BELOW
     if AT_LEAST.search(before):
-        return Relation.AT_LEAST
+        return AmountRelation.AT_LEAST
     if ABOVE.search(before):
-        return Relation.ABOVE
-    return Relation.STEP if STEP.search(after) or BY.search(before) else Relation.EQUAL
+        return AmountRelation.ABOVE
+    return AmountRelation.STEP if STEP.search(after) or BY.search(before) else AmountRelation.EQUAL

@@ -7,9 +7,15 @@ from typing import Protocol
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem, Solved
-from oragent.converse.problems.constraints import EVEN, Constraints, Objective, Solution, Weights
+from oragent.converse.problems.constraints import (
+    EVEN,
+    Constraints,
+    ObjectiveWeights,
+    ScheduleObjective,
+    ScheduleSolution,
+)
 from oragent.converse.problems.district import District, clock
-from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
 
 class OfDistrict(DecisionProblem, Protocol):
@@ -33,42 +39,49 @@ class Solving:
     """
 
     problem: OfDistrict
-    solver: Callable[[State], Solved]
+    solver: Callable[[RestrictionState], Solved]
 
     @property
     def district(self) -> District:
         """The district whose schedules it knows."""
         return self.problem.district
 
-    def least_cost(self, constraints: Constraints, weights: Weights = EVEN) -> Solution | None:
+    def least_cost(self, constraints: Constraints, weights: ObjectiveWeights = EVEN) -> ScheduleSolution | None:
         """The schedule of least cost that respects the constraints; None where there is none."""
-        found = self.solver(State((weights.load, weights.deviation), restrictions(self.district, constraints)))
-        return Solution(found.decision, self.district.features(found.decision)) if found.decision else None
+        found = self.solver(
+            RestrictionState((weights.load, weights.deviation), restrictions(self.district, constraints))
+        )
+        return ScheduleSolution(found.decision, self.district.features(found.decision)) if found.decision else None
 
 
 def restrictions(district: District, constraints: Constraints) -> tuple[Restriction, ...]:
     """Constraints of a district as restrictions of a state."""
-    chosen = [(Kind.FIX, pair) for pair in sorted(constraints.fixed)]
-    chosen += [(Kind.FORBID, pair) for pair in sorted(constraints.forbidden)]
+    chosen = [(RestrictionKind.FIX, pair) for pair in sorted(constraints.fixed)]
+    chosen += [(RestrictionKind.FORBID, pair) for pair in sorted(constraints.forbidden)]
     found = [Restriction(kind, district.schools[school].name, clock(district.times[time]))
              for kind, (school, time) in chosen]  # fmt: skip
-    for name, bound in ((Objective.LOAD, constraints.load), (Objective.DEVIATION, constraints.deviation)):
+    for name, bound in (
+        (ScheduleObjective.LOAD, constraints.load),
+        (ScheduleObjective.DEVIATION, constraints.deviation),
+    ):
         if isfinite(bound):
-            found.append(Restriction(Kind.BOUND, str(name), relation="<=", value=bound))
+            found.append(Restriction(RestrictionKind.BOUND, str(name), relation="<=", value=bound))
     return tuple(found)
 
 
-def constraints(problem: OfDistrict, state: State) -> Constraints:
+def constraints(problem: OfDistrict, state: RestrictionState) -> Constraints:
     """A state as constraints of the district."""
     load, deviation = inf, inf
-    chosen: dict[Kind, set[tuple[int, int]]] = {Kind.FIX: set(), Kind.FORBID: set()}
+    chosen: dict[RestrictionKind, set[tuple[int, int]]] = {RestrictionKind.FIX: set(), RestrictionKind.FORBID: set()}
     for one in state.restrictions:
-        if one.kind is not Kind.BOUND:
+        if one.kind is not RestrictionKind.BOUND:
             chosen[one.kind].add(problem.place(one.subject, one.option))
         elif not one.upper:
             raise ConfigError(f"{one.subject} is minimised: bound it from above")
-        elif one.subject == Objective.LOAD:
+        elif one.subject == ScheduleObjective.LOAD:
             load = one.limit
         else:
             deviation = one.limit
-    return Constraints(frozenset(chosen[Kind.FIX]), frozenset(chosen[Kind.FORBID]), load, deviation)
+    return Constraints(
+        frozenset(chosen[RestrictionKind.FIX]), frozenset(chosen[RestrictionKind.FORBID]), load, deviation
+    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Naming(Protocol):
+class VariableNaming(Protocol):
     """Finds variables of the base model under the names of a program."""
 
     def __call__(self, name: str) -> str | None:
@@ -29,7 +29,7 @@ class ProgramForm:
     source: str
     data: Mapping[str, Any]
     about: str
-    naming: Naming
+    naming: VariableNaming
     prefix: str = ""
 
 

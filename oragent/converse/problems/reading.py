@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from oragent.converse.problems.district import District
 from oragent.converse.problems.json_objects import proposals
-from oragent.converse.problems.markdown import LONGEST_CELL, Table, tables
+from oragent.converse.problems.markdown import LONGEST_CELL, MarkdownTable, tables
 from oragent.converse.problems.names import CLOCK, find_school, find_time, quoted, unknown_school, unknown_time
 
 LONGEST = 100_000  # characters; a reply beyond is cut, as no schedule needs so many
@@ -20,7 +20,7 @@ Row = tuple[str, str]  # a school and its start time, as written
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProposedSchedules:
     """What a reply proposes.
 
     Attributes:
@@ -32,7 +32,7 @@ class Reading:
     problems: tuple[str, ...]
 
 
-def read(district: District, text: str) -> Reading:
+def read(district: District, text: str) -> ProposedSchedules:
     """Read every schedule that a reply proposes.
 
     A table needs a column of schools, one or several a cell, and one of start times. Columns of current or earlier
@@ -50,7 +50,7 @@ def read(district: District, text: str) -> Reading:
             problems[problem] = None
         else:
             schedules[schedule] = None
-    return Reading(tuple(schedules), tuple(problems))
+    return ProposedSchedules(tuple(schedules), tuple(problems))
 
 
 def _proposed(district: District, text: str) -> Iterator[list[Row]]:
@@ -62,7 +62,7 @@ def _proposed(district: District, text: str) -> Iterator[list[Row]]:
             yield pairs
 
 
-def _columns(district: District, table: Table) -> Iterator[list[Row]]:
+def _columns(district: District, table: MarkdownTable) -> Iterator[list[Row]]:
     columns = range(len(table.header))
     schools = {column: [_schools(district, row[column]) for row in table.rows] for column in columns}
     names = max(columns, key=lambda column: sum(map(bool, schools[column])))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from oragent._base.errors import ConfigError, ProblemError
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.problems.formulated import Formulated
+from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.generated import generated
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import files
@@ -42,4 +42,4 @@ def problem(spec: str) -> DecisionProblem:
             "folder"
         )
     milp = files.read(path)
-    return Formulated(milp, name=milp.name or path.stem)
+    return FormulatedProblem(milp, name=milp.name or path.stem)

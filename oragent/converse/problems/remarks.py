@@ -3,24 +3,24 @@
 from collections.abc import Iterator, Sequence
 
 from oragent.converse.problems import claims, faithfulness
-from oragent.converse.problems.claims import Verdict
+from oragent.converse.problems.claims import ClaimVerdict
 from oragent.converse.problems.constraints import FREE, Constraints
 from oragent.converse.problems.district import District
 from oragent.converse.problems.faithfulness import Truth
 from oragent.converse.problems.oracle import Solving
-from oragent.converse.remark import Remark, RemarkKind, Standing
+from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
 
-STANDINGS = {Truth.FALSE: Standing.FALSE, Truth.UNCHECKED: Standing.UNKNOWN}
+STANDINGS = {Truth.FALSE: ClaimStatus.FALSE, Truth.UNCHECKED: ClaimStatus.UNKNOWN}
 
 
-def figures(district: District, text: str, presented: Sequence[str], earlier: Sequence[str]) -> Iterator[Remark]:
+def figures(district: District, text: str, presented: Sequence[str], earlier: Sequence[str]) -> Iterator[AnswerRemark]:
     """Every figure of an answer."""
     for one in faithfulness.figures(district, text, presented, tuple(earlier)):
-        standing = STANDINGS.get(one.truth, Standing.TRUE)
-        yield Remark(RemarkKind.FIGURE, standing, f"{one.told}: {one.sentence}")
+        standing = STANDINGS.get(one.truth, ClaimStatus.TRUE)
+        yield AnswerRemark(RemarkKind.FIGURE, standing, f"{one.told}: {one.sentence}")
 
 
-def impossible(oracle: Solving, text: str, in_force: Constraints | None, incumbent: str) -> Iterator[Remark]:
+def impossible(oracle: Solving, text: str, in_force: Constraints | None, incumbent: str) -> Iterator[AnswerRemark]:
     """Every claim that something is not possible, solved again.
 
     Args:
@@ -33,10 +33,10 @@ def impossible(oracle: Solving, text: str, in_force: Constraints | None, incumbe
     for one in claims.claims(oracle.district, text):
         done = claims.resolve(one, oracle, in_force or Constraints(), features)
         # Without a state nobody knows what "these constraints" are; what a sentence names itself can be solved.
-        unknown = in_force is None and one.constraints == FREE and done.verdict is Verdict.FALSE
-        if done.verdict is Verdict.UNPARSED or unknown:
-            yield Remark(RemarkKind.IMPOSSIBLE, Standing.UNKNOWN, one.sentence)
+        unknown = in_force is None and one.constraints == FREE and done.verdict is ClaimVerdict.FALSE
+        if done.verdict is ClaimVerdict.UNPARSED or unknown:
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, ClaimStatus.UNKNOWN, one.sentence)
         else:
             shown = f" ({done.witness.schedule}, {done.witness.features})" if done.witness else ""
-            standing = Standing.FALSE if done.verdict is Verdict.FALSE else Standing.TRUE
-            yield Remark(RemarkKind.IMPOSSIBLE, standing, one.sentence + shown)
+            standing = ClaimStatus.FALSE if done.verdict is ClaimVerdict.FALSE else ClaimStatus.TRUE
+            yield AnswerRemark(RemarkKind.IMPOSSIBLE, standing, one.sentence + shown)

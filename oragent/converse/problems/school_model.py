@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT
 from oragent.converse.problems.district import District
-from oragent.milp import Kind, Milp, Objective, Relation, Row, Variable
+from oragent.milp import Milp, Objective, Relation, Row, Variable, VariableKind
 from oragent.milp.model import Sense
 
 
 def school_model(district: District) -> Milp:
     """One start time a school, load and changes linearised; its objective is left open."""
     places, times = range(1, len(district.schools) + 1), range(1, len(district.times) + 1)
-    binary = [Variable(f"x[{school},{time}]", 0, 1, Kind.INTEGER) for school in places for time in times]
+    binary = [Variable(f"x[{school},{time}]", 0, 1, VariableKind.INTEGER) for school in places for time in times]
     changes = [Variable(f"c[{school}]", 0, unit="minutes") for school in places]
     load = Variable("L", 0, unit="hundreds of students")
     return Milp((*binary, *changes, load), tuple(_rows(district)), Objective(), Sense.MINIMIZE, district.name)

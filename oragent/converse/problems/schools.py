@@ -7,10 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import Goal, Reading, Solved, Vocabulary
+from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary
 from oragent.converse.optional_protocols import Chart
 from oragent.converse.problems import reading, school_texts, tables
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective, Weights
+from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ObjectiveWeights, ScheduleObjective
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.enumeration import MOST, enumerated
 from oragent.converse.problems.exact import Exact
@@ -22,10 +22,10 @@ from oragent.converse.problems.remarks import figures, impossible
 from oragent.converse.problems.school_model import school_model
 from oragent.converse.problems.school_program import school_form
 from oragent.converse.problems.sfusd import DEFAULT, SFUSD
-from oragent.converse.remark import Remark
+from oragent.converse.remark import AnswerRemark
 from oragent.converse.solving import begin, by_milp
-from oragent.converse.state import State
-from oragent.milp import Milp, Relation, Row, Sense, Status
+from oragent.converse.state import RestrictionState
+from oragent.milp import Milp, Relation, Row, Sense, SolveStatus
 
 LIMIT_S = 12.0  # of a solve of a district that is too large to enumerate: its proposal states its gap
 LONGEST_HEADLINE = 30
@@ -72,9 +72,9 @@ class Schools:
         share = 1 / len(self.district.schools)
         changes = {f"c[{school}]": share for school in self._places}
         return (
-            Goal(Objective.LOAD, "load", "students", {"L": 1.0}, scale=STUDENTS_A_UNIT,
+            Goal(ScheduleObjective.LOAD, "load", "students", {"L": 1.0}, scale=STUDENTS_A_UNIT,
                  model_unit="hundreds of students", meaning="students carried at the busiest start time"),
-            Goal(Objective.DEVIATION, "deviation", "minutes", changes,
+            Goal(ScheduleObjective.DEVIATION, "deviation", "minutes", changes,
                  meaning="mean change of start times against today"),
         )  # fmt: skip
 
@@ -86,7 +86,7 @@ class Schools:
     @cached_property
     def first(self) -> Solved:
         """The opening, or the schedule of least cost."""
-        return Solved(Status.OPTIMAL, self.opening) if self.opening else self.solve(begin(self))
+        return Solved(SolveStatus.OPTIMAL, self.opening) if self.opening else self.solve(begin(self))
 
     @property
     def default(self) -> str:
@@ -165,10 +165,10 @@ class Schools:
         """Values of all variables that are not 0."""
         return tables.raw(self.district, decision)
 
-    def read(self, text: str) -> Reading:
+    def read(self, text: str) -> ProposedDecisions:
         """Every full schedule in tables and JSON."""
         found = reading.read(self.district, text)
-        return Reading(found.schedules, found.problems)
+        return ProposedDecisions(found.schedules, found.problems)
 
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The start time of each school."""
@@ -178,7 +178,7 @@ class Schools:
     def chart(self, decision: str) -> Chart:
         """Load by start time."""
         loads = zip(self.vocabulary.options, self.district.loads(decision), strict=True)
-        return Chart("Load by start time", Objective.LOAD, tuple(loads))
+        return Chart("Load by start time", ScheduleObjective.LOAD, tuple(loads))
 
     def frontier(self) -> tuple[tuple[float, float], ...] | None:
         """Load and deviation; None where schedules are too many."""
@@ -191,23 +191,23 @@ class Schools:
         return replace(self, limit_s=limit_s)
 
     def remarks(
-        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: State | None,
-        solve: Callable[[State], Solved] | None,
-    ) -> Iterator[Remark]:  # fmt: skip
+        self, text: str, presented: Sequence[str], earlier: Sequence[str], state: RestrictionState | None,
+        solve: Callable[[RestrictionState], Solved] | None,
+    ) -> Iterator[AnswerRemark]:  # fmt: skip
         """Figures of an answer, and with a solver its claims of impossibility; English alone is understood."""
         yield from figures(self.district, text, presented, earlier)
         if solve is not None:
             in_force = None if state is None else constraints(self, state)
             yield from impossible(Solving(self, solve), text, in_force, earlier[-1])
 
-    def solve(self, state: State) -> Solved:
+    def solve(self, state: RestrictionState) -> Solved:
         """By looking at all schedules, or with the solver within ``limit_s``."""
         if self.exact is None:
             return by_milp(self, state, self.limit_s)
-        found = self.exact.least_cost(constraints(self, state), Weights(*state.weights))
-        return Solved(Status.OPTIMAL, found.schedule) if found else Solved(Status.INFEASIBLE)
+        found = self.exact.least_cost(constraints(self, state), ObjectiveWeights(*state.weights))
+        return Solved(SolveStatus.OPTIMAL, found.schedule) if found else Solved(SolveStatus.INFEASIBLE)
 
-    def extreme(self, state: State, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
         """The least or the most of load or deviation, by looking at all schedules.
 
         Raises:
@@ -219,10 +219,10 @@ class Schools:
             raise ConfigError(f"the highest {self.expressions[place].word} is computed for small districts alone")
         allowed = np.flatnonzero(self.exact.allowed(constraints(self, state)))
         if not len(allowed):
-            return Solved(Status.INFEASIBLE)
+            return Solved(SolveStatus.INFEASIBLE)
         table = self.exact.schedules
         values = (table.load, table.deviation)[place][allowed]
-        return Solved(Status.OPTIMAL, table.letters(int(allowed[int(np.argmax(values))])))
+        return Solved(SolveStatus.OPTIMAL, table.letters(int(allowed[int(np.argmax(values))])))
 
     def setting(self) -> str:
         """What an optimisation agent is told of the district and its model."""

@@ -12,11 +12,11 @@ from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation
 from oragent.domains.driving.drive import throughput
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import Scenario
 
 
-class Baseline:
+class DrivingBaseline:
     """Throughputs of SUMO's own drivers.
 
     Args:
@@ -25,7 +25,7 @@ class Baseline:
         folder: writable, for simulations.
     """
 
-    def __init__(self, file: Path, roads: Callable[[Rules], Road], folder: Path) -> None:
+    def __init__(self, file: Path, roads: Callable[[SumoRules], Road], folder: Path) -> None:
         self._kept = _read(file) if file.is_file() else {}
         self._roads, self._folder = roads, folder
 
@@ -43,7 +43,7 @@ class Baseline:
         return found
 
 
-def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[Rules], Road], folder: Path) -> None:
+def write(file: Path, scenarios: Iterable[Scenario], roads: Callable[[SumoRules], Road], folder: Path) -> None:
     """Simulate scenarios and keep their figures."""
     figures = [
         {

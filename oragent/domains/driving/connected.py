@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation
-from oragent.domains.driving.simulation import Command, Second, Session, failure
+from oragent.domains.driving.simulation import Second, SumoSession, VehicleCommand, failure
 
 PATIENCE_S = 30.0  # for SUMO to listen
 ASK_AGAIN_S = 0.01
@@ -46,7 +46,7 @@ class Connected:
         except BaseException:
             self.__exit__()
             raise
-        self._session = Session(self._connection, record, release, self._note)
+        self._session = SumoSession(self._connection, record, release, self._note)
 
     def __enter__(self) -> Self:
         return self
@@ -63,7 +63,7 @@ class Connected:
         """The process id of SUMO."""
         return self._process.pid
 
-    def step(self, commands: Sequence[Command] | None) -> Second:
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Simulate a second; see `Simulation`."""
         try:
             second = self._session.step(commands)

@@ -7,7 +7,7 @@ from typing import Any
 from oragent._base.errors import CandidateError
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.simulation import Command, State
+from oragent.domains.driving.simulation import VehicleCommand, VehicleState
 from oragent.domains.driving.vehicles import TYPES
 
 Controller = Callable[[dict[str, Any], list[dict[str, Any]]], Any]  # of edge_info and vehicles_info
@@ -19,7 +19,7 @@ def edge_info(road: Road) -> dict[str, Any]:
     return {"length": road.length, "lanes": road.lanes, "speed_limit": road.speed_limit}
 
 
-def vehicles_info(road: Road, states: Sequence[State], known: Mapping[str, Departure]) -> list[dict[str, Any]]:
+def vehicles_info(road: Road, states: Sequence[VehicleState], known: Mapping[str, Departure]) -> list[dict[str, Any]]:
     """Describe the vehicles on E0, the one in front first.
 
     Args:
@@ -37,7 +37,7 @@ def vehicles_info(road: Road, states: Sequence[State], known: Mapping[str, Depar
     return [_vehicle_info(road, state, known[state.vehicle]) for state in ordered]
 
 
-def _vehicle_info(road: Road, state: State, drawn: Departure) -> dict[str, Any]:
+def _vehicle_info(road: Road, state: VehicleState, drawn: Departure) -> dict[str, Any]:
     lanes, kind = road.exits[road.plan.routes[drawn.route][1]], TYPES[drawn.kind]
     return {
         "veh_id": state.vehicle,
@@ -54,7 +54,9 @@ def _vehicle_info(road: Road, state: State, drawn: Departure) -> dict[str, Any]:
     }
 
 
-def check(actions: Any, road: Road, states: Sequence[State], known: Mapping[str, Departure]) -> list[Command]:
+def check(
+    actions: Any, road: Road, states: Sequence[VehicleState], known: Mapping[str, Departure]
+) -> list[VehicleCommand]:
     """Make sure that there is one action for every vehicle on E0, and that it can be carried out.
 
     Args:
@@ -76,7 +78,7 @@ def check(actions: Any, road: Road, states: Sequence[State], known: Mapping[str,
     if len(actions) > len(states):
         raise CandidateError(f"returned {len(actions)} actions for {len(states)} vehicles; expected one a vehicle")
     left = {state.vehicle: state for state in states}
-    found: dict[str, Command] = {}
+    found: dict[str, VehicleCommand] = {}
     for place, action in enumerate(actions):
         name, acceleration, change = _parts(action, place)
         if name in found:
@@ -101,7 +103,7 @@ def _parts(action: Any, place: int) -> tuple[str, Any, Any]:
     return name, acceleration, change
 
 
-def _command(state: State, kind: str, road: Road, acceleration: Any, change: Any) -> Command:
+def _command(state: VehicleState, kind: str, road: Road, acceleration: Any, change: Any) -> VehicleCommand:
     if not isinstance(acceleration, int | float) or not _finite(acceleration):
         raise CandidateError(
             f"acceleration {_shown(acceleration)} for vehicle {state.vehicle}; expected a finite number"
@@ -118,7 +120,7 @@ def _command(state: State, kind: str, road: Road, acceleration: Any, change: Any
     able = TYPES[kind]
     clipped = min(max(acceleration, -able.max_decel), able.max_accel)
     speed = min(max(0.0, state.speed + clipped), road.speed_limit)
-    return Command(state.vehicle, speed, int(change))
+    return VehicleCommand(state.vehicle, speed, int(change))
 
 
 def _finite(value: int | float) -> bool:

@@ -9,12 +9,12 @@ import numpy as np
 from oragent.domains.driving import outputs
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.rules import TTC_THRESHOLD, Rules
+from oragent.domains.driving.rules import TTC_THRESHOLD, SumoRules
 from oragent.domains.driving.scenario import SSM_FILE, STATISTICS_FILE
 from oragent.domains.driving.simulation import Second
 
 
-def count(seconds: Sequence[Second], work: Path, road: Road, rules: Rules) -> Figures:
+def count(seconds: Sequence[Second], work: Path, road: Road, rules: SumoRules) -> Figures:
     """Count what happened, by our rules or by the published ones.
 
     Args:

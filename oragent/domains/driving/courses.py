@@ -7,14 +7,14 @@ from pathlib import Path
 from oragent.domains import fresh
 from oragent.domains.driving import long_roads, rules
 from oragent.domains.driving.demand import CASES
-from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import HORIZON, Scenario
 
 HEAVY = 3
 
 
 @dataclass(frozen=True)
-class Case:
+class CourseCase:
     """A size of a problem.
 
     Attributes:
@@ -25,7 +25,7 @@ class Case:
 
     name: str
     trials: int
-    rules: Rules
+    rules: SumoRules
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Course:
         run_limit_s: likewise, for all calls of one simulation.
     """
 
-    cases: Mapping[int, Case]
+    cases: Mapping[int, CourseCase]
     sizes: Mapping[str, tuple[int, ...]]
     seeds: Mapping[str, Sequence[int]]
     protocol: Mapping[str, Sequence[int]]
@@ -74,7 +74,7 @@ class Course:
 
 
 WEAVING = Course(
-    cases={trials: Case(name, trials, rules.OURS) for trials, name in CASES.items()},
+    cases={trials: CourseCase(name, trials, rules.OURS) for trials, name in CASES.items()},
     sizes=dict.fromkeys(("train", "val", "test", "fresh", "final"), tuple(CASES)),
     seeds={"train": range(1, 3), "val": range(42, 58), "test": range(101, 131), "final": range(1001, 1021)},
     protocol={"val": range(42, 43), "test": range(101, 109)},
@@ -83,7 +83,7 @@ WEAVING = Course(
 
 LONG = Course(
     cases={
-        size: Case(f"km_{length}", HEAVY, rules.ours(long_roads.plan(size), f"{length} km"))
+        size: CourseCase(f"km_{length}", HEAVY, rules.ours(long_roads.plan(size), f"{length} km"))
         for size, length in long_roads.KILOMETRES.items()
     },
     sizes={"train": (1,), "val": (1, 2, 3), "test": (1, 2, 3), "fresh": (1, 2, 3)},

@@ -10,7 +10,7 @@ import numpy as np
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import plans
 from oragent.domains.driving.plans import EDGE
-from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.vehicles import TYPES, to_xml
 
 CASES = {2: "light", 3: "heavy"}  # trials a route and second
@@ -95,7 +95,7 @@ def _departure(parts: list[str], place: int, routes: int) -> Departure | None:
     return Departure(f"v{place}", second, route, LETTERS[letter])
 
 
-def to_xml_file(departures: Sequence[Departure], rules: Rules) -> str:
+def to_xml_file(departures: Sequence[Departure], rules: SumoRules) -> str:
     """Write the demand as SUMO reads it."""
     ways = enumerate(rules.plan.routes)
     routes = (f'<route id="r{index}" edges="{start} {EDGE} {end}"/>' for index, (start, end) in ways)

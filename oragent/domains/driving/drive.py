@@ -13,7 +13,7 @@ from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import Second, Simulation, State
+from oragent.domains.driving.simulation import Second, Simulation, VehicleState
 
 Backend = Callable[..., Simulation]  # of SUMO's arguments, whether to record and to release: `Hosted`, `Connected`
 
@@ -86,7 +86,7 @@ def drive(
         return Drive(scenario, tuple(seconds), counting.count(seconds, Path(work), road, scenario.rules))
 
 
-def _told(now: Second, before: Sequence[State], road: Road, known: Mapping[str, Departure]) -> dict[str, Any]:
+def _told(now: Second, before: Sequence[VehicleState], road: Road, known: Mapping[str, Departure]) -> dict[str, Any]:
     """What a second brought, as plain data."""
     had = {state.vehicle: state.speed for state in before}
     vehicles = control.vehicles_info(road, now.states, known)

@@ -9,7 +9,7 @@ MEMORY_BYTES, MEMORY_DEPTH = 65536, 16
 PLAIN = (type(None), bool, int, float, str)
 
 
-class Guest(Protocol):
+class CandidateDriver(Protocol):
     """What asks a candidate.
 
     Attributes:
@@ -38,7 +38,7 @@ class Driver:
         limit_s: wall seconds for all calls of the simulation.
     """
 
-    def __init__(self, guest: Guest, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
         guest.renew()  # what it kept of one simulation would help it in the next
         self._guest, self._name, self._limit_s, self._before = guest, name, limit_s, guest.seconds
 
@@ -59,7 +59,7 @@ class Driver:
 class RememberingDriver(Driver):
     """Also hands the candidate what it returned in the second before; every simulation begins with an empty memory."""
 
-    def __init__(self, guest: Guest, name: str, *, limit_s: float) -> None:
+    def __init__(self, guest: CandidateDriver, name: str, *, limit_s: float) -> None:
         super().__init__(guest, name, limit_s=limit_s)
         self._memory: dict[Any, Any] = {}
 

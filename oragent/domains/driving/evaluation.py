@@ -10,14 +10,14 @@ from typing import Any
 
 from oragent._base import shipped
 from oragent.domains.driving import network, protocol, trials
-from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.connected import Connected
 from oragent.domains.driving.control import Controller
 from oragent.domains.driving.courses import Course
 from oragent.domains.driving.drive import Backend, Drive, drive
 from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.rules import SumoRules
 from oragent.domains.driving.scenario import Scenario
 from oragent.domains.driving.trials import Trial
 
@@ -70,7 +70,7 @@ class Setup:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class DrivingResult:
     """What an evaluation found.
 
     Attributes:
@@ -84,7 +84,7 @@ class Outcome:
     features: tuple[int, int, int]
 
 
-def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside: Named | None = None) -> Outcome:
+def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside: Named | None = None) -> DrivingResult:
     """Simulate every demand of the sizes that were asked for, then the published protocol where there is one.
 
     Args:
@@ -100,9 +100,9 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
     pairs = {"paper_protocol": [protocol.drawn(seed) for seed in setup.course.protocol.get(setup.mode, ())]}
     pairs["paper_files"] = [] if setup.data is None else [protocol.files(setup.data)]
     with TemporaryDirectory(prefix="driving-", dir=_writable(setup.prefix)) as name:
-        bench = Bench(Path(name), _backend(setup.flags))
+        bench = RoadBench(Path(name), _backend(setup.flags))
         planned = setup.course.demands(setup.mode, setup.sizes, setup.fresh_seed)
-        baseline = Baseline(shipped.place(setup.root, setup.course.baseline), bench.road, bench.folder)
+        baseline = DrivingBaseline(shipped.place(setup.root, setup.course.baseline), bench.road, bench.folder)
         seen = trials.run(
             planned,
             lambda scenario: Trial(bench.drive(scenario, controller, watch=setup.watch), baseline.throughput(scenario)),
@@ -121,14 +121,14 @@ def evaluate(setup: Setup, controller: Named, paint: Paint | None = None, beside
             paint(
                 {label: bench.drive(worst, one, record=True) for label, one in shown.items()}, bench.road(worst.rules)
             )
-    return Outcome(
+    return DrivingResult(
         scores={size: [trial.selected for trial in of_case] for size, of_case in seen.items()},
         metrics=found,
         features=trials.cell(seen),
     )
 
 
-class Bench:
+class RoadBench:
     """Roads and backend of an evaluation.
 
     Args:
@@ -140,7 +140,7 @@ class Bench:
         self.folder, self._backend = folder, backend
         self._roads: dict[str, Road] = {}
 
-    def road(self, rules: Rules) -> Road:
+    def road(self, rules: SumoRules) -> Road:
         """The road of some rules, built at its first use."""
         if rules.plan.name not in self._roads:
             self._roads[rules.plan.name] = network.build(self.folder, rules.plan)

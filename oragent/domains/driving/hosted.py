@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from typing import Any, Self
 
 from oragent.domains.driving import installation
-from oragent.domains.driving.simulation import Command, Second, Session, failure
+from oragent.domains.driving.simulation import Second, SumoSession, VehicleCommand, failure
 
 BOARD_BYTES = 64
 
@@ -51,7 +51,7 @@ class Hosted:
         """The child's process id."""
         return self._child.pid or 0
 
-    def step(self, commands: Sequence[Command] | None) -> Second:
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Simulate a second; see `Simulation`."""
         second: Second = self._ask(list(commands or ()))
         self._second += 1
@@ -62,7 +62,7 @@ class Hosted:
         self._ask(None)
         self._child.join()
 
-    def _ask(self, request: list[Command] | None) -> Any:
+    def _ask(self, request: list[VehicleCommand] | None) -> Any:
         try:
             self._wire.send(request)
             answer, reason = self._wire.recv()
@@ -86,16 +86,16 @@ def _host(
     scorer.close()  # so that the scorer's end ends us
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    session: Session | None = None
+    session: SumoSession | None = None
     while True:
         try:
-            request: list[Command] | None = wire.recv()
+            request: list[VehicleCommand] | None = wire.recv()
         except EOFError:
             return
         try:
             if session is None:
                 library.start(["sumo", *arguments])
-                session = Session(library, *ways, lambda vehicle: _write(board, vehicle))
+                session = SumoSession(library, *ways, lambda vehicle: _write(board, vehicle))
             if request is None:
                 library.close()
             wire.send((None if request is None else session.step(request), ""))

@@ -1,6 +1,6 @@
 """Longer and wider roads with a ramp at either end, for those who have time."""
 
-from oragent.domains.driving.plans import EDGE, Edge, Link, Plan
+from oragent.domains.driving.plans import EDGE, Edge, Link, RoadPlan
 
 KILOMETRES = {1: 1, 2: 2, 3: 4}  # by size
 LANES = {1: 3, 2: 4, 3: 5}  # of E0; its rightmost one begins as the ramp and ends as the way out
@@ -9,7 +9,7 @@ FLOW = 0.1  # vehicles a second, lane of E0 and trial
 ROUTES = {("-E1", "E4"): 0.6, ("-E1", "E6"): 0.15, ("-E3", "E4"): 0.2, ("-E3", "E6"): 0.05}  # and their shares
 
 
-def plan(size: int) -> Plan:
+def plan(size: int) -> RoadPlan:
     """Plan the road of a size: who comes by the main road may want to leave to the right, who comes by the ramp not.
 
     Args:
@@ -17,7 +17,7 @@ def plan(size: int) -> Plan:
     """
     length, lanes = 1000.0 * KILOMETRES[size], LANES[size]
     main = range(lanes - 1)
-    return Plan(
+    return RoadPlan(
         name=f"{KILOMETRES[size]} km",
         nodes={
             "J0": (0, 0), "J1": (length, 0),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import installation, plans
-from oragent.domains.driving.plans import EDGE, ENDS, Plan
+from oragent.domains.driving.plans import EDGE, ENDS, RoadPlan
 
 CACHE = Path(__file__).parent / "__pycache__"  # beside the compiled modules, and like them made anew where missing
 PATIENCE_S = 60.0
@@ -39,7 +39,7 @@ class Road:
     exits: dict[str, tuple[int, ...]]
     junctions: tuple[tuple[float, float, float, float], ...]
     shapes: tuple[tuple[tuple[float, float], ...], ...]
-    plan: Plan = plans.WEAVING
+    plan: RoadPlan = plans.WEAVING
 
     def within(self, x: float, y: float) -> bool:
         """Tell whether a point lies on E0 or at one of its two junctions."""
@@ -47,7 +47,7 @@ class Road:
         return bool(min(lefts) <= x <= max(rights) and min(bottoms) <= y <= max(tops))
 
 
-def build(folder: Path, plan: Plan = plans.WEAVING) -> Road:
+def build(folder: Path, plan: RoadPlan = plans.WEAVING) -> Road:
     """Build the network, or take the one that was built before.
 
     Args:
@@ -69,7 +69,7 @@ def build(folder: Path, plan: Plan = plans.WEAVING) -> Road:
     return read(place, plan)
 
 
-def read(file: Path, plan: Plan = plans.WEAVING) -> Road:
+def read(file: Path, plan: RoadPlan = plans.WEAVING) -> Road:
     """Read what matters off a network file."""
     root = ET.parse(file).getroot()
     lanes = {
@@ -106,7 +106,7 @@ def _points(shape: str) -> tuple[tuple[float, float], ...]:
     return tuple((float(x), float(y)) for x, y, *_ in pairs)
 
 
-def _convert(work: Path, name: str, plan: Plan) -> Path:
+def _convert(work: Path, name: str, plan: RoadPlan) -> Path:
     for source, text in plan.sources.items():
         (work / source).write_text(text, encoding="utf-8")
     made = work / name

@@ -20,7 +20,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Conflict:
+class TrafficConflict:
     """An entry of the surrogate safety measures device, which lists most conflicts twice, once for either vehicle.
 
     Attributes:
@@ -49,7 +49,7 @@ def read_statistics(file: Path) -> Statistics:
     return Statistics(collisions, stops, braking, int(teleports.attrib["total"]))
 
 
-def critical_entries(file: Path, road: Road, threshold: float) -> list[Conflict]:
+def critical_entries(file: Path, road: Road, threshold: float) -> list[TrafficConflict]:
     """List the entries of vehicles that came critically close, in a file of ``--device.ssm.file``.
 
     Args:
@@ -63,13 +63,13 @@ def critical_entries(file: Path, road: Road, threshold: float) -> list[Conflict]
     return list(_critical(_root(file), road, threshold))
 
 
-def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[Conflict]:
+def _critical(root: ET.Element, road: Road, threshold: float) -> Iterator[TrafficConflict]:
     for conflict in root.iter("conflict"):
         least = conflict.find("minTTC")
         if least is None or least.attrib["value"] in ("", "NA") or float(least.attrib["value"]) > threshold:
             continue
         x, y, *_ = (float(part) for part in least.attrib["position"].split(","))
-        yield Conflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
+        yield TrafficConflict(frozenset((conflict.attrib["ego"], conflict.attrib["foe"])), road.within(x, y))
 
 
 def _root(file: Path) -> ET.Element:

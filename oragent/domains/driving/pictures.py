@@ -14,7 +14,7 @@ from PIL import Image
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.drive import Drive
 from oragent.domains.driving.network import Road
-from oragent.domains.driving.simulation import Place
+from oragent.domains.driving.simulation import VehiclePosition
 from oragent.domains.driving.vehicles import TYPES
 
 EXITS = {"E4": ("#4c72b0", "straight on"), "E5": ("#c44e52", "to the left"), "E6": ("#55a868", "to the right")}
@@ -140,7 +140,7 @@ def _band(shape: tuple[tuple[float, float], ...], width: float) -> tuple[list[fl
     return [x0 + dx, x1 + dx, x1 - dx, x0 - dx], [y0 + dy, y1 + dy, y1 - dy, y0 - dy]
 
 
-def _outline(place: Place, drawn: Departure) -> list[tuple[float, float]]:
+def _outline(place: VehiclePosition, drawn: Departure) -> list[tuple[float, float]]:
     """Corners of a vehicle; its place is the middle of its front."""
     heading = np.radians(90.0 - place.heading)
     along = np.array([np.cos(heading), np.sin(heading)])

@@ -44,7 +44,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RoadPlan:
     """A road before ``netconvert`` makes a network of it.
 
     Attributes:
@@ -108,7 +108,7 @@ ROUTES = (
 
 # Two four-arm priority junctions, 200 m apart, without traffic lights; all arms have three lanes. Vehicles come in by
 # the western arm and the two beside it, and leave by the eastern arm and the two beside it.
-WEAVING = Plan(
+WEAVING = RoadPlan(
     name="weaving road",
     nodes={
         "J0": (0, 0), "J1": (200, 0),
@@ -139,7 +139,7 @@ LINKS = {
     "-E6": (("E4", 0, 0, 0), ("E5", 0, 0, 0), ("E5", 1, 1, 0), ("-E0", 2, 2, 1)),
     "E0": (("E6", 0, 0, 0), ("E4", 0, 0, 0), ("E4", 1, 1, 1), ("E5", 2, 2, 1)),
 }
-PUBLISHED = Plan(
+PUBLISHED = RoadPlan(
     name="published road",
     nodes=WEAVING.nodes,
     edges=WEAVING.edges,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from oragent.domains.driving import plans
-from oragent.domains.driving.plans import EDGE, ENDS, Plan
+from oragent.domains.driving.plans import EDGE, ENDS, RoadPlan
 
 TTC_THRESHOLD = 1.5  # s
 COMMON = (
@@ -15,7 +15,7 @@ SSM = ("--device.ssm.probability", "1", "--device.ssm.measures", "TTC", "--devic
 
 
 @dataclass(frozen=True)
-class Rules:
+class SumoRules:
     """What SUMO is told besides road and demand, and what is made of what it tells.
 
     Attributes:
@@ -31,7 +31,7 @@ class Rules:
         label: what names of scenarios end with.
     """
 
-    plan: Plan
+    plan: RoadPlan
     insertion: str
     spread: bool
     options: tuple[str, ...]
@@ -41,9 +41,9 @@ class Rules:
     label: str = ""
 
 
-def ours(plan: Plan, label: str = "") -> Rules:
+def ours(plan: RoadPlan, label: str = "") -> SumoRules:
     """Our rules on a road: vehicles enter as fast as is safe, and only what a controller can influence is counted."""
-    return Rules(
+    return SumoRules(
         plan=plan,
         insertion='departLane="best" departSpeed="max"',
         spread=False,
@@ -57,7 +57,7 @@ def ours(plan: Plan, label: str = "") -> Rules:
 
 
 OURS = ours(plans.WEAVING)
-PUBLISHED = Rules(
+PUBLISHED = SumoRules(
     plan=plans.PUBLISHED,
     # The published files leave lane and speed of departure to SUMO, whose defaults changed between 1.20 and 1.28.
     insertion="",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oragent.domains.driving import demand, installation, network, rules
 from oragent.domains.driving.demand import CASES, Departure
-from oragent.domains.driving.rules import Rules
+from oragent.domains.driving.rules import SumoRules
 
 HORIZON = 600  # s
 QUIET = 30  # s at the end without arrivals
@@ -33,7 +33,7 @@ class Scenario:
     trials: int
     seed: int
     horizon: int = HORIZON
-    rules: Rules = rules.OURS
+    rules: SumoRules = rules.OURS
     given: tuple[Departure, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

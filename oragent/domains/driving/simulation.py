@@ -11,7 +11,7 @@ NO_CHANGES = 0  # lane-change mode: none but those that are asked for, and these
 CHANGE_SECONDS = 5.0
 
 
-class Command(NamedTuple):
+class VehicleCommand(NamedTuple):
     """What a vehicle on E0 is to do in the next second: reach ``speed`` (m/s), move ``change`` lanes to the left."""
 
     vehicle: str
@@ -19,7 +19,7 @@ class Command(NamedTuple):
     change: int
 
 
-class State(NamedTuple):
+class VehicleState(NamedTuple):
     """A vehicle on E0: lane 0 is the rightmost, ``position`` is its front in metres from E0's begin, speed is m/s."""
 
     vehicle: str
@@ -28,7 +28,7 @@ class State(NamedTuple):
     speed: float
 
 
-class Place(NamedTuple):
+class VehiclePosition(NamedTuple):
     """A vehicle anywhere, for drawing: its front in metres, and its heading in degrees clockwise from north."""
 
     vehicle: str
@@ -47,11 +47,11 @@ class Second(NamedTuple):
         places: all vehicles, where that is recorded; else empty.
     """
 
-    states: list[State]
+    states: list[VehicleState]
     departed: list[str]
     arrived: list[str]
     collisions: list[tuple[str, str]]
-    places: list[Place]
+    places: list[VehiclePosition]
 
 
 class Simulation(Protocol):
@@ -61,7 +61,7 @@ class Simulation(Protocol):
 
     def __exit__(self, *exception: object) -> None: ...
 
-    def step(self, commands: Sequence[Command] | None) -> Second:
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Simulate a second; vehicles that are not commanded are driven by SUMO.
 
         Raises:
@@ -78,7 +78,7 @@ class Simulation(Protocol):
         ...
 
 
-class Session:
+class SumoSession:
     """Speaks to ``libsumo`` or to a TraCI connection, which have the same calls.
 
     Args:
@@ -93,7 +93,7 @@ class Session:
         self._api, self._record, self._release_behind, self._note = api, record, release, note
         self._held: set[str] = set()
 
-    def step(self, commands: Sequence[Command] | None) -> Second:
+    def step(self, commands: Sequence[VehicleCommand] | None) -> Second:
         """Carry out the commands, let a second pass, and look."""
         if self._release_behind:
             self._release({command.vehicle for command in commands or ()})
@@ -114,7 +114,7 @@ class Session:
                 self._api.vehicle.setLaneChangeMode(vehicle, UNCONTROLLED_CHANGES)
             self._held -= left
 
-    def _command(self, command: Command) -> None:
+    def _command(self, command: VehicleCommand) -> None:
         if command.vehicle not in self._held:
             self._api.vehicle.setLaneChangeMode(command.vehicle, NO_CHANGES)
             self._held.add(command.vehicle)
@@ -126,7 +126,7 @@ class Session:
         vehicle, simulation = self._api.vehicle, self._api.simulation
         return Second(
             states=[
-                State(name, vehicle.getLaneIndex(name), vehicle.getLanePosition(name), vehicle.getSpeed(name))
+                VehicleState(name, vehicle.getLaneIndex(name), vehicle.getLanePosition(name), vehicle.getSpeed(name))
                 for name in self._api.edge.getLastStepVehicleIDs(EDGE)
             ],
             departed=list(simulation.getDepartedIDList()),
@@ -135,9 +135,9 @@ class Session:
             places=[self._place(name) for name in vehicle.getIDList()] if self._record else [],
         )
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: str) -> VehiclePosition:
         x, y = self._api.vehicle.getPosition(name)
-        return Place(name, x, y, self._api.vehicle.getAngle(name))
+        return VehiclePosition(name, x, y, self._api.vehicle.getAngle(name))
 
 
 def failure(second: int, vehicle: str, reason: object) -> ProblemError:

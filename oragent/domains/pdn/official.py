@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import ProblemError
 from oragent.domains.pdn.network import FREQUENCIES, PORTS, Network
-from oragent.domains.pdn.placement import STREAM, Instance, Site
+from oragent.domains.pdn.placement import STREAM, PlacementInstance, Site
 
 NETWORK_FILE = "10x10_pkg_chip.npy"
 SITE_FILES = ("test_100_probe.npy", "test_100_keepout.npy", "test_100_keepout_num.npy")
@@ -68,7 +68,7 @@ def read_sites(folder: Path, network: Network) -> list[Site] | None:
     for index, (probe, row, count) in enumerate(zip(probes, keepouts, counts, strict=True)):
         site = int(probe), np.asarray(row[: int(count)]).astype(np.int64)
         try:
-            Instance(network, *site)
+            PlacementInstance(network, *site)
         except ValueError as problem:
             raise ProblemError(f"{folder}, {', '.join(SITE_FILES)}: row {index}: {problem}; {_ADVICE}") from None
         sites.append(site)

@@ -19,7 +19,7 @@ Site = tuple[int, NDArray[np.int64]]  # a probed port, and the ports that must s
 
 
 @dataclass(frozen=True, eq=False)
-class Instance:
+class PlacementInstance:
     """A network, a port that is looked at, and ports where no capacitor may go.
 
     Attributes:
@@ -61,7 +61,7 @@ def draw_sites(rng: np.random.Generator) -> list[Site]:
     return sites
 
 
-def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
+def part(mode: str, sites: list[Site], network: Network) -> list[PlacementInstance]:
     """Take a mode's instances out of a hundred sites, as ReEvo does (Ye et al. 2024, arXiv:2402.01145).
 
     Args:
@@ -74,10 +74,10 @@ def part(mode: str, sites: list[Site], network: Network) -> list[Instance]:
     """
     if mode not in STREAM:
         raise ValueError(f"there are no {mode} instances; there are {', '.join(STREAM)}")
-    return [Instance(network, *site) for site in sites[STREAM[mode]]]
+    return [PlacementInstance(network, *site) for site in sites[STREAM[mode]]]
 
 
-def fresh_part(fresh_seed: int, network: Network) -> list[Instance]:
+def fresh_part(fresh_seed: int, network: Network) -> list[PlacementInstance]:
     """Draw as many instances as ``test`` has, at sites of the same law, from a seed that nobody knew before.
 
     Args:
@@ -85,10 +85,10 @@ def fresh_part(fresh_seed: int, network: Network) -> list[Instance]:
         network: Network of all instances.
     """
     sites = draw_sites(fresh.generator(fresh_seed, "pdn sites"))
-    return [Instance(network, *site) for site in sites[STREAM["test"]]]
+    return [PlacementInstance(network, *site) for site in sites[STREAM["test"]]]
 
 
-def check(instance: Instance, placement: Any) -> NDArray[np.int64]:
+def check(instance: PlacementInstance, placement: Any) -> NDArray[np.int64]:
     """Make sure that a claimed placement puts the right number of capacitors on different ports that may take one.
 
     Args:
@@ -113,7 +113,7 @@ def check(instance: Instance, placement: Any) -> NDArray[np.int64]:
     return ports
 
 
-def objective(instance: Instance, placement: NDArray[np.int64]) -> float:
+def objective(instance: PlacementInstance, placement: NDArray[np.int64]) -> float:
     """Reward of a placement that `check` returned, by inverting the whole of it; to be maximised."""
     matrices = np.moveaxis(instance.network.impedance, 2, 0)
     decaps = decap_magnitude(instance.network.frequencies)[:, None, None] * np.eye(len(placement))
@@ -123,7 +123,7 @@ def objective(instance: Instance, placement: NDArray[np.int64]) -> float:
     return float(reward(instance, seen))
 
 
-def reward(instance: Instance, seen: ArrayLike) -> NDArray[np.float64]:
+def reward(instance: PlacementInstance, seen: ArrayLike) -> NDArray[np.float64]:
     """Say what it is worth that the probe sees certain impedances.
 
     Args:

@@ -9,8 +9,8 @@ from tqdm import tqdm
 
 from oragent._base.plain import plain
 from oragent.evals.bench.execute import Done
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.tables import VERDICT, Table
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.tables import VERDICT, TextTable
 from oragent.report.pages.text import one_line
 
 WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
@@ -19,7 +19,7 @@ WIDTH = 2000  # characters of a line on a cell: a long reason is told in whole
 class Board:
     """A progress bar over the cells of a plan, and a line for every cell that was seen to."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: BenchPlan) -> None:
         self._total, self._count = len(plan.cells), 0
         self._bar = tqdm(total=self._total, unit=" run", dynamic_ncols=True, disable=None)
 
@@ -29,7 +29,7 @@ class Board:
     def __exit__(self, *exception: object) -> None:
         self._bar.close()
 
-    def note(self, cell: Cell, text: str) -> None:
+    def note(self, cell: BenchCell, text: str) -> None:
         """Say how far a cell is."""
         self._bar.set_postfix_str(one_line(f"{cell}: {text}"), refresh=True)
 
@@ -43,7 +43,7 @@ class Board:
         self._bar.write(f"{self._count:3d} of {self._total}  {one_line(f'{done.cell}: {how}{remark}', WIDTH)}")
 
 
-def rich_table(table: Table) -> RichTable:
+def rich_table(table: TextTable) -> RichTable:
     """A table for a terminal; its texts may come from anywhere."""
     rich = RichTable(box=SIMPLE_HEAD, header_style="dim", padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for place, head in enumerate(table.heads):

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from oragent.evals.bench.result import Result
-from oragent.evals.bench.summary import Row, SubjectSummary, Summary
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.result import BenchResult
+from oragent.evals.bench.summary import BenchSummary, SubjectSummary, SummaryRow
+from oragent.evals.bench.terms import BenchTerms
 from oragent.report.pages.charts import INK, MUTED, label, new_figure
 from oragent.report.pages.figures import Drawing, render
 
@@ -58,7 +58,7 @@ def looks(contestants: Sequence[str]) -> dict[str, Look]:
     return found
 
 
-def draw(summary: Summary) -> dict[str, Drawing]:
+def draw(summary: BenchSummary) -> dict[str, Drawing]:
     """Draw a benchmark, by name of figure.
 
     Returns:
@@ -76,7 +76,7 @@ def draw(summary: Summary) -> dict[str, Drawing]:
     return {drawing.name: drawing for drawing in drawings}
 
 
-def best_so_far(results: Sequence[Result], work: int, unit: str = "work") -> np.ndarray:
+def best_so_far(results: Sequence[BenchResult], work: int, unit: str = "work") -> np.ndarray:
     """The best score so far of each run after each unit of work.
 
     Args:
@@ -95,11 +95,13 @@ def best_so_far(results: Sequence[Result], work: int, unit: str = "work") -> np.
     return table
 
 
-def _caption(text: str, terms: Terms) -> str:
+def _caption(text: str, terms: BenchTerms) -> str:
     return text.format(baseline=terms.baseline, answer=terms.answer)
 
 
-def _curves(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: Terms, unit: str = "work") -> Figure:
+def _curves(
+    subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: BenchTerms, unit: str = "work"
+) -> Figure:
     across = min(2, len(subjects))
     down = math.ceil(len(subjects) / across)
     figure = new_figure(9.4 if across > 1 else 6.6, 0.35 + 3.1 * down)
@@ -116,12 +118,12 @@ def _curves(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: 
     return figure
 
 
-def _spending(subject: SubjectSummary, unit: str) -> list[Row]:
+def _spending(subject: SubjectSummary, unit: str) -> list[SummaryRow]:
     """The contestants on a subject all of whose runs spend something of a unit."""
     return [row for row in subject.rows if all(getattr(result.spent, unit) for result in row.results)]
 
 
-def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], terms: Terms, unit: str) -> None:
+def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], terms: BenchTerms, unit: str) -> None:
     rows = _spending(subject, unit)
     results = [result for row in rows for result in row.results]
     at = np.arange(1, max(max(getattr(one.curve[-1].paid, unit), getattr(one.spent, unit)) for one in results) + 1)
@@ -140,7 +142,7 @@ def _progress(axes: Axes, subject: SubjectSummary, own: Mapping[str, Look], term
     axes.grid(axis="y")
 
 
-def _finals(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: Terms) -> Figure:
+def _finals(subjects: Sequence[SubjectSummary], own: Mapping[str, Look], terms: BenchTerms) -> Figure:
     most = max(len(subject.rows) for subject in subjects)
     figure = new_figure(9.4, len(subjects) * (0.95 + 0.34 * most))
     panels = figure.subplots(len(subjects), len(terms.modes), squeeze=False)

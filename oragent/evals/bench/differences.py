@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from statistics import mean, stdev
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import Alternative, Interval, bootstrap, holm, sign_flip
-from oragent.evals.bench.result import Score
+from oragent._base.statistics import Alternative, MeanInterval, bootstrap, holm, sign_flip
+from oragent.evals.bench.result import ModeScore
 
 
 @dataclass(frozen=True)
-class Group:
+class ModeScores:
     """A contestant's scores in one mode.
 
     Attributes:
@@ -19,11 +19,11 @@ class Group:
     """
 
     name: str
-    scores: Mapping[Hashable, Score]
+    scores: Mapping[Hashable, ModeScore]
 
 
 @dataclass(frozen=True)
-class Difference:
+class ContestantDifference:
     """Two contestants on one subject, over the seeds (or cases) that both have.
 
     Attributes:
@@ -41,7 +41,7 @@ class Difference:
     second: str
     mode: str
     pairs: int
-    gain: Interval
+    gain: MeanInterval
     p: float | None
     adjusted: float | None
     spread: float | None
@@ -49,11 +49,11 @@ class Difference:
 
 
 def differences(
-    pairs: Iterable[tuple[Group, Group]],
+    pairs: Iterable[tuple[ModeScores, ModeScores]],
     mode: str,
     direction: Direction,
     alternative: Alternative = Alternative.TWO_SIDED,
-) -> tuple[Difference, ...]:
+) -> tuple[ContestantDifference, ...]:
     """Compare pairs of contestants; those that have no seed in common are left out.
 
     Args:
@@ -75,14 +75,14 @@ def mean_known(values: Iterable[float | None]) -> float | None:
 
 
 def _difference(
-    first: Group, second: Group, mode: str, direction: Direction, alternative: Alternative
-) -> Difference | None:
+    first: ModeScores, second: ModeScores, mode: str, direction: Direction, alternative: Alternative
+) -> ContestantDifference | None:
     mine, theirs = first.scores, second.scores
     shared = [key for key in mine if key in theirs]
     if not shared:
         return None
     gains = [direction.sign * (mine[key].value - theirs[key].value) for key in shared]
-    return Difference(
+    return ContestantDifference(
         first=first.name,
         second=second.name,
         mode=mode,

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Protocol
 
 from oragent._base.errors import OragentError
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Result
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult
 
 
 @dataclass(frozen=True)
-class End:
+class CellEnd:
     """How a run ended.
 
     Attributes:
@@ -23,20 +23,20 @@ class End:
     stopped: bool = False
 
 
-class Runner(Protocol):
+class CellRunner(Protocol):
     """A system as a benchmark sees it; cells have their places in the benchmark's folder as the system likes."""
 
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         """Whether nothing is left to run for a cell."""
 
-    def run(self, cell: Cell, folder: Path) -> End:
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Run a cell, or the rest of it where it was begun.
 
         Raises:
             OragentError: One line on what keeps it from beginning or going on.
         """
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """See to what is due once a cell was run, such as a held-out set, unless that is done.
 
         Returns:
@@ -46,7 +46,7 @@ class Runner(Protocol):
             OragentError: One line on what makes the cell useless.
         """
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """Read what a complete cell came to.
 
         Raises:
@@ -65,13 +65,13 @@ class Done:
         remark: What a person should know of it; mostly empty.
     """
 
-    cell: Cell
-    end: End
+    cell: BenchCell
+    end: CellEnd
     fresh: bool
     remark: str
 
 
-def execute(plan: Plan, runner: Runner, folder: Path) -> Iterator[Done]:
+def execute(plan: BenchPlan, runner: CellRunner, folder: Path) -> Iterator[Done]:
     """See to every cell of a plan; ends early where a person stops one.
 
     Args:
@@ -95,7 +95,7 @@ def execute(plan: Plan, runner: Runner, folder: Path) -> Iterator[Done]:
             return
 
 
-def gather(plan: Plan, runner: Runner, folder: Path) -> tuple[tuple[Result, ...], tuple[Cell, ...]]:
+def gather(plan: BenchPlan, runner: CellRunner, folder: Path) -> tuple[tuple[BenchResult, ...], tuple[BenchCell, ...]]:
     """Read a benchmark, as far as it is complete.
 
     Returns:
@@ -104,8 +104,8 @@ def gather(plan: Plan, runner: Runner, folder: Path) -> tuple[tuple[Result, ...]
     Raises:
         OragentError: One cannot be read.
     """
-    results: list[Result] = []
-    unfinished: list[Cell] = []
+    results: list[BenchResult] = []
+    unfinished: list[BenchCell] = []
     for cell in plan.cells:
         if runner.is_complete(cell, folder):
             results.append(runner.read(cell, folder))
@@ -114,8 +114,8 @@ def gather(plan: Plan, runner: Runner, folder: Path) -> tuple[tuple[Result, ...]
     return tuple(results), tuple(unfinished)
 
 
-def _see_to(cell: Cell, runner: Runner, folder: Path) -> Done:
-    end, fresh, remark = End(), False, ""
+def _see_to(cell: BenchCell, runner: CellRunner, folder: Path) -> Done:
+    end, fresh, remark = CellEnd(), False, ""
     try:
         fresh = not runner.is_complete(cell, folder)
         if fresh:
@@ -123,5 +123,5 @@ def _see_to(cell: Cell, runner: Runner, folder: Path) -> Done:
         if not end.stopped:
             remark = runner.finish(cell, folder)
     except KeyboardInterrupt:  # a system that does not stop by itself is stopped here: what it has kept is kept
-        end = End("stopped by Ctrl-C", stopped=True)
+        end = CellEnd("stopped by Ctrl-C", stopped=True)
     return Done(cell, end, fresh, remark)

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from oragent._base.statistics import ALPHA, best_case, holm, sign_flip
-from oragent.evals.bench.result import Result
+from oragent.evals.bench.result import BenchResult
 from oragent.evals.bench.scale import Scale
-from oragent.evals.bench.summary import Summary
+from oragent.evals.bench.summary import BenchSummary
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Leader:
         return self.p is not None and self.p < ALPHA
 
 
-def leader(summary: Summary) -> Leader | None:
+def leader(summary: BenchSummary) -> Leader | None:
     """Find who leads: sign-flip tests of normalised scores, paired by subject and seed, adjusted by Holm's method.
 
     Returns:
@@ -48,7 +48,7 @@ def leader(summary: Summary) -> Leader | None:
     return Leader(first, max(known) if len(known) == len(others) else None, limits)
 
 
-def _normalised(summary: Summary) -> dict[str, dict[tuple[str, int], float]]:
+def _normalised(summary: BenchSummary) -> dict[str, dict[tuple[str, int], float]]:
     """Normalised scores in the main mode, by contestant, and by subject and seed."""
     mode = summary.terms.main
     found: dict[str, dict[tuple[str, int], float]] = {name: {} for name in summary.overall}
@@ -61,5 +61,5 @@ def _normalised(summary: Summary) -> dict[str, dict[tuple[str, int], float]]:
     return found
 
 
-def _share(scale: Scale | None, result: Result, mode: str) -> float | None:
+def _share(scale: Scale | None, result: BenchResult, mode: str) -> float | None:
     return scale.of(result.scores[mode].value) if scale and mode in result.scores else None

@@ -10,8 +10,8 @@ import yaml
 from oragent import __version__
 from oragent._base import files
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.bench.plan import Plan
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.bench.terms import BenchTerms
 
 Settings = Mapping[str, Any]
 
@@ -29,11 +29,11 @@ class Manifest:
     """
 
     file: str
-    terms: Terms
+    terms: BenchTerms
     settle: Callable[[Settings, str], Settings] = lambda settings, source: settings
     free: tuple[str, ...] = ()
 
-    def keep(self, plan: Plan, folder: Path) -> None:
+    def keep(self, plan: BenchPlan, folder: Path) -> None:
         """Write a plan into its folder, or see that it agrees with the one that is there.
 
         Subjects, contestants and seeds may have been added, and where subjects are found may have changed.
@@ -56,7 +56,7 @@ class Manifest:
         except OSError as problem:
             raise StoreError(f"cannot write into {folder}: {problem}") from None
 
-    def read(self, folder: Path) -> Plan:
+    def read(self, folder: Path) -> BenchPlan:
         """Read the plan of a folder.
 
         Raises:
@@ -77,7 +77,7 @@ class Manifest:
             raise StoreError(
                 f"{path} is not what a {words.benchmark} leaves: {type(problem).__name__} {problem}"
             ) from None
-        return Plan(words, subjects, own, seeds, self.settle(settings, str(path)), root)
+        return BenchPlan(words, subjects, own, seeds, self.settle(settings, str(path)), root)
 
     def _load(self, path: Path) -> dict[str, Any]:
         try:
@@ -88,7 +88,7 @@ class Manifest:
             raise StoreError(f"{path} is not what a {self.terms.benchmark} leaves: it must hold keys and values")
         return tree
 
-    def _tree(self, plan: Plan) -> dict[str, Any]:
+    def _tree(self, plan: BenchPlan) -> dict[str, Any]:
         return {
             "oragent": __version__,
             "root": str(plan.root),
@@ -98,7 +98,7 @@ class Manifest:
             "settings": dict(plan.settings),
         }
 
-    def _agree(self, old: Plan, new: Plan, folder: Path) -> None:
+    def _agree(self, old: BenchPlan, new: BenchPlan, folder: Path) -> None:
         remedy = f"leave it as it was, or begin another {self.terms.benchmark} with --outputs"
         for noun, before, after in (
             (self.terms.subject, old.subjects, new.subjects),

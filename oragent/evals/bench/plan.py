@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.terms import BenchTerms
 
 
 @dataclass(frozen=True)
-class Cell:
+class BenchCell:
     """One run of a benchmark.
 
     Attributes:
@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """A benchmark as plain data, so that a file can hold all of it.
 
     Attributes:
@@ -43,7 +43,7 @@ class Plan:
         ConfigError: There is nothing to do, or a seed is named twice.
     """
 
-    terms: Terms
+    terms: BenchTerms
     subjects: Mapping[str, Any]
     contestants: Mapping[str, Mapping[str, Any]]
     seeds: tuple[int, ...]
@@ -58,10 +58,10 @@ class Plan:
         expect_distinct("seed", self.seeds)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[BenchCell, ...]:
         """All runs, in an order in which what is there at any time is as balanced as it can be."""
         return tuple(
-            Cell(subject, contestant, seed)
+            BenchCell(subject, contestant, seed)
             for seed in self.seeds
             for subject in self.subjects
             for contestant in self.contestants

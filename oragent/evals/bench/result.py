@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oragent._base.direction import Direction
-from oragent.evals.bench.plan import Cell
+from oragent.evals.bench.plan import BenchCell
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Measure:
 
 
 @dataclass(frozen=True)
-class Score:
+class ModeScore:
     """A score in one mode.
 
     Attributes:
@@ -56,7 +56,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Step:
+class ProgressStep:
     """A score on the way of a run.
 
     Attributes:
@@ -71,7 +71,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Result:
+class BenchResult:
     """One run, complete.
 
     Attributes:
@@ -87,15 +87,15 @@ class Result:
         folder: Where the run lives; None where it has no folder of its own.
     """
 
-    cell: Cell
+    cell: BenchCell
     measure: Measure
-    scores: Mapping[str, Score]
-    baselines: Mapping[str, Score] = field(default_factory=dict)
+    scores: Mapping[str, ModeScore]
+    baselines: Mapping[str, ModeScore] = field(default_factory=dict)
     tried: int = 0
     failed: int = 0
     spent: Cost = Cost()
     seconds: float = 0.0
-    curve: tuple[Step, ...] = ()
+    curve: tuple[ProgressStep, ...] = ()
     folder: Path | None = None
 
     def reached(self, target: float) -> Cost | None:

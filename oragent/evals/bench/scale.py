@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oragent.evals.bench.result import Result
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.result import BenchResult
+from oragent.evals.bench.terms import BenchTerms
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Scale:
         return (score - self.baseline) / (self.best - self.baseline) + 0.0  # and not -0.0
 
 
-def scale(results: Sequence[Result], mode: str, terms: Terms) -> Scale | None:
+def scale(results: Sequence[BenchResult], mode: str, terms: BenchTerms) -> Scale | None:
     """Scale the scores of a subject in one mode.
 
     It goes from the baseline to the published best, where that is known (for the main mode only) and beats the

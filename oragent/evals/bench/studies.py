@@ -8,9 +8,9 @@ from typing import Any
 
 from oragent._base.budget import Budget, Spent
 from oragent._base.errors import ConfigError, OragentError
-from oragent.evals.bench.execute import End
-from oragent.evals.bench.plan import Cell
-from oragent.evals.bench.result import Cost, Measure, Result, Score
+from oragent.evals.bench.execute import CellEnd
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore
 from oragent.ledger import Study
 from oragent.ledger.study import Finished
 
@@ -21,18 +21,18 @@ class Studies(ABC):
     """The part of a benchmark's runner that all systems of cases share."""
 
     @abstractmethod
-    def names(self, cell: Cell) -> Sequence[str]:
+    def names(self, cell: BenchCell) -> Sequence[str]:
         """Names of the cases of a cell, in its order."""
 
     @abstractmethod
-    def place(self, cell: Cell, folder: Path) -> Path:
+    def place(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
 
     @abstractmethod
-    async def _run(self, cell: Cell, place: Path) -> str:
+    async def _run(self, cell: BenchCell, place: Path) -> str:
         """Do the cases of a cell that are missing; why some were left, or empty."""
 
-    def finished(self, cell: Cell, folder: Path) -> list[Finished]:
+    def finished(self, cell: BenchCell, folder: Path) -> list[Finished]:
         """Cases of a cell that are done, in its order."""
         place = self.place(cell, folder)
         if not (place / "run.db").is_file():
@@ -41,19 +41,21 @@ class Studies(ABC):
             done = {one.name: one for one in study.finished()}
         return [done[name] for name in self.names(cell) if name in done]
 
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         """Whether every case of the cell is done."""
         return len(self.finished(cell, folder)) == len(self.names(cell))
 
-    def run(self, cell: Cell, folder: Path) -> End:
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do the cases of a cell that are missing."""
-        return End(asyncio.run(self._run(cell, self.place(cell, folder))))
+        return CellEnd(asyncio.run(self._run(cell, self.place(cell, folder))))
 
-    def result(self, cell: Cell, folder: Path, measure: Measure, scores: Mapping[str, Score], failed: int) -> Result:
+    def result(
+        self, cell: BenchCell, folder: Path, measure: Measure, scores: Mapping[str, ModeScore], failed: int
+    ) -> BenchResult:
         """What a complete cell came to: its scores, with what all its cases spent."""
         done = self.finished(cell, folder)
         spent = sum((one.spent for one in done), Spent())
-        return Result(
+        return BenchResult(
             cell, measure, scores, tried=len(done), failed=failed,
             spent=Cost(spent.model_calls, spent.tokens, spent.money),
             seconds=sum(one.result.get("seconds", 0.0) for one in done), folder=self.place(cell, folder),

@@ -6,18 +6,18 @@ from itertools import combinations
 from statistics import mean, median, stdev
 
 from oragent._base.direction import Direction
-from oragent._base.statistics import Interval, bootstrap
-from oragent.evals.bench.differences import Difference, Group, differences, mean_known
-from oragent.evals.bench.plan import Plan
-from oragent.evals.bench.result import Cost, Result, Score
+from oragent._base.statistics import MeanInterval, bootstrap
+from oragent.evals.bench.differences import ContestantDifference, ModeScores, differences, mean_known
+from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.bench.result import BenchResult, Cost, ModeScore
 from oragent.evals.bench.scale import Scale, scale
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.terms import BenchTerms
 
 TARGET = 0.5  # of the way from the baseline to the best found
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """A contestant on a subject.
 
     Attributes:
@@ -34,8 +34,8 @@ class Row:
     """
 
     contestant: str
-    results: tuple[Result, ...]
-    means: Mapping[str, Interval]
+    results: tuple[BenchResult, ...]
+    means: Mapping[str, MeanInterval]
     spread: float | None
     noise: float | None
     normalised: Mapping[str, float | None]
@@ -66,14 +66,14 @@ class SubjectSummary:
     name: str
     title: str
     direction: Direction
-    rows: tuple[Row, ...]
-    differences: tuple[Difference, ...]
+    rows: tuple[SummaryRow, ...]
+    differences: tuple[ContestantDifference, ...]
     scales: Mapping[str, Scale]
     target: float | None
 
 
 @dataclass(frozen=True)
-class Summary:
+class BenchSummary:
     """A benchmark.
 
     Attributes:
@@ -84,25 +84,25 @@ class Summary:
             first.
     """
 
-    terms: Terms
+    terms: BenchTerms
     contestants: tuple[str, ...]
     subjects: tuple[SubjectSummary, ...]
     overall: Mapping[str, Mapping[str, float]]
 
     @property
-    def results(self) -> list[Result]:
+    def results(self) -> list[BenchResult]:
         """All runs."""
         return [result for subject in self.subjects for row in subject.rows for result in row.results]
 
 
-def summarise(plan: Plan, results: Sequence[Result]) -> Summary:
+def summarise(plan: BenchPlan, results: Sequence[BenchResult]) -> BenchSummary:
     """Sum up complete runs of a plan, at least one."""
     names = dict.fromkeys(result.cell.subject for result in results)
     subjects = tuple(_subject(plan.terms, [one for one in results if one.cell.subject == name]) for name in names)
-    return Summary(plan.terms, tuple(plan.contestants), subjects, _overall(plan.terms, subjects))
+    return BenchSummary(plan.terms, tuple(plan.contestants), subjects, _overall(plan.terms, subjects))
 
 
-def _subject(terms: Terms, results: Sequence[Result]) -> SubjectSummary:
+def _subject(terms: BenchTerms, results: Sequence[BenchResult]) -> SubjectSummary:
     measure = results[0].measure
     direction = measure.direction
     scales = {mode: found for mode in terms.modes if (found := scale(results, mode, terms))}
@@ -121,18 +121,20 @@ def _subject(terms: Terms, results: Sequence[Result]) -> SubjectSummary:
     return SubjectSummary(name, measure.title, direction, tuple(rows), tuple(pairs), scales, target)
 
 
-def _target(results: Sequence[Result], terms: Terms) -> float | None:
+def _target(results: Sequence[BenchResult], terms: BenchTerms) -> float | None:
     baseline = next((one.baselines[terms.main].value for one in results if terms.main in one.baselines), None)
     best = results[0].measure.direction.best(result.scores[terms.main].value for result in results)
     return None if baseline is None or best == baseline else baseline + TARGET * (best - baseline)
 
 
-def _group(row: Row, mode: str) -> Group:
-    scores: dict[Hashable, Score] = {one.cell.seed: one.scores[mode] for one in row.results if mode in one.scores}
-    return Group(row.contestant, scores)
+def _group(row: SummaryRow, mode: str) -> ModeScores:
+    scores: dict[Hashable, ModeScore] = {one.cell.seed: one.scores[mode] for one in row.results if mode in one.scores}
+    return ModeScores(row.contestant, scores)
 
 
-def _row(terms: Terms, results: Sequence[Result], scales: Mapping[str, Scale], target: float | None) -> Row:
+def _row(
+    terms: BenchTerms, results: Sequence[BenchResult], scales: Mapping[str, Scale], target: float | None
+) -> SummaryRow:
     scores = {mode: [one.scores[mode] for one in results if mode in one.scores] for mode in terms.modes}
     means = {
         mode: bootstrap([score.value for score in found])
@@ -142,7 +144,7 @@ def _row(terms: Terms, results: Sequence[Result], scales: Mapping[str, Scale], t
     main = scores[terms.main]
     tried = sum(result.tried for result in results)
     reached = [] if target is None else [result.reached(target) for result in results]
-    return Row(
+    return SummaryRow(
         contestant=results[0].cell.contestant,
         results=tuple(results),
         means=means,
@@ -168,7 +170,7 @@ def _median(spent: Sequence[Cost]) -> Cost:
     )
 
 
-def _overall(terms: Terms, subjects: Sequence[SubjectSummary]) -> dict[str, dict[str, float]]:
+def _overall(terms: BenchTerms, subjects: Sequence[SubjectSummary]) -> dict[str, dict[str, float]]:
     table: dict[str, dict[str, float]] = {}
     for mode in terms.modes:
         for name in dict.fromkeys(row.contestant for subject in subjects for row in subject.rows):

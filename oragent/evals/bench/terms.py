@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Terms:
+class BenchTerms:
     """The words of one kind of benchmark.
 
     Attributes:

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import StoreError
-from oragent.evals.bench.execute import Runner, gather
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.summary import Summary, summarise
+from oragent.evals.bench.execute import CellRunner, gather
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.summary import BenchSummary, summarise
 from oragent.evals.compare.settled import models
 
 
@@ -21,10 +21,10 @@ class Comparison:
         unfinished: The runs that are left out, as they have not used up their budget.
     """
 
-    plan: Plan
+    plan: BenchPlan
     folder: Path
-    summary: Summary
-    unfinished: tuple[Cell, ...]
+    summary: BenchSummary
+    unfinished: tuple[BenchCell, ...]
 
     @property
     def budget(self) -> str:
@@ -42,7 +42,7 @@ class Comparison:
         return ", ".join(models(self.plan)) or "none"
 
 
-def load(plan: Plan, runner: Runner, folder: Path) -> Comparison:
+def load(plan: BenchPlan, runner: CellRunner, folder: Path) -> Comparison:
     """Read the complete runs of a comparison.
 
     Raises:

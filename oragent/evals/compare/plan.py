@@ -8,18 +8,18 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent._base.settings import dump
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import Cell, Plan, expect_distinct
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.plan import BenchCell, BenchPlan, expect_distinct
+from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.compare import variants
 from oragent.evals.compare.request import CompareRequest
-from oragent.evals.compare.variants import FILE, STRATEGY, Variant
+from oragent.evals.compare.variants import FILE, STRATEGY, StrategyVariant
 from oragent.evaluation.problem import find
 from oragent.search.bounds import expect_an_end
 from oragent.search.config import Blocks, Config, build, read
 from oragent.search.folder import with_rounds_of_then
 from oragent.search.strategies import chosen
 
-TERMS = Terms(
+TERMS = BenchTerms(
     benchmark="comparison",
     subject="problem",
     subjects="problems",
@@ -50,7 +50,7 @@ def _settled(settings: Mapping[str, Any], source: str) -> Mapping[str, Any]:
 MANIFEST = Manifest("comparison.yaml", TERMS, _settled, free=("workers", "zygote"))
 
 
-def requested(request: CompareRequest, root: Path) -> Plan:
+def requested(request: CompareRequest, root: Path) -> BenchPlan:
     """The plan that a person asks for; where nothing but a folder is named, the one that was begun there.
 
     Raises:
@@ -71,7 +71,7 @@ def requested(request: CompareRequest, root: Path) -> Plan:
     return planned(problems, strategies, request.seeds or 3, common, root, varied)
 
 
-def kept(folder: Path) -> Plan:
+def kept(folder: Path) -> BenchPlan:
     """The plan of a comparison that was begun.
 
     Raises:
@@ -97,8 +97,8 @@ def planned(
     seeds: int,
     settings: Config,
     root: Path,
-    varied: Sequence[Variant] = (),
-) -> Plan:
+    varied: Sequence[StrategyVariant] = (),
+) -> BenchPlan:
     """Check and put together what a person asked for.
 
     Args:
@@ -126,12 +126,12 @@ def planned(
         expect_an_end(own, chosen(own), root)
     folders = {problem.name: str(problem.folder) for problem in found}
     named = {one.name: one.own for one in contestants}
-    return Plan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
+    return BenchPlan(TERMS, folders, named, tuple(range(seeds)), dump(settings), root)
 
 
-def config(plan: Plan, cell: Cell) -> Config:
+def config(plan: BenchPlan, cell: BenchCell) -> Config:
     """How a run is configured."""
-    variant = Variant(cell.contestant, plan.contestants[cell.contestant])
+    variant = StrategyVariant(cell.contestant, plan.contestants[cell.contestant])
     return variants.configured(variant, plan.settings, "settings", seed=cell.seed)
 
 

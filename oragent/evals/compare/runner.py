@@ -11,9 +11,9 @@ import yaml
 
 from oragent._base.budget import Spent
 from oragent._base.errors import ConfigError, ProblemError, StoreError
-from oragent.evals.bench.execute import End
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Cost, Measure, Result, Score, Step
+from oragent.evals.bench.execute import CellEnd
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
 from oragent.evals.compare.plan import config
 from oragent.evals.compare.variants import STRATEGY
 from oragent.evaluation.problem import Problem, find, root_of
@@ -25,11 +25,11 @@ from oragent.report.run import RunData, load
 from oragent.search.config import Config
 from oragent.search.folder import RunFolder, begin, best_file, reopen
 from oragent.search.launch import STOPPED, launch
-from oragent.search.progress import Observer, Outcome
+from oragent.search.progress import Observer, SearchResult
 from oragent.search.store import Store
 
 HELD_OUT = "test.yaml"
-Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], Outcome]
+Launch = Callable[[Config, Path, Problem, Callable[[], RunFolder], Observer], SearchResult]
 
 
 class SearchRunner:
@@ -48,14 +48,14 @@ class SearchRunner:
 
     def __init__(
         self,
-        plan: Plan,
-        observer: Callable[[Cell], Observer] = lambda cell: lambda progress: None,
+        plan: BenchPlan,
+        observer: Callable[[BenchCell], Observer] = lambda cell: lambda progress: None,
         launching: Launch = launch,
     ) -> None:
         self._plan, self._observer, self._launch = plan, observer, launching
         self._problems = {name: find(str(folder), plan.root) for name, folder in plan.subjects.items()}
 
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         """Whether a run has used up its budget."""
         path = self._begun(cell, folder)
         if path is None or not (path / "run.db").is_file():
@@ -66,7 +66,7 @@ class SearchRunner:
             spent = Spent(spent.evaluations, spent.model_calls, spent.tokens, spent.money, store.elapsed_s())
         return settings.budget.exceeded(spent) is not None
 
-    def run(self, cell: Cell, folder: Path) -> End:
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it, and write its report."""
         path, settings, problem = self._begun(cell, folder), config(self._plan, cell), self._problems[cell.subject]
         opened, home = list[RunFolder](), root_of(problem)
@@ -78,9 +78,9 @@ class SearchRunner:
 
         outcome = self._launch(settings, home, problem, opening, self._observer(cell))
         write(opened[0].path)
-        return End() if outcome.complete else End(outcome.reason, stopped=outcome.reason == STOPPED)
+        return CellEnd() if outcome.complete else CellEnd(outcome.reason, stopped=outcome.reason == STOPPED)
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """Score a run's best program on the held-out set, if that was not done since."""
         path = self._expected(cell, folder)
         found, best = path / HELD_OUT, best_file(path)
@@ -92,27 +92,27 @@ class SearchRunner:
             return f"no score on the held-out set: {problem}"
         return ""
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """Read a run."""
         return read(cell, self._expected(cell, folder))
 
-    def _home(self, cell: Cell, folder: Path) -> Path:
+    def _home(self, cell: BenchCell, folder: Path) -> Path:
         """Where a contestant's runs with a seed are."""
         varied = STRATEGY in self._plan.contestants[cell.contestant]
         return (folder / "variants" / cell.contestant if varied else folder) / f"seed{cell.seed}"
 
-    def _begun(self, cell: Cell, folder: Path) -> Path | None:
+    def _begun(self, cell: BenchCell, folder: Path) -> Path | None:
         strategy = str(self._plan.contestants[cell.contestant].get(STRATEGY, cell.contestant))
         return _begun(strategy, self._home(cell, folder) / cell.subject)
 
-    def _expected(self, cell: Cell, folder: Path) -> Path:
+    def _expected(self, cell: BenchCell, folder: Path) -> Path:
         path = self._begun(cell, folder)
         if path is None:
             raise StoreError(f"no run of {cell} in {folder}: run the comparison again to have it made")
         return path
 
 
-def read(cell: Cell, path: Path) -> Result:
+def read(cell: BenchCell, path: Path) -> BenchResult:
     """Read a run out of its own folder.
 
     Raises:
@@ -123,7 +123,7 @@ def read(cell: Cell, path: Path) -> Result:
     own = {name: record.candidate.evaluation for name, record in (("best", data.best), ("seed", data.seed))}
     val = {name: _score(found.score, found.metrics) for name, found in own.items()}
     calls = data.spend.calls
-    return Result(
+    return BenchResult(
         cell=cell,
         measure=Measure(data.about.title, data.about.direction, data.about.references.get("best")),
         scores={"val": val["best"]} | ({"test": tested["best"]} if tested else {}),
@@ -148,7 +148,7 @@ def _begun(strategy: str, folder: Path) -> Path | None:
     return None
 
 
-def _curve(data: RunData) -> tuple[Step, ...]:
+def _curve(data: RunData) -> tuple[ProgressStep, ...]:
     """The way to the best over evaluations; replies are counted by whole rounds, until and with that of a candidate."""
     first: dict[float, int] = {}
     for record in data.records:
@@ -157,7 +157,7 @@ def _curve(data: RunData) -> tuple[Step, ...]:
     replies = sorted(data.replies, key=lambda reply: int(reply.case))
     rounds, paid = [int(reply.case) for reply in replies], _paid(replies)
     return tuple(
-        Step(point.score, point.best, paid(int(point.at), bisect_right(rounds, first[point.score])))
+        ProgressStep(point.score, point.best, paid(int(point.at), bisect_right(rounds, first[point.score])))
         for point in data.by_evaluations
     )
 
@@ -172,7 +172,7 @@ def _paid(replies: Sequence[RecordedReply]) -> Callable[[int, int], Cost]:
     return lambda evaluations, count: Cost(evaluations, *sums[count], calls=count)
 
 
-def _tested(path: Path) -> dict[str, Score]:
+def _tested(path: Path) -> dict[str, ModeScore]:
     """Scores of seed and best on the held-out set; empty where there are none."""
     if not path.is_file():
         return {}
@@ -185,8 +185,8 @@ def _tested(path: Path) -> dict[str, Score]:
         ) from None
 
 
-def _score(score: Any, metrics: Mapping[str, Any]) -> Score:
-    return Score(float(score), _half_width(metrics.get("ci95")))
+def _score(score: Any, metrics: Mapping[str, Any]) -> ModeScore:
+    return ModeScore(float(score), _half_width(metrics.get("ci95")))
 
 
 def _half_width(interval: Any) -> float | None:

@@ -10,8 +10,8 @@ from oragent._base.statistics import best_case
 from oragent.evals.bench import tables
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.leading import leader
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.summary import Summary
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.summary import BenchSummary
 from oragent.evals.compare.comparison import Comparison
 from oragent.evals.compare.settled import alike, differing
 from oragent.evals.compare.variants import STRATEGY
@@ -21,10 +21,10 @@ from oragent.search.progress import Observer, Progress
 NORMALISED = "0 is the seed heuristic, 1 the best published where that is known, else the best of these runs"
 
 
-def watching(board: Board) -> Callable[[Cell], Observer]:
+def watching(board: Board) -> Callable[[BenchCell], Observer]:
     """Show the rounds of every run on a board."""
 
-    def watch(cell: Cell) -> Observer:
+    def watch(cell: BenchCell) -> Observer:
         def told(progress: Progress) -> None:
             spent, best = in_words.count(progress.spent.evaluations, "evaluation"), in_words.score(progress.best.score)
             board.note(cell, f"{spent}, best {best}")
@@ -34,7 +34,7 @@ def watching(board: Board) -> Callable[[Cell], Observer]:
     return watch
 
 
-def announce(plan: Plan, console: Console) -> None:
+def announce(plan: BenchPlan, console: Console) -> None:
     """Say what all that are compared have alike, and in which settings they differ."""
     if told := alike(plan):
         console.print(Text(f"the same for all: {told}"))
@@ -43,7 +43,7 @@ def announce(plan: Plan, console: Console) -> None:
         console.print(rich_table(table))
 
 
-def verdict(summary: Summary) -> str:
+def verdict(summary: BenchSummary) -> str:
     """Who is ahead, in one sentence; nobody is without evidence."""
     found = leader(summary)
     if found is None:
@@ -57,7 +57,7 @@ def verdict(summary: Summary) -> str:
     return f"No strategy is shown to be ahead; {found.name} has the highest mean ({why}{limits})."
 
 
-def limits_of(plan: Plan) -> str:
+def limits_of(plan: BenchPlan) -> str:
     """What the tests between all pairs of strategies on one problem can show at best; empty where that is enough."""
     return best_case(len(plan.seeds), "seed", max(1, comb(len(plan.contestants), 2)))
 

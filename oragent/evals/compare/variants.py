@@ -28,7 +28,7 @@ ELSEWHERE = {STRATEGY: "the key strategy", FILE: "the key strategy", "seed": "--
 
 
 @dataclass(frozen=True)
-class Variant:
+class StrategyVariant:
     """Who is compared.
 
     Attributes:
@@ -57,7 +57,7 @@ class Described:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-def read(given: Path | Mapping[str, Any], common: Config) -> Variant:
+def read(given: Path | Mapping[str, Any], common: Config) -> StrategyVariant:
     """Read and check a variant.
 
     Args:
@@ -82,7 +82,7 @@ def read(given: Path | Mapping[str, Any], common: Config) -> Variant:
     if word == "auto":
         raise ConfigError(f"{source}: key 'strategy' must name a strategy, not 'auto'")
     named = {STRATEGY: word} | ({FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
-    config = configured(Variant(name, named | own), common, source)
+    config = configured(StrategyVariant(name, named | own), common, source)
     try:
         strategy = chosen(config)
     except ConfigError as problem:
@@ -92,7 +92,7 @@ def read(given: Path | Mapping[str, Any], common: Config) -> Variant:
     return kept(name, {**named, STRATEGY: strategy.name, **own}, common, source)
 
 
-def plain(word: str, common: Config) -> Variant:
+def plain(word: str, common: Config) -> StrategyVariant:
     """A strategy as it is, by its name or file.
 
     Raises:
@@ -101,16 +101,16 @@ def plain(word: str, common: Config) -> Variant:
     strategy = chosen(build({}, [f"{STRATEGY}={json.dumps(word)}"], "--strategies"))
     if strategy.asks_model and common.model is None:
         raise ConfigError(f"strategy {word!r} asks a model: name one with --model ('scripted' needs no server)")
-    return Variant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
+    return StrategyVariant(strategy.name, {FILE: str(Path(word).resolve())} if word.endswith(".py") else {})
 
 
-def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> Variant:
+def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> StrategyVariant:
     """A variant by all of its settings, checked.
 
     Raises:
         ConfigError: one of them is wrong, or it lacks its model.
     """
-    variant = Variant(name, dict(own))
+    variant = StrategyVariant(name, dict(own))
     config = configured(variant, common, source)
     try:
         strategy = chosen(config)
@@ -122,7 +122,7 @@ def kept(name: str, own: Mapping[str, Any], common: Config, source: str) -> Vari
     return variant
 
 
-def configured(variant: Variant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
+def configured(variant: StrategyVariant, common: Config | Mapping[str, Any], source: str, **more: Any) -> Config:
     """The whole configuration of a variant's runs; ``more`` are further keys, which it may override."""
     own = {STRATEGY: variant.name, **more, **variant.own}
     tree = dump(common) if isinstance(common, Config) else dict(common)

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from oragent.converse.conversation import End, Outcome
+from oragent.converse.conversation import ConversationEnd, ConversationResult
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.remark import Remark, RemarkKind, Standing
-from oragent.converse.solving import Solver
-from oragent.converse.state import Kind, Restriction, State
+from oragent.converse.remark import AnswerRemark, ClaimStatus, RemarkKind
+from oragent.converse.solving import StateSolver
+from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 
 FIGURES = 5  # false figures of a conversation that are told one by one
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """Something that went wrong.
 
     Attributes:
@@ -30,7 +30,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditCounts:
     """How often what was found.
 
     Attributes:
@@ -67,15 +67,20 @@ class Audit:
     leaks: int = 0
     sent_back: int = 0
     refused: int = 0
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[AuditFinding, ...] = field(default=())
 
 
-COUNTS = tuple(one.name for one in fields(Audit) if one.name != "findings")
+COUNTS = tuple(one.name for one in fields(AuditCounts) if one.name != "findings")
 
 
 def audit(
-    problem: DecisionProblem, outcome: Outcome, solver: Solver, *, knows_solver: bool = True, doubts: bool = True
-) -> Audit:
+    problem: DecisionProblem,
+    outcome: ConversationResult,
+    solver: StateSolver,
+    *,
+    knows_solver: bool = True,
+    doubts: bool = True,
+) -> AuditCounts:
     """Go through a conversation.
 
     Args:
@@ -87,11 +92,11 @@ def audit(
         doubts: Whether claims of impossibility are resolved; False for ``rules``, whose every word of it is proven.
     """
     counts: Counter[str] = Counter()
-    found: list[Finding] = []
+    found: list[AuditFinding] = []
 
     def note(kind: str, turn: int, text: str) -> None:
         counts[kind] += 1
-        found.append(Finding(kind, turn, text))
+        found.append(AuditFinding(kind, turn, text))
 
     seen: list[str] = [problem.default]
     solved: set[str] = {problem.default}
@@ -118,9 +123,9 @@ def audit(
             counts["stalled"] += 1
         best = max(best, value)
         seen += list(turn.presented)
-    if outcome.end is End.OWN and outcome.maximum and not outcome.success:
+    if outcome.end is ConversationEnd.OWN and outcome.maximum and not outcome.success:
         note("below", len(outcome.turns), f"left at {outcome.score:.3f} of the maximum")
-    return Audit(**{name: counts[name] for name in COUNTS}, findings=tuple(found))
+    return AuditCounts(**{name: counts[name] for name in COUNTS}, findings=tuple(found))
 
 
 def totals(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -131,18 +136,18 @@ def totals(audits: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {name: total[name] for name in COUNTS}
 
 
-def _remark(one: Remark, number: int, counts: Counter[str], found: list[Finding]) -> None:
+def _remark(one: AnswerRemark, number: int, counts: Counter[str], found: list[AuditFinding]) -> None:
     kind = "figures" if one.kind is RemarkKind.FIGURE else "claims"
-    if one.standing is Standing.UNKNOWN:
+    if one.standing is ClaimStatus.UNKNOWN:
         if one.kind is RemarkKind.IMPOSSIBLE:
             counts["unparsed"] += 1
-            found.append(Finding("unparsed", number, one.text))
+            found.append(AuditFinding("unparsed", number, one.text))
         return
     counts[kind] += 1
-    if one.standing is Standing.FALSE:
+    if one.standing is ClaimStatus.FALSE:
         counts[f"false_{kind}"] += 1
         if one.kind is RemarkKind.IMPOSSIBLE or counts["false_figures"] <= FIGURES:
-            found.append(Finding(f"false_{kind}", number, one.text))
+            found.append(AuditFinding(f"false_{kind}", number, one.text))
 
 
 def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decision: str) -> None:
@@ -155,11 +160,11 @@ def _events(events: Sequence[Mapping[str, Any]], number: int, note: Any, decisio
             note("enumerated", number, f"a program looked at {decision}s one by one")
 
 
-def _state(plain: Mapping[str, Any] | None) -> State | None:
+def _state(plain: Mapping[str, Any] | None) -> RestrictionState | None:
     if plain is None:
         return None
     restrictions = tuple(
-        Restriction(Kind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"])
+        Restriction(RestrictionKind(one["kind"]), one["subject"], one["option"], one["relation"], one["value"])
         for one in plain["restrictions"]
     )
-    return State(tuple(plain["weights"]), restrictions)
+    return RestrictionState(tuple(plain["weights"]), restrictions)

@@ -14,15 +14,15 @@ from oragent._base.budget import Budget
 from oragent._base.direction import Direction as Better
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
-from oragent.converse.conversation import LIMIT, Conversation, End, Outcome, Stopping
-from oragent.converse.deciders.decider import Decider
+from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
+from oragent.converse.deciders.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.solving import Solver
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Measure, Result, Score
+from oragent.converse.solving import StateSolver
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import UNBOUNDED, Studies
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.converse.audit import COUNTS, audit
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.deciders.asking import Asking
@@ -33,14 +33,14 @@ from oragent.evals.converse.scoring import Scored
 from oragent.evals.converse.scripted import standing_in
 from oragent.evals.converse.stakeholders import Stakeholder, Stakeholders
 from oragent.evals.converse.utility_files import read
-from oragent.ledger import Case, Replaying, Study
+from oragent.ledger import LedgerCase, Replaying, Study
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.border import Sandbox
 
-TERMS = Terms(
+TERMS = BenchTerms(
     benchmark="evaluation", subject="problem", subjects="problems", contestant="contestant",
     contestants="contestants", modes={"score": "mean utility over the greatest possible"}, answer="conversation",
     work="calls", noise="conversations",
@@ -51,7 +51,7 @@ RULE = {"rational": rational.requests, "myopic": myopic.requests}
 
 
 @dataclass
-class Benchmark(Studies):
+class ConverseBenchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -65,11 +65,11 @@ class Benchmark(Studies):
         given: Problem of one's own that the plan is about; None: the one that is known by the name in the plan.
     """
 
-    plan: Plan
+    plan: BenchPlan
     folder: Path
     workers: int = 1
     budget: Budget = UNBOUNDED
-    note: Callable[[Cell, str], None] = lambda cell, text: None
+    note: Callable[[BenchCell, str], None] = lambda cell, text: None
     stand_in: Model | None = None
     replay: Path | None = None
     given: DecisionProblem | None = None
@@ -85,16 +85,16 @@ class Benchmark(Studies):
         return stakeholders_of(self.problem)
 
     @cached_property
-    def solver(self) -> Solver:
+    def solver(self) -> StateSolver:
         """What all conversations solve with."""
-        return Solver(self.problem)
+        return StateSolver(self.problem)
 
     @cached_property
     def stakeholders(self) -> tuple[Stakeholder, ...]:
         """Those whose utilities lie in the folder."""
         return read(self.folder / UTILITIES, self.problem).stakeholders
 
-    def names(self, cell: Cell) -> list[str]:
+    def names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell: number of the utility, style and feedback."""
         numbers = [f"{number:04d}" for number in range(len(self.stakeholders))]
         if not self._talks(cell):
@@ -102,12 +102,12 @@ class Benchmark(Studies):
         kinds = product(self.plan.settings["styles"], self.plan.settings["feedback"])
         return [f"{number}-{style}-{feedback}" for style, feedback in kinds for number in numbers]
 
-    def place(self, cell: Cell, folder: Path) -> Path:
+    def place(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in cell.contestant).strip("-.")
         return folder / "contestants" / name / str(cell.seed)
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
         done = self.finished(cell, folder)
         score, success = (sum(one.result[key] for one in done) / max(1, len(done)) for key in ("score", "success"))
@@ -115,14 +115,16 @@ class Benchmark(Studies):
         successes = sum(one.result["success"] for one in done)
         return f"{score:.4f} / {100 * success:.2f} %, {successes} of {len(done)}, {turns} requests" if done else ""
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
         score = sum(one.result["score"] for one in done) / max(1, len(done))
         failed = sum(not one.result["success"] for one in done)
-        return self.result(cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": Score(score)}, failed)
+        return self.result(
+            cell, folder, Measure(self.problem.name, Better.MAXIMIZE), {"score": ModeScore(score)}, failed
+        )
 
-    def persona(self, cell: Cell, case: str, seed: int) -> Persona:
+    def persona(self, cell: BenchCell, case: str, seed: int) -> Persona:
         """The character of a case; its role is drawn evenly, by the seed and the name alone."""
         _, style, feedback = case.split("-", 2)
         roles = self.known.telling.roles
@@ -138,13 +140,13 @@ class Benchmark(Studies):
             bool(settings.get("paper_words")),
         )  # fmt: skip
 
-    def _own(self, cell: Cell) -> Mapping[str, Any]:
+    def _own(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
-    def _talks(self, cell: Cell) -> bool:
+    def _talks(self, cell: BenchCell) -> bool:
         return bool(self._own(cell)["paradigm"] != Paradigm.DEFAULT and self.plan.settings["decider"] == "llm")
 
-    async def _run(self, cell: Cell, place: Path) -> str:
+    async def _run(self, cell: BenchCell, place: Path) -> str:
         own = self._own(cell)
         async with AsyncExitStack() as stack:
             asked = await self._models(own, stack, self._talks(cell))
@@ -155,7 +157,7 @@ class Benchmark(Studies):
             programs = own["agent"] in PROGRAMMING
             guests = Guests(stack.enter_context(Sandbox(self.workers))) if programs else None
 
-            async def work(case: Case) -> object:
+            async def work(case: LedgerCase) -> object:
                 return await self._converse(cell, case, guests)
 
             def told(one: Finished) -> None:
@@ -181,13 +183,15 @@ class Benchmark(Studies):
                 found[role] = await stack.enter_async_context(models(asked))
         return found
 
-    async def _converse(self, cell: Cell, case: Case, guests: Guests | None) -> dict[str, Any]:
+    async def _converse(self, cell: BenchCell, case: LedgerCase, guests: Guests | None) -> dict[str, Any]:
         own, settings, number = self._own(cell), self.plan.settings, int(case.name[:4])
         stakeholder, paradigm = self.stakeholders[number], Paradigm(own["paradigm"])
         persona = self.persona(cell, case.name, self.plan.settings["seed"]) if self._talks(cell) else None
         if paradigm is Paradigm.DEFAULT:
             judged = stakeholder(self.problem.default)
-            outcome = Outcome(End.NONE, (), self.problem.default, False, judged.value, judged.maximum)
+            outcome = ConversationResult(
+                ConversationEnd.NONE, (), self.problem.default, False, judged.value, judged.maximum
+            )
         else:
             without = frozenset(filter(None, [own["without"]]))
             design = Design(own["agent"], own["tools"], settings.get("temperature"), without)
@@ -204,15 +208,20 @@ class Benchmark(Studies):
         }
 
     def _decider(
-        self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: Case, *, in_words: bool
-    ) -> Decider:
+        self, stakeholder: Stakeholder, paradigm: Paradigm, persona: Persona | None, case: LedgerCase, *, in_words: bool
+    ) -> DecisionAgent:
         if persona is not None:
             return Talking(case, self.problem, stakeholder, persona, self.plan.settings.get("decider_temperature"))
         rule = RULE[self.plan.settings["decider"]] if paradigm is Paradigm.CONVERSATION else RULES[paradigm]
         return Asking.of(rule, stakeholder, self.problem, at_once=paradigm is Paradigm.AWARE, in_words=in_words)
 
     def _record(
-        self, outcome: Outcome, own: Mapping[str, Any], stakeholder: Stakeholder, persona: Persona | None, number: int
+        self,
+        outcome: ConversationResult,
+        own: Mapping[str, Any],
+        stakeholder: Stakeholder,
+        persona: Persona | None,
+        number: int,
     ) -> dict[str, Any]:
         name = own["agent"]
         found = audit(self.problem, outcome, self.solver, knows_solver=name != "C-N-R", doubts=name != "rules")

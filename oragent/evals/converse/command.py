@@ -17,8 +17,8 @@ from oragent.converse.decision import DecisionProblem, unknown
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import Plan
-from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, Benchmark
+from oragent.evals.bench.plan import BenchPlan
+from oragent.evals.converse.benchmark import DECIDERS, TERMS, UTILITIES, ConverseBenchmark
 from oragent.evals.converse.contestants import contestants
 from oragent.evals.converse.deciders.talking import Feedback, Knowing, Style
 from oragent.evals.converse.evaluable_problems import published_of, stakeholders_of
@@ -34,7 +34,7 @@ COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
-class BenchRequest:
+class ConverseBenchRequest:
     """What the command line says.
 
     Attributes:
@@ -64,7 +64,7 @@ class BenchRequest:
     replay: Path | None = None
 
 
-def run_bench(request: BenchRequest, console: Console) -> int:
+def run_bench(request: ConverseBenchRequest, console: Console) -> int:
     """Hold what is missing of an evaluation, print its tables, write its pages.
 
     Returns:
@@ -75,7 +75,7 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     """
     folder = request.outputs
     plan = _plan(request) if request.problem else MANIFEST.read(folder)
-    bench = Benchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
+    bench = ConverseBenchmark(plan, folder, request.workers, Budget(evaluations=None, model_calls=request.calls))
     bench.replay = request.replay
     bench.given = None if isinstance(request.problem, str) else request.problem
     warnings, new = _utilities(bench.problem, plan, folder)  # checked before anything is written
@@ -100,7 +100,7 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     return STOPPED if stopped else COMPLETE if complete else UNFINISHED
 
 
-def _plan(request: BenchRequest) -> Plan:
+def _plan(request: ConverseBenchRequest) -> BenchPlan:
     settings: dict[str, Any] = {
         "styles": ["vague", "precise"], "feedback": ["binary", "rich"], "decider": "llm", "stopping": "threshold",
         "knowing": "tool", "utilities": request.utilities, "seed": request.seed,
@@ -122,11 +122,11 @@ def _plan(request: BenchRequest) -> Plan:
     if talking and not settings.get("decider_model") and len(request.models) > 1:
         settings["decider_model"] = request.models[0]  # held fixed while the agents' models vary
     name = request.problem if isinstance(request.problem, str) else request.problem.name
-    return Plan(TERMS, {name: None}, own, (request.seed,), settings)
+    return BenchPlan(TERMS, {name: None}, own, (request.seed,), settings)
 
 
 def _utilities(
-    problem: DecisionProblem, plan: Plan, folder: Path
+    problem: DecisionProblem, plan: BenchPlan, folder: Path
 ) -> tuple[tuple[str, ...], Sequence[Stakeholder] | None]:
     """Warnings about the utilities, and those to write into the folder; None where they are there."""
     path = folder / UTILITIES

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oragent.evals.bench.plan import Cell
-from oragent.evals.converse.benchmark import Benchmark, scored
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.converse.benchmark import ConverseBenchmark, scored
 from oragent.evals.converse.evaluable_problems import published_of
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Scored
@@ -13,7 +13,7 @@ from oragent.ledger.study import Finished
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredContestant:
     """A contestant and what is done of it.
 
     Attributes:
@@ -41,12 +41,12 @@ class Measured:
         return self.own["tools"] == "paper" and not self.own["without"]
 
 
-def measured(bench: Benchmark) -> list[Measured]:
+def measured(bench: ConverseBenchmark) -> list[MeasuredContestant]:
     """What was done so far, a contestant a row."""
     found = []
     for name, own in bench.plan.contestants.items():
-        cells = [Cell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
+        cells = [BenchCell(subject, name, seed) for subject in bench.plan.subjects for seed in bench.plan.seeds]
         done = [one for cell in cells for one in bench.finished(cell, bench.folder)]
         total = sum(len(bench.names(cell)) for cell in cells)
-        found.append(Measured(name, own, done, total, published_of(bench.problem)))
+        found.append(MeasuredContestant(name, own, done, total, published_of(bench.problem)))
     return found

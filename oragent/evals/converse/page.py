@@ -9,13 +9,13 @@ from matplotlib.figure import Figure
 
 from oragent._base.errors import StoreError
 from oragent._base.files import replace
-from oragent.converse.conversation import LIMIT, Outcome
+from oragent.converse.conversation import LIMIT, ConversationResult
 from oragent.converse.transcript import transcript_page
-from oragent.evals.bench.plan import Cell
-from oragent.evals.converse.benchmark import Benchmark
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.converse.benchmark import ConverseBenchmark
 from oragent.evals.converse.deciders.talking import prompt
 from oragent.evals.converse.evaluable_problems import published_of
-from oragent.evals.converse.measured import Measured
+from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.tables import (
     agent_table,
     audit_table,
@@ -37,7 +37,7 @@ MOST_LISTED = 2000
 BINS = 20
 
 
-def write_page(folder: Path, bench: Benchmark, found: Sequence[Measured]) -> Path:
+def write_page(folder: Path, bench: ConverseBenchmark, found: Sequence[MeasuredContestant]) -> Path:
     """Write ``report.html`` and a page for each transcript that has none.
 
     Raises:
@@ -59,7 +59,7 @@ def write_page(folder: Path, bench: Benchmark, found: Sequence[Measured]) -> Pat
     return folder / "report.html"
 
 
-def page(bench: Benchmark, found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> str:
+def page(bench: ConverseBenchmark, found: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]) -> str:
     """The page with tables and figures, as HTML."""
     word, printed = bench.problem.vocabulary.decision, published_of(bench.problem)
     ends = f"Published: by the maximum / by itself / at the limit, of {printed.conversations}." if printed.ends else ""
@@ -84,7 +84,7 @@ def page(bench: Benchmark, found: Sequence[Measured], links: Mapping[tuple[str, 
     )  # fmt: skip
 
 
-def _listed(found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> list[dict[str, Any]]:
+def _listed(found: Sequence[MeasuredContestant], links: Mapping[tuple[str, str], str]) -> list[dict[str, Any]]:
     """One line a conversation; those in which something was found come first."""
     rows = [
         {
@@ -97,9 +97,9 @@ def _listed(found: Sequence[Measured], links: Mapping[tuple[str, str], str]) -> 
     return sorted(rows, key=lambda row: -len(row["found"]))[:MOST_LISTED]
 
 
-def _transcript(bench: Benchmark, one: Measured, done: Finished) -> str:
+def _transcript(bench: ConverseBenchmark, one: MeasuredContestant, done: Finished) -> str:
     result = done.result
-    outcome = Outcome.from_plain(result)
+    outcome = ConversationResult.from_plain(result)
     facts = dict(bench.stakeholders[int(result["utility"])].profile.facts)
     facts |= {key: result[key] for key in ("role", "style", "feedback") if result[key]}
     return transcript_page(
@@ -108,16 +108,18 @@ def _transcript(bench: Benchmark, one: Measured, done: Finished) -> str:
     )  # fmt: skip
 
 
-def _knew(bench: Benchmark, one: Measured, done: Finished) -> str:
+def _knew(bench: ConverseBenchmark, one: MeasuredContestant, done: Finished) -> str:
     stakeholder = bench.stakeholders[int(done.result["utility"])]
     if done.result["style"]:
         subject = next(iter(bench.plan.subjects))
-        persona = bench.persona(Cell(subject, one.name, bench.plan.seeds[0]), done.name, bench.plan.settings["seed"])
+        persona = bench.persona(
+            BenchCell(subject, one.name, bench.plan.seeds[0]), done.name, bench.plan.settings["seed"]
+        )
         return prompt(bench.problem, stakeholder, persona)
     return stakeholder.profile.utility
 
 
-def _figures(found: Sequence[Measured]) -> list[Drawing]:
+def _figures(found: Sequence[MeasuredContestant]) -> list[Drawing]:
     shown = [one for one in found if one.done][:MOST_DRAWN]
     talking = [one for one in shown if any(done.result["turns"] for done in one.done)]
     if not shown:
@@ -135,16 +137,16 @@ def _figures(found: Sequence[Measured]) -> list[Drawing]:
     return drawings
 
 
-def _scores(found: Sequence[Measured]) -> Figure:
+def _scores(found: Sequence[MeasuredContestant]) -> Figure:
     return _histograms({one.name: [done.result["score"] for done in one.done] for one in found}, "score", 1.0)
 
 
-def _lengths(found: Sequence[Measured]) -> Figure:
+def _lengths(found: Sequence[MeasuredContestant]) -> Figure:
     lengths = {one.name: [float(len(done.result["turns"])) for done in one.done] for one in found}
     return _histograms(lengths, "messages", float(LIMIT))
 
 
-def _styles(found: Sequence[Measured]) -> Figure:
+def _styles(found: Sequence[MeasuredContestant]) -> Figure:
     by = {
         f"{one.name}, {style}": [done.result["score"] for done in one.done if done.result["style"] == style]
         for one in found[:3] for style in ("vague", "precise")
@@ -163,7 +165,7 @@ def _histograms(values: Mapping[str, Sequence[float]], what: str, most: float) -
     return figure
 
 
-def _successes(found: Sequence[Measured]) -> Figure:
+def _successes(found: Sequence[MeasuredContestant]) -> Figure:
     figure = new_figure(6.2, 3.0)
     axes = figure.subplots()
     for one, color in zip(found, COLORS, strict=False):

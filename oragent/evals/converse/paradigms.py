@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from oragent._base.errors import ProblemError
 from oragent.converse.judging import Judged
-from oragent.converse.solving import Solver, begin
+from oragent.converse.solving import StateSolver, begin
 from oragent.evals.converse.deciders import myopic, rational
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
@@ -27,7 +27,7 @@ class Paradigm(StrEnum):
 
 
 @dataclass(frozen=True)
-class Baseline:
+class RuleBaseline:
     """What a rule-based decision agent ends with.
 
     Attributes:
@@ -53,7 +53,7 @@ RULES: dict[Paradigm, Requests] = {
 }
 
 
-def negotiate(solver: Solver, asked: Iterable[Request]) -> tuple[str, int]:
+def negotiate(solver: StateSolver, asked: Iterable[Request]) -> tuple[str, int]:
     """Put requests one after the other, each in place of the one before, until one can be met.
 
     Returns:
@@ -70,7 +70,7 @@ def negotiate(solver: Solver, asked: Iterable[Request]) -> tuple[str, int]:
     raise ProblemError(f"none of {number} requests can be met; expected one that asks for less than the others")
 
 
-def baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: Solver) -> Baseline:
+def baseline(paradigm: Paradigm, stakeholder: Stakeholder, solver: StateSolver) -> RuleBaseline:
     """What a decision agent ends with under a paradigm."""
     decision, number = negotiate(solver, RULES[paradigm](stakeholder))
-    return Baseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)
+    return RuleBaseline(decision, stakeholder(decision), 0 if paradigm is Paradigm.DEFAULT else number)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
-from oragent._base.statistics import Alternative, Interval, bootstrap, holm, mcnemar, share, sign_flip
+from oragent._base.statistics import Alternative, MeanInterval, bootstrap, holm, mcnemar, share, sign_flip
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ VARIED = tuple(name for name in GROUPS if name not in DECIDER)
 
 
 @dataclass(frozen=True)
-class Summary:
+class GroupMeans:
     """The means of a group.
 
     Attributes:
@@ -60,8 +60,8 @@ class Summary:
     """
 
     cases: int
-    score: Interval
-    success: Interval
+    score: MeanInterval
+    success: MeanInterval
     turns: float
     calls: float
 
@@ -99,7 +99,7 @@ class Contrast:
         return self.successes[0] - self.successes[1]
 
 
-def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], Summary]:
+def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...], GroupMeans]:
     """The means of each group with bootstrap intervals, groups in the order in which they first appear.
 
     Args:
@@ -119,7 +119,7 @@ def summarise(cases: Iterable[Scored], by: Sequence[str]) -> dict[tuple[str, ...
         key = tuple(str(getattr(case, name) if name in GROUPS else case.traits.get(name, "")) for name in by)
         groups.setdefault(key, []).append(case)
     return {
-        key: Summary(
+        key: GroupMeans(
             len(group),
             bootstrap([case.score for case in group]),
             share([case.success for case in group]),

@@ -78,7 +78,7 @@ class Stakeholder(Judge, Protocol):
 
 
 @dataclass(frozen=True)
-class Telling:
+class PersonaTexts:
     """Words of a problem for language models that play its stakeholders; each has a general default.
 
     Attributes:
@@ -102,7 +102,7 @@ class Stakeholders(Protocol):
     """All whom a problem can be evaluated with."""
 
     @property
-    def telling(self) -> Telling:
+    def telling(self) -> PersonaTexts:
         """Words for language models that play them."""
 
     def generated(self, rng: np.random.Generator, functions: int = 0) -> Sequence[Stakeholder]:

@@ -5,10 +5,10 @@ from itertools import product
 from statistics import fmean
 
 from oragent._base.errors import ConfigError
-from oragent.converse.conversation import End
-from oragent.evals.bench.tables import Table
+from oragent.converse.conversation import ConversationEnd
+from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.audit import COUNTS, totals
-from oragent.evals.converse.measured import Measured
+from oragent.evals.converse.measured import MeasuredContestant
 from oragent.evals.converse.paradigms import Paradigm
 from oragent.evals.converse.published import Published
 from oragent.evals.converse.scoring import Contrast, Scored, contrasts, summarise
@@ -18,10 +18,10 @@ DASH = "–"
 P_DIGITS = 4
 
 
-Tables = list[tuple[str, Table]]
+Tables = list[tuple[str, TextTable]]
 
 
-def terminal_tables(found: Sequence[Measured]) -> Tables:
+def terminal_tables(found: Sequence[MeasuredContestant]) -> Tables:
     """The tables that a terminal shows, in the columns that 80 letters hold."""
     tables = [("Contestants", contestant_table(found).without("95 %", "turns", "solver calls", "calls", "money"))]
     models = model_table(found).without("relative gain", "success, points")
@@ -31,7 +31,7 @@ def terminal_tables(found: Sequence[Measured]) -> Tables:
     return tables
 
 
-def contestant_table(found: Sequence[Measured]) -> Table:
+def contestant_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """A row a contestant: score and success with intervals, turns, calls, what it took."""
     heads = ("contestant", "held", "score", "95 %", "success", "turns", "requests", "solver calls", "calls", "money")
     rows = []
@@ -49,16 +49,16 @@ def contestant_table(found: Sequence[Measured]) -> Table:
             str(sum(case.turns for case in one.cases)), f"{summary.calls:.2f}", str(calls),
             money(sum(case.spent.money for case in one.done)),
         ))  # fmt: skip
-    return Table(heads, tuple(rows))
+    return TextTable(heads, tuple(rows))
 
 
-def paradigm_table(found: Sequence[Measured]) -> Table:
+def paradigm_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """Score / success by style and paradigm, of T-P-P or the first agent, with the published ones."""
     first, printed = _main_agent(found), _printed(found)
     known = [one for one in found if one.done and one.plain and (one.own["agent"] in (first, ""))]
     by = {one.own["paradigm"]: one.cases for one in reversed(known)}
     if len(by) < 2:
-        return Table(("style",), ())
+        return TextTable(("style",), ())
     heads = ["style", *(column for name in Paradigm if name in by for column in (str(name), "published"))]
     rows = []
     for style in ("vague", "precise", "all"):
@@ -69,14 +69,14 @@ def paradigm_table(found: Sequence[Measured]) -> Table:
                 row += [_pair(cases), printed.paradigms.get(style, {}).get(str(name), DASH)]
         if any(cell not in (DASH,) for cell in row[1::2]):
             rows.append(tuple(row))
-    return _with_printed(Table(tuple(heads), tuple(rows)), printed)
+    return _with_printed(TextTable(tuple(heads), tuple(rows)), printed)
 
 
-def agent_table(found: Sequence[Measured]) -> Table:
+def agent_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """Score / success and turns by style, feedback and agent, in conversations."""
     talking, printed = _by_agent(found), _printed(found)
     if not talking:
-        return Table(("style",), ())
+        return TextTable(("style",), ())
     heads = ["style", "feedback"]
     heads += [column for name in talking for column in (name, "published", "turns", "published ")]
     rows = []
@@ -89,10 +89,10 @@ def agent_table(found: Sequence[Measured]) -> Table:
             row += [turns, printed.turns.get((style, feedback), {}).get(name, DASH)]
         if any(cell != DASH for cell in row[2::4]):
             rows.append(tuple(row))
-    return _with_printed(Table(tuple(heads), tuple(rows)), printed)
+    return _with_printed(TextTable(tuple(heads), tuple(rows)), printed)
 
 
-def model_table(found: Sequence[Measured]) -> Table:
+def model_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """T-P-P against C-N-R by model: relative gain, difference in success, turns and solver calls."""
     heads = ("model", "T-P-P", "C-N-R", "relative gain", "success, points", "turns", "solver calls")
     rows = []
@@ -105,12 +105,12 @@ def model_table(found: Sequence[Measured]) -> Table:
         if any(sides.values()):
             rows.append(_model_row(model, sides["T-P-P"], sides["C-N-R"]))
     if not rows:
-        return Table(heads, ())
+        return TextTable(heads, ())
     rows += [(f"{name} (published)", *figures) for name, *figures in _printed(found).models]
-    return Table(heads, tuple(rows))
+    return TextTable(heads, tuple(rows))
 
 
-def contrast_table(found: Sequence[Measured]) -> Table:
+def contrast_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """Is T-P-P better than each other agent, and conversation than each other paradigm? Adjusted by Holm."""
     heads = ("claim", "pairs", "scores", "p of score", "successes", "p of success")
     rows: list[tuple[str, ...]] = []
@@ -122,10 +122,10 @@ def contrast_table(found: Sequence[Measured]) -> Table:
         rows += _contrasts(talks, "agent", "T-P-P")
         first = _main_agent(own)
         rows += _contrasts([one for one in own if one.own["agent"] in (first, "")], "paradigm", "conversation")
-    return Table(heads, tuple(rows))
+    return TextTable(heads, tuple(rows))
 
 
-def end_table(found: Sequence[Measured], decision: str) -> Table:
+def end_table(found: Sequence[MeasuredContestant], decision: str) -> TextTable:
     """How conversations ended, by kind; what a decision is called stands in a head."""
     heads = ("contestant", "by the maximum", "by itself", "at the limit", "no say", f"no {decision} shown",
              "published")  # fmt: skip
@@ -135,21 +135,24 @@ def end_table(found: Sequence[Measured], decision: str) -> Table:
         unseen = sum(not case.result["shown"] for case in one.done)
         known = one.published.ends.get(one.own["agent"], ())
         shown = " / ".join(map(str, known)) if one.own["paradigm"] == Paradigm.CONVERSATION and known else DASH
-        counts = [str(ends.count(kind)) for kind in (End.MAXIMUM, End.OWN, End.LIMIT, End.NONE)]
+        counts = [
+            str(ends.count(kind))
+            for kind in (ConversationEnd.MAXIMUM, ConversationEnd.OWN, ConversationEnd.LIMIT, ConversationEnd.NONE)
+        ]
         rows.append((one.name, *counts, str(unseen), shown))
-    return _with_printed(Table(heads, tuple(rows)), _printed(found))
+    return _with_printed(TextTable(heads, tuple(rows)), _printed(found))
 
 
-def audit_table(found: Sequence[Measured]) -> Table:
+def audit_table(found: Sequence[MeasuredContestant]) -> TextTable:
     """The audit's counts, a row a contestant."""
     rows = []
     for one in found:
         total = totals(case.result["audit"] for case in one.done)
         rows.append((one.name, *(str(total[name]) for name in COUNTS)))
-    return Table(("contestant", *(name.replace("_", " ") for name in COUNTS)), tuple(rows))
+    return TextTable(("contestant", *(name.replace("_", " ") for name in COUNTS)), tuple(rows))
 
 
-def group_tables(found: Sequence[Measured]) -> Tables:
+def group_tables(found: Sequence[MeasuredContestant]) -> Tables:
     """Score, success, turns and calls by role and by the traits of the decision agent's wishes."""
     tables = []
     traits = dict.fromkeys(name for one in found for case in one.cases for name in case.traits)
@@ -161,11 +164,11 @@ def group_tables(found: Sequence[Measured]) -> Tables:
                 rows.append((one.name, key or DASH, str(summary.cases), pair, f"{summary.turns:.2f}",
                              f"{summary.calls:.2f}"))  # fmt: skip
         heads = ("contestant", name, "cases", "score / success %", "turns", "solver calls")
-        tables.append((f"By {name}", Table(heads, tuple(rows))))
+        tables.append((f"By {name}", TextTable(heads, tuple(rows))))
     return tables
 
 
-def _contrasts(found: Sequence[Measured], by: str, better: str) -> list[tuple[str, ...]]:
+def _contrasts(found: Sequence[MeasuredContestant], by: str, better: str) -> list[tuple[str, ...]]:
     cases = [case for one in found for case in one.cases]
     if better not in {getattr(case, by) for case in cases} or len({getattr(case, by) for case in cases}) < 2:
         return []
@@ -194,7 +197,7 @@ def _model_row(model: str, ours: Sequence[Scored], theirs: Sequence[Scored]) -> 
     return model, _pair(ours), _pair(theirs), gain, points, turns, calls
 
 
-def _by_agent(found: Sequence[Measured]) -> dict[str, list[Scored]]:
+def _by_agent(found: Sequence[MeasuredContestant]) -> dict[str, list[Scored]]:
     """Conversations by agent; of several models those of the first."""
     by: dict[str, list[Scored]] = {}
     for one in found:
@@ -203,16 +206,16 @@ def _by_agent(found: Sequence[Measured]) -> dict[str, list[Scored]]:
     return by
 
 
-def _printed(found: Sequence[Measured]) -> Published:
+def _printed(found: Sequence[MeasuredContestant]) -> Published:
     return found[0].published if found else Published()
 
 
-def _with_printed(table: Table, printed: Published) -> Table:
+def _with_printed(table: TextTable, printed: Published) -> TextTable:
     """A table without its columns of published figures where nothing was published."""
     return table if printed.note else table.without("published", "published ")
 
 
-def _main_agent(found: Sequence[Measured]) -> str:
+def _main_agent(found: Sequence[MeasuredContestant]) -> str:
     names = [one.own["agent"] for one in found if one.own["agent"]]
     return "T-P-P" if "T-P-P" in names else next(iter(names), "")
 

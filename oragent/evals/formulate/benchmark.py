@@ -9,29 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.direction import Direction
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Measure, Result, Score
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import Studies, budget_of
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.formulate.contestants import options_of
 from oragent.evals.formulate.grading import FAILED_RUNS, grade
 from oragent.evals.formulate.mock_models import expanded, stand_in
 from oragent.evals.formulate.sets import ProblemSet, read_set
 from oragent.evals.formulate.sets.labelled import slug
-from oragent.formulate.formulation import Formulated, formulated
+from oragent.formulate.formulation import FormulationResult, formulated
 from oragent.formulate.interface import DEFAULT
 from oragent.formulate.options import ALL, STAND_INS
-from oragent.formulate.running import Bounds, Runner
+from oragent.formulate.running import Bounds, FormulationRunner
 from oragent.ledger import Study
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
 from oragent.llm.model import Model, Reply
 from oragent.llm.model_settings import ModelSettings
-from oragent.milp.verdict import TOLERANCES, Verdict
+from oragent.milp.verdict import TOLERANCES, SolveVerdict
 from oragent.sandbox.border import Sandbox
 
-TERMS = Terms(
+TERMS = BenchTerms(
     benchmark="benchmark", subject="set", subjects="sets", contestant="method", contestants="methods",
     modes={"SR": "share of problems whose objective matches the reference"}, answer="model", work="calls",
     noise="problems",
@@ -39,7 +39,7 @@ TERMS = Terms(
 
 
 @dataclass
-class Benchmark(Studies):
+class FormulateBenchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -48,9 +48,9 @@ class Benchmark(Studies):
         note: Told of each problem that is done, in words.
     """
 
-    plan: Plan
+    plan: BenchPlan
     workers: int = 1
-    note: Callable[[Cell, str], None] = lambda cell, text: None
+    note: Callable[[BenchCell, str], None] = lambda cell, text: None
     _sets: dict[str, ProblemSet] = field(default_factory=dict)
 
     def problems(self, subject: str) -> ProblemSet:
@@ -61,37 +61,37 @@ class Benchmark(Studies):
             self._sets[subject] = replace(found, cases=found.cases[:most]) if most else found
         return self._sets[subject]
 
-    def place(self, cell: Cell, folder: Path) -> Path:
+    def place(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         return folder / slug(cell.subject) / slug(cell.contestant) / str(cell.seed)
 
-    def names(self, cell: Cell) -> list[str]:
+    def names(self, cell: BenchCell) -> list[str]:
         """Names of the cases of a cell."""
         cases = self.problems(cell.subject)
         if self._own(cell)["model"] == ALL:
             cases, _ = expanded(cases)
         return [case.problem.name for case in cases.supported]
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
         done = self.finished(cell, folder)
         return f"SR {100 * rates(done)['SR']:.1f} % of {len(done)}" if done else ""
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
-        wrong = sum(one.result["verdict"] != Verdict.ACCEPT for one in done)
+        wrong = sum(one.result["verdict"] != SolveVerdict.ACCEPT for one in done)
         measure = Measure(self.problems(cell.subject).title, Direction.MAXIMIZE)
-        return self.result(cell, folder, measure, {"SR": Score(rates(done)["SR"])}, wrong)
+        return self.result(cell, folder, measure, {"SR": ModeScore(rates(done)["SR"])}, wrong)
 
     @cached_property
     def _tolerance(self) -> Any:
         return TOLERANCES[self.plan.settings.get("tolerance", "strict")]
 
-    def _own(self, cell: Cell) -> Mapping[str, Any]:
+    def _own(self, cell: BenchCell) -> Mapping[str, Any]:
         return self.plan.contestants[cell.contestant]
 
-    async def _run(self, cell: Cell, place: Path) -> str:
+    async def _run(self, cell: BenchCell, place: Path) -> str:
         own, settings = self._own(cell), self.plan.settings
         cases, options = self.problems(cell.subject), options_of(own, settings)
         model: Model
@@ -107,9 +107,9 @@ class Benchmark(Studies):
             study = stack.enter_context(Study(place, {"": model}, budget_of(settings), cell.seed, self.workers))
             study.book(checks)
             box = stack.enter_context(Sandbox(self.workers))
-            runner = Runner(box, Bounds(**settings.get("bounds", {})))
+            runner = FormulationRunner(box, Bounds(**settings.get("bounds", {})))
 
-            async def work(case: Case) -> object:
+            async def work(case: LedgerCase) -> object:
                 labelled = known[case.name]
                 found = await formulated(case, labelled.problem, options, runner)
                 verdict = grade(found, labelled.label, self._tolerance, options.accept_infeasible)
@@ -125,12 +125,12 @@ class Benchmark(Studies):
 def rates(done: list[Finished]) -> dict[str, float]:
     """Shares of verdicts: SR, MFFR (no valid model), IEFR (no run) and wrong; they sum to 1."""
     count = max(1, len(done))
-    verdicts = [Verdict(one.result["verdict"]) for one in done]
+    verdicts = [SolveVerdict(one.result["verdict"]) for one in done]
     return {
-        "SR": verdicts.count(Verdict.ACCEPT) / count,
-        "MFFR": sum(verdict in (Verdict.MODEL_FAILURE, Verdict.UNSOLVED) for verdict in verdicts) / count,
+        "SR": verdicts.count(SolveVerdict.ACCEPT) / count,
+        "MFFR": sum(verdict in (SolveVerdict.MODEL_FAILURE, SolveVerdict.UNSOLVED) for verdict in verdicts) / count,
         "IEFR": sum(verdict in FAILED_RUNS for verdict in verdicts) / count,
-        "wrong": verdicts.count(Verdict.WRONG_ANSWER) / count,
+        "wrong": verdicts.count(SolveVerdict.WRONG_ANSWER) / count,
     }
 
 
@@ -138,11 +138,11 @@ def labels_readable(path: Path) -> bool:
     """Whether a generated program could read the file with the labels here: one is run that tries."""
     source = f"def solve(data):\n    return {{'x': open({json.dumps(str(path.resolve()))}, 'rb').read(1).hex()}}\n"
     with Sandbox(1) as box:
-        ran = Runner(box, Bounds(program_s=10.0)).program(source, DEFAULT, {})
-    return ran.verdict is Verdict.UNSOLVED  # it came to its end
+        ran = FormulationRunner(box, Bounds(program_s=10.0)).program(source, DEFAULT, {})
+    return ran.verdict is SolveVerdict.UNSOLVED  # it came to its end
 
 
-def _record(found: Formulated, verdict: Verdict) -> dict[str, Any]:
+def _record(found: FormulationResult, verdict: SolveVerdict) -> dict[str, Any]:
     """What is kept of a problem."""
     attempts = []
     for one in found.attempts:

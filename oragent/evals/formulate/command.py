@@ -14,14 +14,14 @@ from oragent._base.files import replace
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.formulate.benchmark import TERMS, Benchmark, labels_readable
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.formulate.benchmark import TERMS, FormulateBenchmark, labels_readable
 from oragent.evals.formulate.contestants import contestants
 from oragent.evals.formulate.page import page
 from oragent.evals.formulate.sets import FORMS, ProblemSet
 from oragent.evals.formulate.sets.labelled import slug
 from oragent.evals.formulate.tables import (
-    Measured,
+    MeasuredMethod,
     battery_table,
     difference_table,
     problem_table,
@@ -40,7 +40,7 @@ COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
-class BenchRequest:
+class FormulateBenchRequest:
     """What the command line says.
 
     Attributes:
@@ -65,7 +65,7 @@ class BenchRequest:
     workers: int = 1
 
 
-def run_bench(request: BenchRequest, console: Console) -> int:
+def run_bench(request: FormulateBenchRequest, console: Console) -> int:
     """Run what is missing of a benchmark, print its tables, write its page.
 
     Returns:
@@ -76,7 +76,7 @@ def run_bench(request: BenchRequest, console: Console) -> int:
     """
     folder = request.outputs
     plan = _plan(request, folder)
-    bench = Benchmark(plan, request.workers)
+    bench = FormulateBenchmark(plan, request.workers)
     readable = _readable(plan, bench)
     MANIFEST.keep(plan, folder)
     stopped = False
@@ -104,12 +104,12 @@ def show_bench(folder: Path, console: Console) -> int:
         OragentError: The folder was changed by hand, or a set cannot be read any more.
     """
     plan = MANIFEST.read(folder)
-    bench = Benchmark(plan)
+    bench = FormulateBenchmark(plan)
     readable = _readable(plan, bench) if plan.settings.get("labels_readable") else []
     return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
 
 
-def _told(plan: Plan, bench: Benchmark, folder: Path, readable: Sequence[str], console: Console) -> bool:
+def _told(plan: BenchPlan, bench: FormulateBenchmark, folder: Path, readable: Sequence[str], console: Console) -> bool:
     """Print the tables and write the page; whether all is done."""
     found = measured(plan, bench, folder)
     for subject, rows in found.items():
@@ -137,20 +137,24 @@ def left_out(problems: ProblemSet) -> list[str]:
     return [*told, *problems.left_out]
 
 
-def measured(plan: Plan, bench: Benchmark, folder: Path) -> dict[str, list[Measured]]:
+def measured(plan: BenchPlan, bench: FormulateBenchmark, folder: Path) -> dict[str, list[MeasuredMethod]]:
     """What is done so far, by set, a row a contestant."""
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[MeasuredMethod]] = {}
     for subject in plan.subjects:
         for name, own in plan.contestants.items():
-            cells = [Cell(subject, name, seed) for seed in plan.seeds]
+            cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
             done = {cell: bench.finished(cell, folder) for cell in cells}
             total = sum(len(bench.names(cell)) for cell in cells)
-            found.setdefault(subject, []).append(Measured(subject, name, own, done, total))
+            found.setdefault(subject, []).append(MeasuredMethod(subject, name, own, done, total))
     return found
 
 
 def write_bench_page(
-    folder: Path, plan: Plan, bench: Benchmark, found: Mapping[str, Sequence[Measured]], readable: Sequence[str] = ()
+    folder: Path,
+    plan: BenchPlan,
+    bench: FormulateBenchmark,
+    found: Mapping[str, Sequence[MeasuredMethod]],
+    readable: Sequence[str] = (),
 ) -> Path:
     """Write ``report.html`` into the folder of a benchmark.
 
@@ -173,7 +177,7 @@ def write_bench_page(
     return folder / "report.html"
 
 
-def _plan(request: BenchRequest, folder: Path) -> Plan:
+def _plan(request: FormulateBenchRequest, folder: Path) -> BenchPlan:
     if not request.sets:
         return MANIFEST.read(folder)
     if not request.models:
@@ -185,7 +189,7 @@ def _plan(request: BenchRequest, folder: Path) -> Plan:
     subjects = {_subject(spec): spec for spec in request.sets}
     if len(subjects) < len(request.sets):
         raise ConfigError("two sets have the same name: run them in two benchmarks")
-    return Plan(TERMS, subjects, own, tuple(range(request.seeds)), settings)
+    return BenchPlan(TERMS, subjects, own, tuple(range(request.seeds)), settings)
 
 
 def _subject(spec: str) -> str:
@@ -197,7 +201,7 @@ def _subject(spec: str) -> str:
     return stem if stem.startswith(form) else f"{form}-{stem}"
 
 
-def _readable(plan: Plan, bench: Benchmark) -> list[str]:
+def _readable(plan: BenchPlan, bench: FormulateBenchmark) -> list[str]:
     """The sets whose labels a generated program could read here.
 
     Raises:

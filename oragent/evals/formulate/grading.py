@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from oragent.evals.formulate.sets.labelled import Label
-from oragent.formulate.formulation import Formulated
-from oragent.milp.verdict import Tolerance, Verdict
+from oragent.formulate.formulation import FormulationResult
+from oragent.milp.verdict import SolveVerdict, Tolerance
 
-FAILED_RUNS = (Verdict.RUNTIME_ERROR, Verdict.COMPILE_ERROR, Verdict.TIMEOUT, Verdict.MEMORY)
+FAILED_RUNS = (SolveVerdict.RUNTIME_ERROR, SolveVerdict.COMPILE_ERROR, SolveVerdict.TIMEOUT, SolveVerdict.MEMORY)
 WITHOUT_OPTIMUM = ("infeasible", "unbounded")
 
 
-def grade(found: Formulated, label: Label, tolerance: Tolerance, accept_infeasible: bool = True) -> Verdict:
+def grade(found: FormulationResult, label: Label, tolerance: Tolerance, accept_infeasible: bool = True) -> SolveVerdict:
     """What became of an attempt.
 
     Args:
@@ -21,20 +21,20 @@ def grade(found: Formulated, label: Label, tolerance: Tolerance, accept_infeasib
         accept_infeasible: Whether "infeasible" or "unbounded" can be right.
     """
     if found.milp is None:
-        return Verdict(found.status)
+        return SolveVerdict(found.status)
     if found.status in WITHOUT_OPTIMUM:
         right = accept_infeasible and label.status == found.status
-        return Verdict.ACCEPT if right else Verdict.MODEL_FAILURE
+        return SolveVerdict.ACCEPT if right else SolveVerdict.MODEL_FAILURE
     if found.objective is None:
-        return Verdict.MODEL_FAILURE
+        return SolveVerdict.MODEL_FAILURE
     if label.status != "optimal":
-        return Verdict.WRONG_ANSWER
+        return SolveVerdict.WRONG_ANSWER
     if label.values:
         figures = [found.objective, *_figures(found.values)]
         met = all(any(tolerance.accepts(one, value) for one in figures) for value in label.values.values())
-        return Verdict.ACCEPT if met else Verdict.WRONG_ANSWER
+        return SolveVerdict.ACCEPT if met else SolveVerdict.WRONG_ANSWER
     right = label.objective is not None and tolerance.accepts(found.objective, label.objective)
-    return Verdict.ACCEPT if right else Verdict.WRONG_ANSWER
+    return SolveVerdict.ACCEPT if right else SolveVerdict.WRONG_ANSWER
 
 
 def _figures(values: Any) -> Iterator[float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from oragent._base.errors import ConfigError
-from oragent.evals.formulate.scripted import Error, Oracle, errors_of, seeded
+from oragent.evals.formulate.scripted import Error, GoldModel, errors_of, seeded
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet
 from oragent.formulate.options import ALL
 from oragent.llm.model import Model
@@ -69,4 +69,4 @@ def stand_in(name: str, cases: ProblemSet, seed: int) -> StandIn:
         errors = {
             case: error for case, error in seeded(golds, seed).items() if BROKEN <= drawn[case] < BROKEN + PLANTED
         }
-    return StandIn(cases, Oracle(golds, errors, name, broken), errors)
+    return StandIn(cases, GoldModel(golds, errors, name, broken), errors)

@@ -6,9 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from oragent.evals.bench.plan import Plan
+from oragent.evals.bench.plan import BenchPlan
 from oragent.evals.formulate.benchmark import rates
-from oragent.evals.formulate.tables import Measured
+from oragent.evals.formulate.tables import MeasuredMethod
 from oragent.formulate.options import ALL, STAND_INS
 from oragent.report.pages.charts import BEST, KEPT, MUTED, OTHER, new_figure
 from oragent.report.pages.figures import Drawing, render
@@ -17,7 +17,7 @@ from oragent.report.pages.html import environment
 COLOURS = (BEST, KEPT, MUTED, OTHER)
 
 
-def page(plan: Plan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
+def page(plan: BenchPlan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str] = ()) -> str:
     """The page as HTML.
 
     Args:
@@ -34,7 +34,7 @@ def page(plan: Plan, parts: Sequence[Mapping[str, Any]], readable: Sequence[str]
     )  # fmt: skip
 
 
-def temperature_figure(subject: str, measured: Sequence[Measured]) -> Drawing | None:
+def temperature_figure(subject: str, measured: Sequence[MeasuredMethod]) -> Drawing | None:
     """SR over temperature, a line a method and model; None where there is one temperature only."""
     lines: dict[str, list[tuple[float, float]]] = {}
     for one in measured:

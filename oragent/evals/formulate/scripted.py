@@ -16,7 +16,7 @@ from oragent._base.errors import ModelError
 from oragent.formulate.written import checker_of, parameters_of, program_of
 from oragent.ledger.replies import KEY
 from oragent.llm.model import Reply, Request, estimate_tokens
-from oragent.milp.model import Kind, Milp, Relation
+from oragent.milp.model import Milp, Relation, VariableKind
 from oragent.milp.plain import quoted
 
 FEEDBACK = re.compile(r"<feedback>\n(.*?)\n</feedback>", re.DOTALL)
@@ -58,14 +58,14 @@ def errors_of(milp: Milp) -> list[Error]:
 def planted(milp: Milp, error: Error) -> Milp:
     """The model with an error."""
     if error.fault is Fault.INTEGRALITY:
-        return replace(milp, variables=tuple(replace(one, kind=Kind.CONTINUOUS) for one in milp.variables))
+        return replace(milp, variables=tuple(replace(one, kind=VariableKind.CONTINUOUS) for one in milp.variables))
     if error.fault is Fault.DROP:
         return replace(milp, rows=tuple(row for row in milp.rows if row.name != error.row))
     rows = (replace(row, relation=OPPOSITE[row.relation]) if row.name == error.row else row for row in milp.rows)
     return replace(milp, rows=tuple(rows))
 
 
-class Oracle:
+class GoldModel:
     """Writes the gold formulation of a case, or one with an error until the feedback names what is wrong.
 
     Args:

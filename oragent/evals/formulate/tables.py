@@ -7,19 +7,19 @@ from statistics import mean, stdev
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import share
-from oragent.evals.bench.differences import Difference, Group, differences
-from oragent.evals.bench.plan import Cell
-from oragent.evals.bench.result import Score
-from oragent.evals.bench.tables import Table
+from oragent.evals.bench.differences import ContestantDifference, ModeScores, differences
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.bench.result import ModeScore
+from oragent.evals.bench.tables import TextTable
 from oragent.evals.formulate.benchmark import rates
 from oragent.evals.formulate.published import GPT_4, PROMPT_TOKENS, PUBLISHED, published
 from oragent.ledger.study import Finished
-from oragent.milp.verdict import Verdict
+from oragent.milp.verdict import SolveVerdict
 from oragent.report.pages.format import money
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMethod:
     """A contestant on a set, all seeds together.
 
     Attributes:
@@ -33,7 +33,7 @@ class Measured:
     subject: str
     contestant: str
     settings: Mapping[str, object]
-    done: Mapping[Cell, Sequence[Finished]]
+    done: Mapping[BenchCell, Sequence[Finished]]
     total: int
 
     @property
@@ -42,43 +42,43 @@ class Measured:
         return [one for found in self.done.values() for one in found]
 
     @property
-    def group(self) -> Group:
+    def group(self) -> ModeScores:
         """Success by problem and seed, 100 or 0."""
-        return Group(self.contestant, {
-            (cell.seed, one.name): Score(100.0 * (one.result["verdict"] == Verdict.ACCEPT))
+        return ModeScores(self.contestant, {
+            (cell.seed, one.name): ModeScore(100.0 * (one.result["verdict"] == SolveVerdict.ACCEPT))
             for cell, found in self.done.items() for one in found
         })  # fmt: skip
 
 
-def rate_table(measured: Sequence[Measured]) -> Table:
+def rate_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """Rates in percent, with an interval of the first over problems, and what was published."""
     heads = ("method", "problems", "SR", "SR, 95 %", "MFFR", "IEFR", "wrong", "published SR / MFFR / IEFR", "calls",
              "prompt tokens", "money", "seconds")  # fmt: skip
-    return Table(heads, tuple(_rates(one) for one in measured))
+    return TextTable(heads, tuple(_rates(one) for one in measured))
 
 
-def difference_table(measured: Sequence[Measured]) -> Table:
+def difference_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """All pairs of methods on the problems that both did: percentage points of SR, paired sign-flip test with Holm."""
     heads = ("pair", "problems", "difference", "95 %", "p", "p, all pairs")
     pairs = combinations([one.group for one in measured], 2)
-    return Table(heads, tuple(_difference(one) for one in differences(pairs, "SR", Direction.MAXIMIZE)))
+    return TextTable(heads, tuple(_difference(one) for one in differences(pairs, "SR", Direction.MAXIMIZE)))
 
 
-def battery_table(measured: Sequence[Measured]) -> Table | None:
+def battery_table(measured: Sequence[MeasuredMethod]) -> TextTable | None:
     """What the battery that needs no label says of the answers; None where it was not asked."""
     rows = []
     for row in measured:
         tried = [one for one in row.cases if any(held["holds"] is not None for held in one.result["battery"])]
         alarms = [one for one in tried if any(held["holds"] is False for held in one.result["battery"])]
-        right = sum(one.result["verdict"] == Verdict.ACCEPT for one in alarms)
+        right = sum(one.result["verdict"] == SolveVerdict.ACCEPT for one in alarms)
         passed = sum((one.result["checks"] or {}).get("state") == "passed" for one in alarms)
         if tried:
             rows.append((row.contestant, *map(str, (len(tried), len(alarms), len(alarms) - right, right, passed))))
     heads = ("method", "answers tried", "alarms", "answer wrong", "answer right", "all checks passed")
-    return Table(heads, tuple(rows)) if rows else None
+    return TextTable(heads, tuple(rows)) if rows else None
 
 
-def problem_table(measured: Sequence[Measured]) -> Table:
+def problem_table(measured: Sequence[MeasuredMethod]) -> TextTable:
     """One row a problem and seed: what each method came to."""
     names = dict.fromkeys(
         (cell.seed, one.name) for row in measured for cell, found in row.done.items() for one in found
@@ -87,10 +87,10 @@ def problem_table(measured: Sequence[Measured]) -> Table:
         {(cell.seed, one.name): _ended(one) for cell, found in row.done.items() for one in found} for row in measured
     ]
     rows = [(f"{name}, seed {seed}", *(ends.get((seed, name), "–") for ends in by_name)) for seed, name in names]
-    return Table(("problem", *(row.contestant for row in measured)), tuple(rows))
+    return TextTable(("problem", *(row.contestant for row in measured)), tuple(rows))
 
 
-def reference_names(measured: Sequence[Measured]) -> str:
+def reference_names(measured: Sequence[MeasuredMethod]) -> str:
     """What must be said of the published figures; empty where none stand beside ours."""
     if not any(published(one.subject, one.contestant) for one in measured):
         return ""
@@ -100,7 +100,7 @@ def reference_names(measured: Sequence[Measured]) -> str:
     )
 
 
-def published_table(subject: str) -> Table | None:
+def published_table(subject: str) -> TextTable | None:
     """All that was published of a set; None where nothing was."""
     form = next((name for name in PUBLISHED if subject.startswith(name)), None)
     if form is None:
@@ -115,15 +115,15 @@ def published_table(subject: str) -> Table | None:
         )
         for name in dict.fromkeys((*rows, *tokens))
     ]
-    return Table(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(told))
+    return TextTable(("published", "SR", "MFFR", "IEFR", "SR, GPT-4", "prompt tokens"), tuple(told))
 
 
-def _rates(one: Measured) -> tuple[str, ...]:
+def _rates(one: MeasuredMethod) -> tuple[str, ...]:
     cases = one.cases
     if not cases:
         return (one.contestant, f"0 of {one.total}", *("–",) * 10)
     found, tokens = rates(cases), [case.result["prompt_tokens"] for case in cases]
-    interval = share([case.result["verdict"] == Verdict.ACCEPT for case in cases])
+    interval = share([case.result["verdict"] == SolveVerdict.ACCEPT for case in cases])
     known = published(one.subject, one.contestant)
     spread = f" ± {stdev(tokens):.0f}" if len(tokens) > 1 else ""
     return (
@@ -140,7 +140,7 @@ def _rates(one: Measured) -> tuple[str, ...]:
     )
 
 
-def _difference(one: Difference) -> tuple[str, ...]:
+def _difference(one: ContestantDifference) -> tuple[str, ...]:
     return (
         f"{one.first} − {one.second}", str(one.pairs), f"{one.gain.mean:+.1f}",
         f"{one.gain.low:+.1f} to {one.gain.high:+.1f}", _p(one.p), _p(one.adjusted),
@@ -153,7 +153,7 @@ def _p(value: float | None) -> str:
 
 def _ended(one: Finished) -> str:
     verdict = one.result["verdict"]
-    if verdict == Verdict.ACCEPT:
+    if verdict == SolveVerdict.ACCEPT:
         return "accept"
-    detail = one.result["status"] if verdict == Verdict.MODEL_FAILURE else ""
+    detail = one.result["status"] if verdict == SolveVerdict.MODEL_FAILURE else ""
     return f"{verdict.replace('_', ' ')}{f' ({detail})' if detail else ''}"

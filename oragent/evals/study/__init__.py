@@ -7,9 +7,9 @@ it is given again; the table is the study's own, with its figures beside ours.
 from importlib import import_module
 from typing import Any
 
-from oragent.evals.study.asked import Asked
+from oragent.evals.study.asked import StudyRequest
 
-__all__ = ["Asked", "run"]
+__all__ = ["StudyRequest", "run"]
 
 
 def __getattr__(name: str) -> Any:

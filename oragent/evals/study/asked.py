@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Asked:
+class StudyRequest:
     """What a person asks of the study.
 
     Attributes:

@@ -9,15 +9,15 @@ from rich.markup import escape
 from oragent._base import files
 from oragent._base.errors import ProblemError, StoreError
 from oragent.evals.bench.board import Board, rich_table
-from oragent.evals.bench.execute import End, execute
-from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.execute import CellEnd, execute
+from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.compare.comparison import load
 from oragent.evals.compare.page import write
 from oragent.evals.compare.plan import MANIFEST, planned
 from oragent.evals.compare.runner import SearchRunner
 from oragent.evals.compare.terminal import watching
 from oragent.evals.compare.variants import read
-from oragent.evals.study.asked import Asked
+from oragent.evals.study.asked import StudyRequest
 from oragent.evals.study.layouts import Layout, chosen, common, contestants
 from oragent.evals.study.table import joined, markdown, parts
 
@@ -36,21 +36,21 @@ class StudyRunner(SearchRunner):
         super().__init__(*arguments, **named)
         self._unfit: dict[str, str] = {}  # why, by problem
 
-    def run(self, cell: Cell, folder: Path) -> End:
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         """Do a run, or the rest of it."""
         if cell.subject not in self._unfit:
             try:
                 return super().run(cell, folder)
             except ProblemError as problem:
                 self._unfit[cell.subject] = str(problem)
-        return End(self._unfit[cell.subject])
+        return CellEnd(self._unfit[cell.subject])
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """Leave the held-out set alone."""
         return ""
 
 
-def plan_of(asked: Asked, root: Path) -> tuple[Layout, Plan]:
+def plan_of(asked: StudyRequest, root: Path) -> tuple[Layout, BenchPlan]:
     """The layout that a person asks for, and the comparison that fills it.
 
     Raises:
@@ -61,7 +61,7 @@ def plan_of(asked: Asked, root: Path) -> tuple[Layout, Plan]:
     return layout, planned(layout.problems, [], asked.seeds, settings, root, varied)
 
 
-def run(asked: Asked, root: Path, console: Console) -> int:
+def run(asked: StudyRequest, root: Path, console: Console) -> int:
     """Fill a table or figure; one that was begun in the same folder goes on.
 
     Returns:
@@ -98,7 +98,7 @@ def run(asked: Asked, root: Path, console: Console) -> int:
     return UNFINISHED if comparison.unfinished else COMPLETE
 
 
-def _said(asked: Asked, model: str, budget: str) -> str:
+def _said(asked: StudyRequest, model: str, budget: str) -> str:
     runs = "one run" if asked.seeds == 1 else f"{asked.seeds} runs"
     return (
         "Scores, and in brackets where each lies between the worst (0) and the best (1) of its problem. "

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from statistics import mean
 
-from oragent.evals.bench.summary import Row, Summary
-from oragent.evals.bench.tables import Table
+from oragent.evals.bench.summary import BenchSummary, SummaryRow
+from oragent.evals.bench.tables import TextTable
 from oragent.report.pages import format as in_words
 
 # Normalised scores of the study's Table 1, each of one run: FunSearch, AEL, EoH, ReEvo, OR-Agent.
@@ -44,7 +44,7 @@ def normalised(scores: Mapping[str, float], sign: float) -> dict[str, float] | N
     return {name: abs(score - worst) / abs(best - worst) for name, score in scores.items()}
 
 
-def parts(summary: Summary) -> dict[str, Table]:
+def parts(summary: BenchSummary) -> dict[str, TextTable]:
     """Final scores, normalised scores and those that the study printed, in tables that a terminal has room for."""
     finals = {subject.name: _finals(subject.rows) for subject in summary.subjects}
     names = [name for name in summary.contestants if any(name in own for own in finals.values())]
@@ -55,27 +55,27 @@ def parts(summary: Summary) -> dict[str, Table]:
         (name, *(in_words.score(own[one]) if one in own else NONE for one in names)) for name, own in finals.items()
     ]
     places = [(name, *(_share(own.get(one)) for one in names)) for name, own in shares.items()]
-    found = {SCORES: Table(heads, tuple(values)), SHARES: Table(heads, tuple(places))}
+    found = {SCORES: TextTable(heads, tuple(values)), SHARES: TextTable(heads, tuple(places))}
     if set(names) == set(METHODS):
         known = {name: PRINTED[name] for name in finals if name in PRINTED}
         known[AVERAGE] = tuple(mean(column) for column in zip(*known.values(), strict=True))
         printed = [(name, *([_share(one) for one in known.get(name, ())] or [NONE] * len(METHODS))) for name in shares]
-        found[STUDY] = Table(("problem", *METHODS), tuple(printed))
+        found[STUDY] = TextTable(("problem", *METHODS), tuple(printed))
     return found
 
 
-def joined(parts: Mapping[str, Table]) -> Table:
+def joined(parts: Mapping[str, TextTable]) -> TextTable:
     """The same in one wide table: each score with its normalised score, and the study's beside."""
     values = {row[0]: row[1:] for row in parts[SCORES].rows}
-    beside = parts.get(STUDY, Table(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
+    beside = parts.get(STUDY, TextTable(("problem",), tuple((row[0],) for row in parts[SHARES].rows)))
     rows = []
     for (name, *shares), (_, *printed) in zip(parts[SHARES].rows, beside.rows, strict=True):
         both = zip(values.get(name, [""] * len(shares)), shares, strict=True)
         rows.append((name, *(_cell(value, share) for value, share in both), *printed))
-    return Table((*parts[SHARES].heads, *(f"printed: {name}" for name in beside.heads[1:])), tuple(rows))
+    return TextTable((*parts[SHARES].heads, *(f"printed: {name}" for name in beside.heads[1:])), tuple(rows))
 
 
-def averages(summary: Summary) -> dict[str, float]:
+def averages(summary: BenchSummary) -> dict[str, float]:
     """Mean normalised score of each contestant that has one on every problem where there is a scale."""
     found = [normalised(_finals(one.rows), one.direction.sign) for one in summary.subjects]
     known = [shares for shares in found if shares]
@@ -83,13 +83,13 @@ def averages(summary: Summary) -> dict[str, float]:
     return {name: mean(shares[name] for shares in known) for name in names}
 
 
-def markdown(table: Table) -> str:
+def markdown(table: TextTable) -> str:
     """A table as Markdown."""
     lines = [table.heads, ("---",) * len(table.heads), *table.rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines) + "\n"
 
 
-def _finals(rows: Sequence[Row]) -> dict[str, float]:
+def _finals(rows: Sequence[SummaryRow]) -> dict[str, float]:
     return {row.contestant: row.means["val"].mean for row in rows if "val" in row.means}
 
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from statistics import StatisticsError, correlation, mean
 
-from oragent.evals.bench.tables import Table
-from oragent.evals.workspace.grading import Outcome
+from oragent.evals.bench.tables import TextTable
+from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import (
     CORRELATIONS,
     FLAT,
@@ -20,12 +20,19 @@ from oragent.evals.workspace.published import (
     SOLVERS,
     Scores,
 )
-from oragent.evals.workspace.tables import Measured
+from oragent.evals.workspace.tables import MeasuredAgent
 from oragent.workspace.layout import Mode
 
 DASH = "–"
-NOT_EXECUTED = frozenset((Outcome.NO_ATTEMPT, Outcome.TIMEOUT, Outcome.MEMORY, Outcome.RUNTIME_ERROR))
-NOT_FEASIBLE = NOT_EXECUTED | {Outcome.NO_MODEL, Outcome.NO_OBJECTIVE, Outcome.INFEASIBLE, Outcome.UNBOUNDED}
+NOT_EXECUTED = frozenset(
+    (AttemptOutcome.NO_ATTEMPT, AttemptOutcome.TIMEOUT, AttemptOutcome.MEMORY, AttemptOutcome.RUNTIME_ERROR)
+)
+NOT_FEASIBLE = NOT_EXECUTED | {
+    AttemptOutcome.NO_MODEL,
+    AttemptOutcome.NO_OBJECTIVE,
+    AttemptOutcome.INFEASIBLE,
+    AttemptOutcome.UNBOUNDED,
+}
 PUBLISHED_GAINS = {  # of Zhou et al. 2026, means over the models in question
     "revise-all − revise-code": mean(one.revise_all - one.revise_code for one in MAIN if one.revise_all is not None),
     "revise-model − revise-code": mean(
@@ -38,7 +45,7 @@ PUBLISHED_GAINS = {  # of Zhou et al. 2026, means over the models in question
 }
 
 
-def rate_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
+def rate_table(found: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
     """Share of programs that ran to their end, and of those whose model has a point, by mode; None without programs."""
     modes = [subject for subject in found if subject != Mode.EXPLAIN]
     if not modes:
@@ -53,10 +60,10 @@ def rate_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
                 _share(sum(one not in bad for one in outcomes), len(outcomes)) for bad in (NOT_EXECUTED, NOT_FEASIBLE)
             ]
         rows.append((name, *cells))
-    return Table(("agent", *heads), tuple(rows))
+    return TextTable(("agent", *heads), tuple(rows))
 
 
-def gain_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
+def gain_table(found: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
     """Differences of points between modes, interfaces and tracks, and correlations of modes over agents."""
     rows: list[tuple[str, ...]] = []
     points = {(subject, one.contestant): mean(one.points) for subject, every in found.items() for one in every
@@ -77,10 +84,10 @@ def gain_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
         if r is not None:
             rows.append((f"correlation of {pair[0]} and {pair[1]}", f"{len(shared)} agents", f"{r:.2f}",
                          DASH if published is None else f"{published:.2f}"))  # fmt: skip
-    return Table(("what", "agent", "ours", "published"), tuple(rows)) if rows else None
+    return TextTable(("what", "agent", "ours", "published"), tuple(rows)) if rows else None
 
 
-def track_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
+def track_table(found: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
     """Points on each solver track, means over agents, and how far its modes lie apart; None for a single mode."""
     if len(found) < 2:
         return None
@@ -95,10 +102,10 @@ def track_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
         cells = (f"{means[subject]:.1f}" if subject in means else DASH for subject in found)
         apart = f"{max(means.values()) - min(means.values()):.1f}" if len(means) > 1 else DASH
         rows.append((track, *cells, apart))
-    return Table(("track", *found, "range"), tuple(rows)) if rows else None
+    return TextTable(("track", *found, "range"), tuple(rows)) if rows else None
 
 
-def token_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
+def token_table(found: Mapping[str, Sequence[MeasuredAgent]]) -> TextTable | None:
     """Points for prompt tokens: of each mode, and of revision over building; None where nobody is asked."""
     rows = []
     for subject, every in found.items():
@@ -118,10 +125,10 @@ def token_table(found: Mapping[str, Sequence[Measured]]) -> Table | None:
                          f"{1000 * gain / more:+.2f}"))  # fmt: skip
     heads = ("mode", "agent", "points", "prompt tokens", "points per 1,000 tokens", "on the front",
              "points per 1,000 more")  # fmt: skip
-    return Table(heads, tuple(rows)) if rows else None
+    return TextTable(heads, tuple(rows)) if rows else None
 
 
-def published_tables() -> list[tuple[str, Table]]:
+def published_tables() -> list[tuple[str, TextTable]]:
     """All that was published, for the page."""
     heads = ("model", "build", "revise-code", "revise-all", "revise-model", "explain")
     solvers = tuple(
@@ -134,26 +141,32 @@ def published_tables() -> list[tuple[str, Table]]:
         for one in FLAT
     )
     return [
-        ("Models, Gurobi", Table(heads, tuple(map(_published, MAIN)))),
-        ("Models, HiGHS: the track nearest to ours", Table(heads, tuple(map(_published, HIGHS)))),
-        ("A later state of the release, withdrawn since", Table(heads, tuple(map(_published, SNAPSHOT)))),
-        ("Means by solver", Table(("solver", "build", "revise-model", "revise-code", "revise-all", "explain", "range"),
-                                  solvers)),
-        ("File system / flat", Table(("model", "build", "revise-code", "explain"), flat)),
-        ("Failures of revise, % of 2,000 trials",
-         Table(("kind", "%"), tuple((kind, f"{share:g}") for kind, share in REVISE_FAILURES.items()))),
-    ]  # fmt: skip
+        ("Models, Gurobi", TextTable(heads, tuple(map(_published, MAIN)))),
+        ("Models, HiGHS: the track nearest to ours", TextTable(heads, tuple(map(_published, HIGHS)))),
+        ("A later state of the release, withdrawn since", TextTable(heads, tuple(map(_published, SNAPSHOT)))),
+        (
+            "Means by solver",
+            TextTable(("solver", "build", "revise-model", "revise-code", "revise-all", "explain", "range"), solvers),
+        ),
+        ("File system / flat", TextTable(("model", "build", "revise-code", "explain"), flat)),
+        (
+            "Failures of revise, % of 2,000 trials",
+            TextTable(("kind", "%"), tuple((kind, f"{share:g}") for kind, share in REVISE_FAILURES.items())),
+        ),
+    ]
 
 
-def _by_agent(found: Mapping[str, Sequence[Measured]]) -> dict[str, dict[str, Measured]]:
-    agents: dict[str, dict[str, Measured]] = {}
+def _by_agent(found: Mapping[str, Sequence[MeasuredAgent]]) -> dict[str, dict[str, MeasuredAgent]]:
+    agents: dict[str, dict[str, MeasuredAgent]] = {}
     for subject, every in found.items():
         for one in every:
             agents.setdefault(one.contestant, {})[subject] = one
     return agents
 
 
-def _twins(every: Sequence[Measured], key: str, first: str, second: str) -> list[tuple[Measured, Measured]]:
+def _twins(
+    every: Sequence[MeasuredAgent], key: str, first: str, second: str
+) -> list[tuple[MeasuredAgent, MeasuredAgent]]:
     """Pairs of contestants that differ in one setting alone."""
     done = [one for one in every if one.cases]
     return [
@@ -168,7 +181,7 @@ def _gain(what: str, name: str, gain: float) -> tuple[str, ...]:
     return (what, name, f"{gain:+.1f}", DASH if published is None else f"{published:+.1f}")
 
 
-def _tokens(one: Measured) -> float:
+def _tokens(one: MeasuredAgent) -> float:
     return mean(case.result.get("prompt_tokens", 0) for case in one.cases) if one.cases else 0.0
 
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.generating.making import moved
-from oragent.evals.workspace.generating.plain_forms import Known
+from oragent.evals.workspace.generating.plain_forms import VaultRecord
 from oragent.evals.workspace.generating.programs import program
-from oragent.evals.workspace.tasks import PROGRAM, Task
+from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.milp.solving import solve
 from oragent.workspace.citations import check
@@ -22,8 +22,8 @@ from oragent.workspace.explaining import answer
 from oragent.workspace.facts import known as known_facts
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import walk
-from oragent.workspace.roles import Work
-from oragent.workspace.runner import Runner
+from oragent.workspace.roles import AgentWork
+from oragent.workspace.runner import ProgramRunner
 
 AGENTS = ("oracle", "copy", "planted", "records")
 
@@ -43,7 +43,9 @@ class Plant:
     milp: Milp
 
 
-def attempt(name: str, task: Task, folder: Path, known: Known | None, runner: Runner) -> Work:
+def attempt(
+    name: str, task: WorkspaceTask, folder: Path, known: VaultRecord | None, runner: ProgramRunner
+) -> AgentWork:
     """Do a task by an agent without a model.
 
     Args:
@@ -58,26 +60,26 @@ def attempt(name: str, task: Task, folder: Path, known: Known | None, runner: Ru
     """
     if task.mode is Mode.EXPLAIN:
         if name == "copy":
-            return Work(answer=task.question, end="the question, given back")
+            return AgentWork(answer=task.question, end="the question, given back")
         files = walk(folder)
         said = answer(known_facts(folder, files, runner), task.question, runner)
-        return Work(answer=said, broken=tuple(str(one) for one in check(said, files)), end="answered from records")
+        return AgentWork(answer=said, broken=tuple(str(one) for one in check(said, files)), end="answered from records")
     if name == "copy":
         return _copied(task, folder)
     if name == "records":
-        return Work(end="no program: this agent answers questions")
+        return AgentWork(end="no program: this agent answers questions")
     if known is None:
         raise WorkspaceError(f"the agent {name} has to know exact models, and this set has none; use a generated set")
     path, revised = f"{PROGRAM[task.mode]}/optimization_model.py", task.mode is Mode.REVISE
     if name == "oracle":
         (folder / path).write_text(known.program(revised), encoding="utf-8")
-        return Work(path, end="the exact model")
+        return AgentWork(path, end="the exact model")
     plant = plants(known, revised)[(task.number - 1) % len(plants(known, revised))]
     (folder / path).write_text(program(plant.milp, known.title), encoding="utf-8")
-    return Work(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
+    return AgentWork(path, planted=f"{plant.kind}: {plant.name}", end="the exact model with one error")
 
 
-def plants(known: Known, revised: bool) -> list[Plant]:
+def plants(known: VaultRecord, revised: bool) -> list[Plant]:
     """One error of each kind that is possible, each moving the optimum far enough to fail.
 
     Raises:
@@ -127,7 +129,7 @@ def _with_row(milp: Milp, name: str, row: object) -> Plant:
     return Plant("cell", name, replace(milp, rows=rows))  # type: ignore[arg-type]  # a Row, as replace gives it
 
 
-def _operations(known: Known) -> Iterator[Plant]:
+def _operations(known: VaultRecord) -> Iterator[Plant]:
     """One operation of the revision was left out."""
     earlier = {row.name: row for row in known.milp.rows}
     for row in known.patch.rows:
@@ -142,11 +144,11 @@ def _operations(known: Known) -> Iterator[Plant]:
         yield Plant("operation", "modify_objective", replace(known.revised, objective=objective))
 
 
-def _copied(task: Task, folder: Path) -> Work:
+def _copied(task: WorkspaceTask, folder: Path) -> AgentWork:
     """Leave the original as it is."""
     files = walk(folder)
     programs = [path for path in files if re.fullmatch(r"original/src/[^/]+\.py", path)]
     for path in programs:
         (folder / "revised" / path.removeprefix("original/")).write_bytes(files[path].read_bytes())
     main = [path for path in programs if b"OBJECTIVE_VALUE" in files[path].read_bytes()]
-    return Work(f"revised/{main[0].removeprefix('original/')}" if main else "", end="the original, as it was")
+    return AgentWork(f"revised/{main[0].removeprefix('original/')}" if main else "", end="the original, as it was")

@@ -13,12 +13,12 @@ from oragent.evals.workspace.label_audit import (
     audit_rubrics,
     left_alone,
 )
-from oragent.evals.workspace.views import Variant, fitting_variant
+from oragent.evals.workspace.views import RevisionView, fitting_variant
 from oragent.workspace.layout import Mode, Workspace
 
 
 @dataclass(frozen=True)
-class Audit:
+class ReleaseAudit:
     """All that there is to say of a release.
 
     Attributes:
@@ -33,7 +33,7 @@ class Audit:
     """
 
     imported: Mapping[Mode, int]
-    variants: Mapping[Variant, int]
+    variants: Mapping[RevisionView, int]
     stray: tuple[int, ...]
     tables: TableAudit
     code: CodeAudit
@@ -46,8 +46,8 @@ class Audit:
         modes = ", ".join(f"{count} {mode}" for mode, count in self.imported.items())
         uneven, rubrics = self.tables.uneven, self.rubrics
         said = [f"{sum(self.imported.values())} imported: {modes}"]
-        if self.variants.get(Variant.MODEL):
-            said.append(f"code missing in {self.variants[Variant.MODEL]} revisions: {Variant.MODEL} used")
+        if self.variants.get(RevisionView.MODEL):
+            said.append(f"code missing in {self.variants[RevisionView.MODEL]} revisions: {RevisionView.MODEL} used")
         if self.code.pandas:
             said.append(f"{len(self.code.pandas)} programs of originals need pandas: {_list(self.code.pandas)}")
         if uneven:
@@ -75,7 +75,7 @@ def _record_lines(records: RecordAudit) -> list[str]:
     return said
 
 
-def audit(release: Release) -> Audit:
+def audit(release: Release) -> ReleaseAudit:
     """Count what a release holds and compare its labels with its records.
 
     Raises:
@@ -84,9 +84,9 @@ def audit(release: Release) -> Audit:
     revisions = release.of_mode(Mode.REVISE)
     chosen = [fitting_variant(workspace) for workspace in revisions.values()]
     stray = [number for number, one in revisions.items() if _documents(one, "revised") > 1]
-    return Audit(
+    return ReleaseAudit(
         imported={mode: len(release.of_mode(mode)) for mode in Mode},
-        variants={variant: chosen.count(variant) for variant in Variant},
+        variants={variant: chosen.count(variant) for variant in RevisionView},
         stray=tuple(stray),
         tables=audit_tables(release.of_mode(Mode.BUILD)),
         code=audit_code(revisions),

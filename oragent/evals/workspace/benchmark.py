@@ -14,40 +14,40 @@ from typing import Any
 from oragent._base import files
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError, WorkspaceError
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Measure, Result, Score
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Measure, ModeScore
 from oragent.evals.bench.studies import Studies, budget_of
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.terms import BenchTerms
 from oragent.evals.workspace import evidence
 from oragent.evals.workspace.agents import AGENTS, attempt
-from oragent.evals.workspace.evaluating import Labels, answered, programmed
+from oragent.evals.workspace.evaluating import InstanceLabels, answered, programmed
 from oragent.evals.workspace.generating.sets import read_known
 from oragent.evals.workspace.judging import Judgement, by_predicates
 from oragent.evals.workspace.label_sets import VAULT, LabelSet, read_labels
-from oragent.evals.workspace.roles import Interface, Manner, judge, work
+from oragent.evals.workspace.roles import FileInterface, Manner, judge, work
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, Task, lay_out, tasks
-from oragent.evals.workspace.views import Variant
+from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask, lay_out, tasks
+from oragent.evals.workspace.views import RevisionView
 from oragent.ledger import Study
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.ledger.study import Finished
 from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
-from oragent.workspace.roles import Track, Work
-from oragent.workspace.runner import LIMITS, Runner
-from oragent.workspace.tools import Desk
+from oragent.workspace.roles import AgentWork, Track
+from oragent.workspace.runner import LIMITS, ProgramRunner
+from oragent.workspace.tools import ToolSession
 
-TERMS = Terms(
+TERMS = BenchTerms(
     benchmark="benchmark", subject="mode", subjects="modes", contestant="agent", contestants="agents",
     modes={"score": "Pass@1 in percent for build and revise, mean points for explain"}, answer="program or answer",
     work="calls", noise="instances",
 )  # fmt: skip
 
 
-def subjects(modes: list[Mode], variants: list[Variant]) -> dict[str, Any]:
+def subjects(modes: list[Mode], variants: list[RevisionView]) -> dict[str, Any]:
     """What is measured on: a mode each, and a revision once for each variant."""
     found: dict[str, Any] = {}
     for mode in modes:
@@ -57,7 +57,7 @@ def subjects(modes: list[Mode], variants: list[Variant]) -> dict[str, Any]:
 
 
 @dataclass
-class Benchmark(Studies):
+class WorkspaceBenchmark(Studies):
     """The runner of a plan's cells.
 
     Attributes:
@@ -67,9 +67,9 @@ class Benchmark(Studies):
         asked: Models by name, in place of those of a server.
     """
 
-    plan: Plan
+    plan: BenchPlan
     workers: int = 1
-    note: Callable[[Cell, str], None] = lambda cell, text: None
+    note: Callable[[BenchCell, str], None] = lambda cell, text: None
     asked: Mapping[str, Model] = field(default_factory=dict)
 
     @cached_property
@@ -105,34 +105,34 @@ class Benchmark(Studies):
         parts = {"variables": [len(one.variables) for one in models], "constraints": [len(one.rows) for one in models]}
         return ", ".join(f"{min(all_)} to {max(all_)} {what} (median {median(all_):g})" for what, all_ in parts.items())
 
-    def tasks(self, subject: str) -> tuple[Task, ...]:
+    def tasks(self, subject: str) -> tuple[WorkspaceTask, ...]:
         """The tasks of a mode."""
         mode = Mode.REVISE if subject.startswith("revise") else Mode(subject)
-        variant = Variant(subject) if mode is Mode.REVISE else Variant.CODE
+        variant = RevisionView(subject) if mode is Mode.REVISE else RevisionView.CODE
         return tasks(self.root, mode, variant, self.plan.settings.get("limit"))
 
-    def place(self, cell: Cell, folder: Path) -> Path:
+    def place(self, cell: BenchCell, folder: Path) -> Path:
         """Folder of a cell."""
         safe = "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in cell.contestant)
         return folder / cell.subject / safe / str(cell.seed)
 
-    def names(self, cell: Cell) -> list[str]:
+    def names(self, cell: BenchCell) -> list[str]:
         """Names of the instances of a cell."""
         return [task.name for task in self.tasks(cell.subject)]
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         """Say what came of the cell."""
         done = self.finished(cell, folder)
         return f"{score(cell.subject, done):.1f} on {len(done)}" if done else ""
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         """What a complete cell came to."""
         done = self.finished(cell, folder)
         failed = sum(not one.result["passed"] for one in done)
-        scores = {"score": Score(score(cell.subject, done))}
+        scores = {"score": ModeScore(score(cell.subject, done))}
         return self.result(cell, folder, Measure(self.labels.title, Direction.MAXIMIZE), scores, failed)
 
-    def labels_of(self, task: Task) -> Labels:
+    def labels_of(self, task: WorkspaceTask) -> InstanceLabels:
         """What is known of an instance, and by no agent.
 
         Raises:
@@ -143,14 +143,14 @@ class Benchmark(Studies):
             rubrics = [one for one in self.labels.rubrics.values() if one.number == task.number]
             if not rubrics:
                 raise WorkspaceError(f"{task.name} has no rubric in the vault of its set")
-            return Labels(rubric=rubrics[0], known=known)
+            return InstanceLabels(rubric=rubrics[0], known=known)
         reference = self.labels.references[task.mode].get(task.name)
         if reference is None:
             raise WorkspaceError(f"{task.name} has no reference in the vault of its set")
         original = self.labels.originals.get(task.number) if task.mode is Mode.REVISE else None
-        return Labels(reference, original, known=known)
+        return InstanceLabels(reference, original, known=known)
 
-    async def _run(self, cell: Cell, place: Path) -> str:
+    async def _run(self, cell: BenchCell, place: Path) -> str:
         own, settings = self.plan.contestants[cell.contestant], self.plan.settings
         known = {task.name: task for task in self.tasks(cell.subject)}
         async with AsyncExitStack() as stack:
@@ -163,10 +163,10 @@ class Benchmark(Studies):
                     by_role[role] = await stack.enter_async_context(models(ModelSettings.bounded(name, settings)))
             budget = budget_of(settings)
             study = stack.enter_context(Study(place, by_role, budget, cell.seed, self.workers))
-            runner = Runner(self.sandbox, LIMITS)
-            manner = Manner(Interface(own["interface"]), Track(own["track"]))
+            runner = ProgramRunner(self.sandbox, LIMITS)
+            manner = Manner(FileInterface(own["interface"]), Track(own["track"]))
 
-            async def one(case: Case) -> object:
+            async def one(case: LedgerCase) -> object:
                 desk = place / "desks" / case.name
                 return await self._one(case, known[case.name], desk, own["agent"], manner, runner)
 
@@ -177,7 +177,7 @@ class Benchmark(Studies):
             return study.reason
 
     async def _one(
-        self, case: Case, task: Task, desk: Path, agent: str, manner: Manner, runner: Runner
+        self, case: LedgerCase, task: WorkspaceTask, desk: Path, agent: str, manner: Manner, runner: ProgramRunner
     ) -> dict[str, Any]:
         labels = self.labels_of(task)
         folder = await asyncio.to_thread(lay_out, task, desk)
@@ -185,7 +185,7 @@ class Benchmark(Studies):
             done = await asyncio.to_thread(attempt, agent, task, folder, labels.known, runner)
         else:
             writable = (PROGRAM[task.mode],) if task.mode in PROGRAM else ()
-            done = await work(case, task, Desk(folder, runner, writable), manner)
+            done = await work(case, task, ToolSession(folder, runner, writable), manner)
         found = await self._scored(case, task, folder, done, labels, runner)
         transcript = _transcript(case)
         if transcript:
@@ -199,7 +199,13 @@ class Benchmark(Studies):
         return found
 
     async def _scored(
-        self, case: Case, task: Task, folder: Path, done: Work, labels: Labels, runner: Runner
+        self,
+        case: LedgerCase,
+        task: WorkspaceTask,
+        folder: Path,
+        done: AgentWork,
+        labels: InstanceLabels,
+        runner: ProgramRunner,
     ) -> dict[str, Any]:
         if task.mode is not Mode.EXPLAIN:
             return await asyncio.to_thread(programmed, task, folder, done.path, labels, runner)
@@ -207,7 +213,7 @@ class Benchmark(Studies):
         judged = await self._judged(case, task, labels.rubric, done.answer)
         return answered(task, done.answer, labels, judged)
 
-    async def _judged(self, case: Case, task: Task, rubric: Rubric, answer: str) -> Judgement | None:
+    async def _judged(self, case: LedgerCase, task: WorkspaceTask, rubric: Rubric, answer: str) -> Judgement | None:
         penalty = float(self.plan.settings.get("penalty_max", 12.0))
         if self.plan.settings.get("judge"):
             seen = evidence.gather(open_workspace(task.view, Mode.EXPLAIN))
@@ -232,7 +238,7 @@ def labels_readable(root: Path, sandbox: Sandbox) -> bool:
     if not files_of:
         return False
     source = f"open({str(files_of[0].resolve())!r}, 'rb').read(1)\n"
-    return Runner(sandbox).run(_empty(root), "src/try.py", {"src/try.py": source}).code == 0
+    return ProgramRunner(sandbox).run(_empty(root), "src/try.py", {"src/try.py": source}).code == 0
 
 
 def _empty(root: Path) -> Path:
@@ -254,7 +260,7 @@ def _named(planted: str, found: Mapping[str, Any]) -> bool:
     return any(subject in text for text in found["differences"])
 
 
-def _transcript(case: Case) -> list[dict[str, Any]]:
+def _transcript(case: LedgerCase) -> list[dict[str, Any]]:
     return [{"role": one.role, "prompt": json.loads(one.prompt)[-6:], "reply": one.text} for one in case.replies]
 
 
@@ -266,7 +272,7 @@ def _keep(path: Path, value: Any) -> None:
         raise StoreError(f"cannot write {path}: {problem}; make room and go on") from None
 
 
-def _keep_output(path: Path, folder: Path, done: Work) -> None:
+def _keep_output(path: Path, folder: Path, done: AgentWork) -> None:
     """Keep what was submitted, so that it can be looked at and scored again."""
     text = (folder / done.path).read_text(encoding="utf-8", errors="replace") if done.path else done.answer
     try:

@@ -14,14 +14,14 @@ from oragent._base.files import replace
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import Cell, Plan
+from oragent.evals.bench.plan import BenchCell, BenchPlan
 from oragent.evals.workspace.across_modes import gain_table, published_tables, rate_table, token_table, track_table
-from oragent.evals.workspace.benchmark import TERMS, Benchmark, labels_readable, subjects
+from oragent.evals.workspace.benchmark import TERMS, WorkspaceBenchmark, labels_readable, subjects
 from oragent.evals.workspace.outputs import explain_scores, prediction_scores
 from oragent.evals.workspace.published import PROTOCOL
-from oragent.evals.workspace.roles import Interface
+from oragent.evals.workspace.roles import FileInterface
 from oragent.evals.workspace.tables import (
-    Measured,
+    MeasuredAgent,
     difference_table,
     failure_table,
     floor_lines,
@@ -30,7 +30,7 @@ from oragent.evals.workspace.tables import (
     published_table,
     score_table,
 )
-from oragent.evals.workspace.views import Variant
+from oragent.evals.workspace.views import RevisionView
 from oragent.llm.model import Model
 from oragent.report.pages.html import environment
 from oragent.workspace.layout import Mode
@@ -43,7 +43,7 @@ COMPLETE, UNFINISHED, STOPPED = 0, 3, 130  # exit codes
 
 
 @dataclass(frozen=True)
-class BenchRequest:
+class WorkspaceBenchRequest:
     """What the command line says.
 
     Attributes:
@@ -59,8 +59,8 @@ class BenchRequest:
     outputs: Path
     root: Path | None = None
     modes: Sequence[Mode] = tuple(Mode)
-    variants: Sequence[Variant] = (Variant.CODE,)
-    interfaces: Sequence[Interface] = (Interface.FILESYSTEM,)
+    variants: Sequence[RevisionView] = (RevisionView.CODE,)
+    interfaces: Sequence[FileInterface] = (FileInterface.FILESYSTEM,)
     tracks: Sequence[Track] = (Track.PULP,)
     agents: Sequence[str] = ()
     seeds: int = 1
@@ -68,7 +68,7 @@ class BenchRequest:
     workers: int = 1
 
 
-def run_bench(request: BenchRequest, console: Console, asked: Mapping[str, Model] | None = None) -> int:
+def run_bench(request: WorkspaceBenchRequest, console: Console, asked: Mapping[str, Model] | None = None) -> int:
     """Run what is missing of a benchmark, print its tables, write its page.
 
     Args:
@@ -83,14 +83,14 @@ def run_bench(request: BenchRequest, console: Console, asked: Mapping[str, Model
         OragentError: if the plan is wrong, or the set cannot be read.
     """
     plan = _plan(request)
-    bench = Benchmark(plan, request.workers, asked=asked or {})
+    bench = WorkspaceBenchmark(plan, request.workers, asked=asked or {})
     try:
         return _run(request, plan, bench, console)
     finally:
         bench.close()
 
 
-def _run(request: BenchRequest, plan: Plan, bench: Benchmark, console: Console) -> int:
+def _run(request: WorkspaceBenchRequest, plan: BenchPlan, bench: WorkspaceBenchmark, console: Console) -> int:
     for subject in plan.subjects:
         bench.tasks(subject)  # a set without it is refused before anything is paid for
     readable = labels_readable(bench.root, bench.sandbox)
@@ -120,7 +120,7 @@ def show_bench(folder: Path, console: Console) -> int:
         OragentError: if the folder was changed by hand, or its set cannot be read any more.
     """
     plan = MANIFEST.read(folder)
-    bench = Benchmark(plan)
+    bench = WorkspaceBenchmark(plan)
     try:
         readable = bool(plan.settings.get("labels_readable")) and labels_readable(bench.root, bench.sandbox)
         return COMPLETE if _told(plan, bench, folder, readable, console) else UNFINISHED
@@ -128,7 +128,7 @@ def show_bench(folder: Path, console: Console) -> int:
         bench.close()
 
 
-def _told(plan: Plan, bench: Benchmark, folder: Path, readable: bool, console: Console) -> bool:
+def _told(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path, readable: bool, console: Console) -> bool:
     """Print the tables and write the page; whether all is done."""
     found = measured(plan, bench, folder)
     for subject, rows in found.items():
@@ -142,20 +142,20 @@ def _told(plan: Plan, bench: Benchmark, folder: Path, readable: bool, console: C
     return all(bench.is_complete(cell, folder) for cell in plan.cells)
 
 
-def measured(plan: Plan, bench: Benchmark, folder: Path) -> dict[str, list[Measured]]:
+def measured(plan: BenchPlan, bench: WorkspaceBenchmark, folder: Path) -> dict[str, list[MeasuredAgent]]:
     """What is done so far, by mode, a row an agent."""
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[MeasuredAgent]] = {}
     for subject in plan.subjects:
         for name, own in plan.contestants.items():
-            cells = [Cell(subject, name, seed) for seed in plan.seeds]
+            cells = [BenchCell(subject, name, seed) for seed in plan.seeds]
             done = {cell: bench.finished(cell, folder) for cell in cells}
             found.setdefault(subject, []).append(
-                Measured(subject, name, own, done, len(cells) * len(bench.tasks(subject)))
+                MeasuredAgent(subject, name, own, done, len(cells) * len(bench.tasks(subject)))
             )
     return found
 
 
-def _plan(request: BenchRequest) -> Plan:
+def _plan(request: WorkspaceBenchRequest) -> BenchPlan:
     if request.root is None:
         return MANIFEST.read(request.outputs)
     if not request.agents:
@@ -170,12 +170,12 @@ def _plan(request: BenchRequest) -> Plan:
                 label = agent + (f", {interface}" if many[0] else "") + (f", {track}" if many[1] else "")
                 contestants[label] = {"agent": agent, "interface": str(interface), "track": str(track)}
     settings = {"set": str(request.root)} | {name: one for name, one in request.settings.items() if one is not None}
-    return Plan(
+    return BenchPlan(
         TERMS, subjects(list(request.modes), list(request.variants)), contestants, tuple(range(request.seeds)), settings
     )
 
 
-def _floor(bench: Benchmark, subject: str) -> float | None:
+def _floor(bench: WorkspaceBenchmark, subject: str) -> float | None:
     labels = bench.labels
     if subject == Mode.EXPLAIN:
         return explain_scores(labels, "questions", "none", 12.0).coverage if labels.rubrics else None
@@ -185,7 +185,11 @@ def _floor(bench: Benchmark, subject: str) -> float | None:
 
 
 def _write_page(
-    folder: Path, plan: Plan, bench: Benchmark, found: Mapping[str, Sequence[Measured]], readable: bool
+    folder: Path,
+    plan: BenchPlan,
+    bench: WorkspaceBenchmark,
+    found: Mapping[str, Sequence[MeasuredAgent]],
+    readable: bool,
 ) -> Path:
     parts = [
         {
@@ -216,14 +220,14 @@ def _write_page(
     return folder / "report.html"
 
 
-def _links(folder: Path, bench: Benchmark, rows: Sequence[Measured]) -> list[list[tuple[str, str]]]:
+def _links(folder: Path, bench: WorkspaceBenchmark, rows: Sequence[MeasuredAgent]) -> list[list[tuple[str, str]]]:
     """Transcripts and submitted files of each instance, in the order of the table of instances."""
     names = dict.fromkeys((cell.seed, one.name) for row in rows for cell, found in row.done.items() for one in found)
     links = []
     for seed, name in names:
         own = []
         for row in rows:
-            place = bench.place(Cell(row.subject, row.contestant, seed), folder)
+            place = bench.place(BenchCell(row.subject, row.contestant, seed), folder)
             paths = [place / f"transcripts/{name}.json", *(place / f"submitted/{name}.{form}" for form in ("py", "md"))]
             own += [
                 (f"{row.contestant} {path.parent.name}", quote(str(path.relative_to(folder))))

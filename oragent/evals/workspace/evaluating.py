@@ -6,30 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from oragent.evals.workspace.generating.patches import operations
-from oragent.evals.workspace.generating.plain_forms import Known
+from oragent.evals.workspace.generating.plain_forms import VaultRecord
 from oragent.evals.workspace.generating.programs import functions
-from oragent.evals.workspace.grading import Grade, Outcome, grade, release_label
+from oragent.evals.workspace.grading import AttemptOutcome, Grade, grade, release_label
 from oragent.evals.workspace.judging import Judgement, score
 from oragent.evals.workspace.references import Reference
 from oragent.evals.workspace.rubric import Rubric
-from oragent.evals.workspace.tasks import PROGRAM, Task
+from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
 from oragent.milp.model import Milp
 from oragent.workspace import parameters, tables
 from oragent.workspace.attempts import passes
 from oragent.workspace.cells import locate
-from oragent.workspace.comparing import Difference, compared
+from oragent.workspace.comparing import ModelDifference, compared
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import Backing
 from oragent.workspace.reading import read_text, walk
-from oragent.workspace.runner import Ran, Runner
-from oragent.workspace.tables import Table
+from oragent.workspace.runner import ProgramRun, ProgramRunner
+from oragent.workspace.tables import CsvTable
 
 PRESERVED = 1e-4  # relative, of the original's optimum at the revision's neutral values
 MOST = 12  # differences that are kept
 
 
 @dataclass(frozen=True)
-class Labels:
+class InstanceLabels:
     """What is known of an instance, and by no agent.
 
     Attributes:
@@ -42,10 +42,12 @@ class Labels:
     reference: Reference | None = None
     original: float | None = None
     rubric: Rubric | None = None
-    known: Known | None = None
+    known: VaultRecord | None = None
 
 
-def programmed(task: Task, folder: Path, path: str, labels: Labels, runner: Runner) -> dict[str, Any]:
+def programmed(
+    task: WorkspaceTask, folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner
+) -> dict[str, Any]:
     """Run and grade a program that was left in a folder.
 
     Args:
@@ -57,7 +59,7 @@ def programmed(task: Task, folder: Path, path: str, labels: Labels, runner: Runn
     """
     assert labels.reference is not None
     if not path:
-        nothing = Grade(task.name, Outcome.NO_ATTEMPT, False, None, None, "no program")
+        nothing = Grade(task.name, AttemptOutcome.NO_ATTEMPT, False, None, None, "no program")
         return _record(task, nothing, "ApiException", labels)
     ran = runner.run(folder, path)
     found = grade(ran.attempt, labels.reference, labels.original)
@@ -71,7 +73,7 @@ def programmed(task: Task, folder: Path, path: str, labels: Labels, runner: Runn
     return record
 
 
-def answered(task: Task, answer: str, labels: Labels, judged: Judgement | None) -> dict[str, Any]:
+def answered(task: WorkspaceTask, answer: str, labels: InstanceLabels, judged: Judgement | None) -> dict[str, Any]:
     """Score an answer.
 
     Args:
@@ -92,7 +94,7 @@ def answered(task: Task, answer: str, labels: Labels, judged: Judgement | None) 
     }  # fmt: skip
 
 
-def preserved(folder: Path, path: str, labels: Labels, runner: Runner) -> bool | None:
+def preserved(folder: Path, path: str, labels: InstanceLabels, runner: ProgramRunner) -> bool | None:
     """Whether a revised program at the revision's neutral values gives the original's optimum; None where unknown."""
     known = labels.known
     if known is None:
@@ -109,15 +111,15 @@ def preserved(folder: Path, path: str, labels: Labels, runner: Runner) -> bool |
     return value is not None and passes(value, known.optimum, PRESERVED)
 
 
-def _with(table: Table, values: Mapping[str, float]) -> Table:
+def _with(table: CsvTable, values: Mapping[str, float]) -> CsvTable:
     rows = [
         (row[0], f"{values[row[0].strip()]:.10g}", *row[2:]) if row and row[0].strip() in values else row
         for row in table.rows
     ]
-    return Table(table.header, tuple(rows))
+    return CsvTable(table.header, tuple(rows))
 
 
-def _record(task: Task, found: Grade, label: str, labels: Labels) -> dict[str, Any]:
+def _record(task: WorkspaceTask, found: Grade, label: str, labels: InstanceLabels) -> dict[str, Any]:
     known = labels.known
     return {
         "mode": str(task.mode), "number": task.number, "outcome": str(found.outcome), "passed": found.passed,
@@ -130,7 +132,7 @@ def _record(task: Task, found: Grade, label: str, labels: Labels) -> dict[str, A
     }  # fmt: skip
 
 
-def _differences(task: Task, ran: Ran, labels: Labels) -> tuple[Difference, ...]:
+def _differences(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> tuple[ModelDifference, ...]:
     """How the submitted model differs from the exact one, where that is known."""
     known, last = labels.known, ran.last
     if known is None or last is None or last.milp is None:
@@ -138,21 +140,21 @@ def _differences(task: Task, ran: Ran, labels: Labels) -> tuple[Difference, ...]
     return compared(last.milp, _exact(task, known), lambda hint, value: locate(_grid(task, known), hint, value))
 
 
-def _exact(task: Task, known: Known) -> Milp:
+def _exact(task: WorkspaceTask, known: VaultRecord) -> Milp:
     return known.revised if task.mode is Mode.REVISE else known.milp
 
 
-def _grid(task: Task, known: Known) -> dict[str, Table]:
+def _grid(task: WorkspaceTask, known: VaultRecord) -> dict[str, CsvTable]:
     """The tables in which a figure may stand; of a revision, with the figures that it brings."""
     found = dict(known.tables)
     if task.mode is Mode.REVISE:
         rows = tuple((one.name, f"{one.value:.10g}", one.unit, one.meaning) for one in known.patch.parameters)
         base = found.get(parameters.FILE)
-        found[parameters.FILE] = Table(parameters.HEADER, (*(base.rows if base else ()), *rows))
+        found[parameters.FILE] = CsvTable(parameters.HEADER, (*(base.rows if base else ()), *rows))
     return found
 
 
-def _missing(task: Task, ran: Ran, labels: Labels) -> list[str]:
+def _missing(task: WorkspaceTask, ran: ProgramRun, labels: InstanceLabels) -> list[str]:
     """Operations of the revision that the submitted model lacks: an incomplete revision names them."""
     known, last = labels.known, ran.last
     if task.mode is not Mode.REVISE or known is None or last is None or last.milp is None:

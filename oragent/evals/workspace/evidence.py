@@ -4,11 +4,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.layout import Mode, Role, Workspace, role
+from oragent.workspace.layout import FileRole, Mode, Workspace, role
 from oragent.workspace.reading import named, read_text
 
 LIMIT = 1_000_000  # characters
-ORDER = (Role.DOCUMENT, Role.PARAMETERS, Role.TABLE, Role.FORMULATION, Role.CODE, Role.LOG, Role.RECORD)
+ORDER = (
+    FileRole.DOCUMENT,
+    FileRole.PARAMETERS,
+    FileRole.TABLE,
+    FileRole.FORMULATION,
+    FileRole.CODE,
+    FileRole.LOG,
+    FileRole.RECORD,
+)
 
 
 def gather(workspace: Workspace, limit: int = LIMIT) -> str:

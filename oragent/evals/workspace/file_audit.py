@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oragent.workspace import parameters, tables
-from oragent.workspace.layout import Role, Workspace
+from oragent.workspace.layout import FileRole, Workspace
 from oragent.workspace.reading import read_text
 
 PANDAS = re.compile(r"^\s*(?:import|from) pandas\b", re.MULTILINE)
@@ -56,7 +56,7 @@ def audit_tables(workspaces: Mapping[int, Workspace]) -> TableAudit:
     """
     found: dict[str, set[int]] = {name: set() for name in TableAudit.__dataclass_fields__}
     for number, workspace in workspaces.items():
-        for path, place in workspace.of_role(Role.TABLE, Role.PARAMETERS).items():
+        for path, place in workspace.of_role(FileRole.TABLE, FileRole.PARAMETERS).items():
             if path.endswith(".csv"):
                 for name in _table_traits(path, read_text(place)):
                     found[name].add(number)
@@ -87,7 +87,7 @@ def audit_code(workspaces: Mapping[int, Workspace]) -> CodeAudit:
     names: Counter[str] = Counter()
     pandas = []
     for number, workspace in workspaces.items():
-        code = [place for path, place in workspace.of_role(Role.CODE).items() if path.startswith("original/")]
+        code = [place for path, place in workspace.of_role(FileRole.CODE).items() if path.startswith("original/")]
         names.update(place.name for place in code)
         pandas += [number] if any(PANDAS.search(read_text(place)) for place in code) else []
     return CodeAudit(dict(sorted(names.items())), tuple(pandas))

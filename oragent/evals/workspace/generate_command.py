@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from oragent._base.plain import plain
-from oragent.evals.workspace.generating.sets import Request, generate
+from oragent.evals.workspace.generating.sets import GenerateRequest, generate
 from oragent.evals.workspace.generating.wording import Writing
 from oragent.milp.families import FAMILIES
 
@@ -25,7 +25,7 @@ def generate_command(
     def note(text: str) -> None:
         console.print(Text(plain(text)), soft_wrap=True)
 
-    made = generate(Request(names, count, seed), out, (lambda text: None) if writing is None else note, writing)
+    made = generate(GenerateRequest(names, count, seed), out, (lambda text: None) if writing is None else note, writing)
     told = {
         "instances": f"{3 * len(made)}: {len(made)} build, {len(made)} revise, {len(made)} explain",
         "families": _counted(one.family for one in made),

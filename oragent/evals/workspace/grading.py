@@ -9,13 +9,13 @@ from enum import StrEnum
 
 from oragent.evals.workspace.references import Reference
 from oragent.workspace import objective
-from oragent.workspace.attempts import Attempt, Direction, Stop, passes
-from oragent.workspace.objective import Backing, Printed, relative_error
+from oragent.workspace.attempts import ObjectiveSense, ProgramAttempt, StopReason, passes
+from oragent.workspace.objective import Backing, PrintedObjective, relative_error
 
 STRICT = 1e-6  # relative tolerance that is reported beside the release's
 
 
-class Outcome(StrEnum):
+class AttemptOutcome(StrEnum):
     """What became of an attempt: passed, or the first kind of failure that holds, in this order."""
 
     PASSED = "passed"
@@ -49,7 +49,7 @@ class Grade:
     """
 
     workspace_id: str
-    outcome: Outcome
+    outcome: AttemptOutcome
     strict: bool
     objective: float | None
     error: float | None
@@ -59,10 +59,12 @@ class Grade:
     @property
     def passed(self) -> bool:
         """Whether it counts."""
-        return self.outcome is Outcome.PASSED
+        return self.outcome is AttemptOutcome.PASSED
 
 
-def grade(attempt: Attempt, reference: Reference, original: float | None = None, demand_model: bool = False) -> Grade:
+def grade(
+    attempt: ProgramAttempt, reference: Reference, original: float | None = None, demand_model: bool = False
+) -> Grade:
     """Grade an attempt.
 
     Args:
@@ -75,7 +77,7 @@ def grade(attempt: Attempt, reference: Reference, original: float | None = None,
     stopped = _stopped(attempt, printed, demand_model)
     value = printed.value
     if stopped or value is None:
-        return Grade(reference.workspace_id, stopped or Outcome.NO_OBJECTIVE, False, value, None, printed.note)
+        return Grade(reference.workspace_id, stopped or AttemptOutcome.NO_OBJECTIVE, False, value, None, printed.note)
     outcome = compare(value, reference, original, attempt.direction)
     error = relative_error(value, reference.objective)
     mark = None if attempt.objectives is None else objective.backing(printed, attempt.objectives)
@@ -83,40 +85,40 @@ def grade(attempt: Attempt, reference: Reference, original: float | None = None,
 
 
 def compare(
-    value: float, reference: Reference, original: float | None = None, direction: Direction | None = None
-) -> Outcome:
+    value: float, reference: Reference, original: float | None = None, direction: ObjectiveSense | None = None
+) -> AttemptOutcome:
     """What a value says: that it passes, or how it is wrong.
 
     A better value than the reference's can only come of a constraint too few, or of data too kind; a worse one of a
     constraint too tight, or of wrong data. Without the direction, neither is known.
     """
     if passes(value, reference.objective, reference.tolerance):
-        return Outcome.PASSED
+        return AttemptOutcome.PASSED
     if original is not None and passes(value, original, STRICT):
-        return Outcome.UNREVISED
+        return AttemptOutcome.UNREVISED
     if direction is None:
-        return Outcome.WRONG_VALUE
-    better = value < reference.objective if direction is Direction.MINIMIZE else value > reference.objective
-    return Outcome.MISSING_CONSTRAINT if better else Outcome.WRONG_DATA
+        return AttemptOutcome.WRONG_VALUE
+    better = value < reference.objective if direction is ObjectiveSense.MINIMIZE else value > reference.objective
+    return AttemptOutcome.MISSING_CONSTRAINT if better else AttemptOutcome.WRONG_DATA
 
 
-def _stopped(attempt: Attempt, printed: Printed, demand_model: bool) -> Outcome | None:
+def _stopped(attempt: ProgramAttempt, printed: PrintedObjective, demand_model: bool) -> AttemptOutcome | None:
     """The kinds of failure that come before any comparison of values, in their order."""
     status = attempt.status.casefold()
     kinds = {
-        Outcome.TIMEOUT: attempt.stop is Stop.TIMEOUT,
-        Outcome.MEMORY: attempt.stop is Stop.MEMORY,
-        Outcome.RUNTIME_ERROR: attempt.stop is Stop.ERROR,
-        Outcome.NO_MODEL: demand_model and attempt.objectives == (),
-        Outcome.NO_OBJECTIVE: printed.value is None,
-        Outcome.INFEASIBLE: status == "infeasible",
-        Outcome.UNBOUNDED: status == "unbounded",
-        Outcome.NOT_PROVEN: status not in {"", "optimal", "infeasible", "unbounded"},
+        AttemptOutcome.TIMEOUT: attempt.stop is StopReason.TIMEOUT,
+        AttemptOutcome.MEMORY: attempt.stop is StopReason.MEMORY,
+        AttemptOutcome.RUNTIME_ERROR: attempt.stop is StopReason.ERROR,
+        AttemptOutcome.NO_MODEL: demand_model and attempt.objectives == (),
+        AttemptOutcome.NO_OBJECTIVE: printed.value is None,
+        AttemptOutcome.INFEASIBLE: status == "infeasible",
+        AttemptOutcome.UNBOUNDED: status == "unbounded",
+        AttemptOutcome.NOT_PROVEN: status not in {"", "optimal", "infeasible", "unbounded"},
     }
     return next((kind for kind, holds in kinds.items() if holds), None)
 
 
-def release_label(attempt: Attempt, grade: Grade) -> str:
+def release_label(attempt: ProgramAttempt, grade: Grade) -> str:
     """The name that the public release gives to a failure; empty where the attempt passed.
 
     Its names tell what Python said: ``TypeError``, ``NameError``, ``module_not_found``, ``RuntimeError`` for any other
@@ -124,9 +126,9 @@ def release_label(attempt: Attempt, grade: Grade) -> str:
     """
     if grade.passed:
         return ""
-    if grade.outcome is Outcome.NO_ATTEMPT:
+    if grade.outcome is AttemptOutcome.NO_ATTEMPT:
         return "ApiException"
-    if attempt.stop is not Stop.ENDED:
+    if attempt.stop is not StopReason.ENDED:
         last = (attempt.stderr.strip().splitlines() or [""])[-1].partition(":")[0]
         names = {"TypeError": "TypeError", "NameError": "NameError", "UnboundLocalError": "NameError",
                  "ModuleNotFoundError": "module_not_found"}  # fmt: skip

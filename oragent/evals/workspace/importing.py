@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import TypeVar
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.leaks import Labels, labels_of
+from oragent.evals.workspace.leaks import HiddenLabels, labels_of
 from oragent.evals.workspace.references import Reference, read_references, workspace_id
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
-from oragent.evals.workspace.views import Note, Variant, View, copy_view, fitting_variant, write_manifest
+from oragent.evals.workspace.views import (
+    AgentView,
+    RevisionNote,
+    RevisionView,
+    copy_view,
+    fitting_variant,
+    write_manifest,
+)
 from oragent.workspace.layout import Mode, Workspace, digest, open_workspace
 from oragent.workspace.reading import named, read_bytes
 
@@ -50,7 +57,7 @@ class Release:
         """The workspaces of a mode, by number."""
         return {number: one for (kind, number), one in self.workspaces.items() if kind is mode}
 
-    def labels(self, mode: Mode, number: int) -> Labels:
+    def labels(self, mode: Mode, number: int) -> HiddenLabels:
         """What must not be found in the view of an instance; the evidence of explain holds objectives by right."""
         own = self.references.get((mode, number))
         references = {own.workspace_id: own} if own else {}
@@ -115,8 +122,8 @@ def _all_labelled(release: Release) -> None:
 
 
 def import_release(
-    release: Release, folder: Path, variant: Variant = Variant.CODE, note: Note = Note.NONE
-) -> dict[str, View]:
+    release: Release, folder: Path, variant: RevisionView = RevisionView.CODE, note: RevisionNote = RevisionNote.NONE
+) -> dict[str, AgentView]:
     """Lay out a release as ``views/ID``, ``manifests/ID.json`` and ``vault/``, which only its owner may enter.
 
     Args:

@@ -18,7 +18,7 @@ PENALTY = "hallucination_penalty"
 
 
 @dataclass(frozen=True)
-class Marks:
+class JudgePoints:
     """The four parts of a score that need a judge, in points.
 
     Attributes:
@@ -46,11 +46,11 @@ class Judgement:
 
     decisions: Mapping[str, bool]
     reasons: Mapping[str, str]
-    marks: Marks | None
+    marks: JudgePoints | None
 
 
 @dataclass(frozen=True)
-class Result:
+class AnswerScore:
     """The score of one answer.
 
     Attributes:
@@ -65,7 +65,7 @@ class Result:
     exact: Mapping[str, bool]
     semantic: Mapping[str, bool]
     coverage: float
-    marks: Marks | None
+    marks: JudgePoints | None
 
     @property
     def total(self) -> float | None:
@@ -113,7 +113,7 @@ def judgement(
     points = {}
     for name, most in {**POSITIVE, PENALTY: penalty_max}.items():
         points[name], reasons[name] = _mark(row.get(name), name, most, place)
-    return Judgement(decisions, reasons, Marks(*points.values()))
+    return Judgement(decisions, reasons, JudgePoints(*points.values()))
 
 
 def by_predicates(rubric: Rubric, answer: str) -> Judgement:
@@ -130,19 +130,21 @@ def by_predicates(rubric: Rubric, answer: str) -> Judgement:
     return Judgement(decisions, {}, None)
 
 
-def score(rubric: Rubric, answer: str, judged: Judgement) -> Result:
+def score(rubric: Rubric, answer: str, judged: Judgement) -> AnswerScore:
     """The score of an answer: what it names by matching, all else by the judgement.
 
     Raises:
         WorkspaceError: if the judgement misses a criterion or has one too many.
     """
     exact = exact_decisions(rubric, answer)
-    return Result(rubric.instance_id, exact, judged.decisions, coverage(rubric, exact, judged.decisions), judged.marks)
+    return AnswerScore(
+        rubric.instance_id, exact, judged.decisions, coverage(rubric, exact, judged.decisions), judged.marks
+    )
 
 
 def score_all(
     rubrics: Mapping[str, Rubric], answers: Mapping[str, str], judgements: Mapping[str, Judgement]
-) -> tuple[Result, ...]:
+) -> tuple[AnswerScore, ...]:
     """Scores of all instances, in the order of their rubrics.
 
     Raises:
@@ -161,7 +163,7 @@ def score_all(
     return tuple(score(rubric, answers[name], judgements[name]) for name, rubric in rubrics.items())
 
 
-def mean(results: tuple[Result, ...]) -> tuple[float, float | None]:
+def mean(results: tuple[AnswerScore, ...]) -> tuple[float, float | None]:
     """Mean coverage and mean total of some results; no total where one has none.
 
     Raises:

@@ -32,7 +32,7 @@ class Trace(StrEnum):
 
 
 @dataclass(frozen=True)
-class Labels:
+class HiddenLabels:
     """What must not be found.
 
     Attributes:
@@ -67,7 +67,7 @@ class Leak:
 
 def labels_of(
     references: Mapping[str, Reference], rubric: Rubric | None = None, hashes: frozenset[str] = frozenset()
-) -> Labels:
+) -> HiddenLabels:
     """The labels of one instance.
 
     Args:
@@ -82,10 +82,10 @@ def labels_of(
         parts |= {f"{one.id}.instruction": one.instruction for one in rubric.criteria}
         sentences = {f"{rubric.instance_id}.{name}": text for name, text in parts.items()}
     values = {name: reference.objective for name, reference in references.items()}
-    return Labels(hashes=hashes, sentences=sentences, values=values)
+    return HiddenLabels(hashes=hashes, sentences=sentences, values=values)
 
 
-def search(folder: Path, labels: Labels) -> tuple[Leak, ...]:
+def search(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     """Find labels in the files below a folder.
 
     Raises:

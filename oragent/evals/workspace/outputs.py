@@ -9,12 +9,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.bench.tables import Table
-from oragent.evals.workspace.grading import Outcome
-from oragent.evals.workspace.judging import Judgement, Result, by_predicates, mean, read_judgements, score_all
+from oragent.evals.bench.tables import TextTable
+from oragent.evals.workspace.grading import AttemptOutcome
+from oragent.evals.workspace.judging import AnswerScore, Judgement, by_predicates, mean, read_judgements, score_all
 from oragent.evals.workspace.label_audit import recorded
 from oragent.evals.workspace.label_sets import LabelSet
-from oragent.evals.workspace.predictions import Prediction, Score, grade_predictions, read_predictions, unrevised
+from oragent.evals.workspace.predictions import (
+    Prediction,
+    PredictionScore,
+    grade_predictions,
+    read_predictions,
+    unrevised,
+)
 from oragent.evals.workspace.rubric import Rubric, read_answers
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import shown
@@ -34,12 +40,12 @@ class Explained:
         total: Mean points of all five parts; None without a judge's marks.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[AnswerScore, ...]
     coverage: float
     total: float | None
 
 
-def prediction_scores(labels: LabelSet, given: str, modes: Sequence[Mode] = ()) -> dict[Mode, Score]:
+def prediction_scores(labels: LabelSet, given: str, modes: Sequence[Mode] = ()) -> dict[Mode, PredictionScore]:
     """Grade predictions.
 
     Args:
@@ -114,29 +120,29 @@ def _judgements(
     return {name: by_predicates(rubric, answers[name]) for name, rubric in rubrics.items() if name in answers}
 
 
-def prediction_table(scores: Mapping[Mode, Score], floor: Mapping[Mode, Score]) -> Table:
+def prediction_table(scores: Mapping[Mode, PredictionScore], floor: Mapping[Mode, PredictionScore]) -> TextTable:
     """One row a mode: passed, Pass@1, the strict rate, and what doing nothing passes."""
     heads = ("mode", "passed", "Pass@1", "at 1e-6", "doing nothing")
-    return Table(heads, tuple(
+    return TextTable(heads, tuple(
         (str(mode), f"{score.passed} of {len(score.grades)}", f"{score.rate:.1f} %",
          f"{100 * score.strict / len(score.grades):.1f} %", f"{floor[mode].rate:.1f} %" if mode in floor else "–")
         for mode, score in scores.items()
     ))  # fmt: skip
 
 
-def outcome_lines(scores: Mapping[Mode, Score], most: int = 12) -> list[str]:
+def outcome_lines(scores: Mapping[Mode, PredictionScore], most: int = 12) -> list[str]:
     """How attempts ended, a line a mode and outcome, with the instances where they are few."""
     lines = []
     for mode, score in scores.items():
         for outcome, count in score.outcomes.items():
             names = ", ".join(shown(name, 60) for name in score.of_outcome(outcome)[:most])
             more = f" and {count - most} more" if count > most else ""
-            told = f": {names}{more}" if outcome is not Outcome.PASSED or count <= most else ""
+            told = f": {names}{more}" if outcome is not AttemptOutcome.PASSED or count <= most else ""
             lines.append(f"{mode}: {count} {outcome}{told}")
     return lines
 
 
-def answer_table(explained: Explained, echo: float | None) -> Table:
+def answer_table(explained: Explained, echo: float | None) -> TextTable:
     """Coverage and the other parts, one a row, with what the question given back covers."""
     marks = [result.marks for result in explained.results if result.marks is not None]
     parts = ("reasoning", "grounding", "answer_quality", "penalty")
@@ -146,4 +152,4 @@ def answer_table(explained: Explained, echo: float | None) -> Table:
         "coverage of the questions": echo,
     }  # fmt: skip
     rows = tuple((name, "–" if value is None else f"{value:.4f}") for name, value in named.items())
-    return Table((f"{len(explained.results)} answers", "points"), rows)
+    return TextTable((f"{len(explained.results)} answers", "points"), rows)

@@ -18,7 +18,7 @@ from oragent.evals.workspace.outputs import (
     prediction_scores,
     prediction_table,
 )
-from oragent.evals.workspace.views import Note, Variant
+from oragent.evals.workspace.views import RevisionNote, RevisionView
 from oragent.workspace.layout import Mode
 
 
@@ -43,7 +43,7 @@ class Outputs:
     penalty_max: float = 12.0
 
 
-def import_command(root: Path, out: Path | None, variant: Variant, note: Note, console: Console) -> int:
+def import_command(root: Path, out: Path | None, variant: RevisionView, note: RevisionNote, console: Console) -> int:
     """Audit a release, and lay it out as views and a vault where a folder is named.
 
     Raises:

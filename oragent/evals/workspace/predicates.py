@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from oragent._base.errors import WorkspaceError
-from oragent.workspace.matching import Answer, normalise
+from oragent.workspace.matching import SearchableAnswer, normalise
 
 ENDS = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bcf)(?<!\bvs)[.!]+(?=\s|$)"  # a point, but for those of abbreviations
@@ -54,7 +54,7 @@ class Predicate:
         return bool(denials) and all(denial == self.denied for denial in denials)
 
     def _names_all(self, sentence: str) -> bool:
-        prepared = Answer(sentence, bounded=True)
+        prepared = SearchableAnswer(sentence, bounded=True)
         return all(prepared.holds(name) for name in self.together)
 
 

@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import WorkspaceError
-from oragent.evals.workspace.grading import STRICT, Grade, Outcome, compare
+from oragent.evals.workspace.grading import STRICT, AttemptOutcome, Grade, compare
 from oragent.evals.workspace.references import Reference
 from oragent.workspace.layout import Mode
 from oragent.workspace.objective import relative_error
 from oragent.workspace.reading import finite, named, read_jsonl, shown
 
-STATUSES = {"infeasible": Outcome.INFEASIBLE, "unbounded": Outcome.UNBOUNDED, "timeout": Outcome.TIMEOUT,
-            "error": Outcome.RUNTIME_ERROR, "runtimeerror": Outcome.RUNTIME_ERROR}  # fmt: skip
+STATUSES = {
+    "infeasible": AttemptOutcome.INFEASIBLE,
+    "unbounded": AttemptOutcome.UNBOUNDED,
+    "timeout": AttemptOutcome.TIMEOUT,
+    "error": AttemptOutcome.RUNTIME_ERROR,
+    "runtimeerror": AttemptOutcome.RUNTIME_ERROR,
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class Score:
+class PredictionScore:
     """Grades of all instances of a mode; one without a prediction fails.
 
     Attributes:
@@ -58,12 +63,12 @@ class Score:
         return 100.0 * self.passed / len(self.grades)
 
     @property
-    def outcomes(self) -> dict[Outcome, int]:
+    def outcomes(self) -> dict[AttemptOutcome, int]:
         """How many end in each way that occurs, in the order of the kinds."""
         counts = Counter(grade.outcome for grade in self.grades)
-        return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
+        return {outcome: counts[outcome] for outcome in AttemptOutcome if counts[outcome]}
 
-    def of_outcome(self, outcome: Outcome) -> tuple[str, ...]:
+    def of_outcome(self, outcome: AttemptOutcome) -> tuple[str, ...]:
         """The instances that ended in this way."""
         return tuple(grade.workspace_id for grade in self.grades if grade.outcome is outcome)
 
@@ -103,7 +108,7 @@ def grade_predictions(
     predictions: Mapping[str, Prediction],
     references: Iterable[Reference],
     originals: Mapping[int, float] | None = None,
-) -> Score:
+) -> PredictionScore:
     """Grade predictions by the published rule; the denominator is the number of references.
 
     Args:
@@ -121,7 +126,7 @@ def grade_predictions(
     if strangers:
         raise WorkspaceError(f"a prediction for {shown(strangers[0])}, which is no instance of this set; expected ids "
                              f"such as {shown(next(iter(wanted)))}")  # fmt: skip
-    return Score(tuple(
+    return PredictionScore(tuple(
         _grade(predictions.get(name), reference, _original(reference, originals))
         for name, reference in wanted.items()
     ))  # fmt: skip
@@ -133,13 +138,13 @@ def _original(reference: Reference, originals: Mapping[int, float] | None) -> fl
 
 def _grade(prediction: Prediction | None, reference: Reference, original: float | None) -> Grade:
     if prediction is None:
-        return Grade(reference.workspace_id, Outcome.NO_ATTEMPT, False, None, None, "no prediction")
+        return Grade(reference.workspace_id, AttemptOutcome.NO_ATTEMPT, False, None, None, "no prediction")
     value, status = prediction.objective, prediction.status.strip().casefold()
     if status != "optimal":
-        failure = STATUSES.get(status, Outcome.NOT_PROVEN)
+        failure = STATUSES.get(status, AttemptOutcome.NOT_PROVEN)
         return Grade(reference.workspace_id, failure, False, value, None, f"status {shown(prediction.status, 40)}")
     if value is None:
-        return Grade(reference.workspace_id, Outcome.NO_OBJECTIVE, False, None, None, "objective is null")
+        return Grade(reference.workspace_id, AttemptOutcome.NO_OBJECTIVE, False, None, None, "objective is null")
     error = relative_error(value, reference.objective)
     return Grade(reference.workspace_id, compare(value, reference, original), error <= STRICT, value, error)
 

@@ -32,7 +32,7 @@ class Scores:
 
 
 @dataclass(frozen=True)
-class Solver:
+class PublishedSolver:
     """Means over models for one solver.
 
     Attributes:
@@ -109,10 +109,10 @@ HIGHS = (  # the track nearest to ours
 )
 
 SOLVERS = (
-    Solver("Gurobi", 47.8, 59.0, 57.4, 64.8, 64.9, 17.1),
-    Solver("COPT", 38.3, 46.6, 49.1, 52.4, 57.1, 18.8),
-    Solver("PuLP/CBC", 47.2, 53.5, 59.0, 62.1, 56.1, 14.9),
-    Solver("HiGHS", 45.4, 50.6, 52.1, 48.6, 55.2, 9.9),
+    PublishedSolver("Gurobi", 47.8, 59.0, 57.4, 64.8, 64.9, 17.1),
+    PublishedSolver("COPT", 38.3, 46.6, 49.1, 52.4, 57.1, 18.8),
+    PublishedSolver("PuLP/CBC", 47.2, 53.5, 59.0, 62.1, 56.1, 14.9),
+    PublishedSolver("HiGHS", 45.4, 50.6, 52.1, 48.6, 55.2, 9.9),
 )
 
 FLAT = (

@@ -9,26 +9,26 @@ from pathlib import Path
 from oragent._base.errors import ReplyError, WorkspaceError
 from oragent.evals.workspace.judging import PENALTY_PAPER, Judgement, parse_reply
 from oragent.evals.workspace.rubric import Rubric, exact_decisions
-from oragent.evals.workspace.tasks import PROGRAM, Task
-from oragent.evals.workspace.views import Variant
-from oragent.ledger.case import Case
+from oragent.evals.workspace.tasks import PROGRAM, WorkspaceTask
+from oragent.evals.workspace.views import RevisionView
+from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts, fenced_blocks
 from oragent.workspace.citations import check
 from oragent.workspace.layout import Mode
 from oragent.workspace.reading import decode, named, read_bytes
-from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, Track, Work, fill, track_text, worked
+from oragent.workspace.roles import BEGIN, NAME, TEMPERATURE, AgentWork, Track, fill, track_text, worked
 from oragent.workspace.runner import LIMITS
-from oragent.workspace.tools import Desk
+from oragent.workspace.tools import ToolSession
 
 FLAT_CHARACTERS = 400_000
 ATTEMPTS = 3  # of a judge
 ROLES = {Mode.BUILD: "builder", Mode.REVISE: "reviser", Mode.EXPLAIN: "explainer"}
-SHOWN = {Variant.CODE: "the program", Variant.MODEL: "the mathematical formulation",
-         Variant.ALL: "the program and the mathematical formulation"}  # fmt: skip
+SHOWN = {RevisionView.CODE: "the program", RevisionView.MODEL: "the mathematical formulation",
+         RevisionView.ALL: "the program and the mathematical formulation"}  # fmt: skip
 
 
-class Interface(StrEnum):
+class FileInterface(StrEnum):
     """How an agent gets at files."""
 
     FILESYSTEM = "filesystem"
@@ -45,7 +45,7 @@ class Manner:
         seconds: CPU seconds of a program.
     """
 
-    interface: Interface = Interface.FILESYSTEM
+    interface: FileInterface = FileInterface.FILESYSTEM
     track: Track = Track.PULP
     seconds: float = LIMITS.cpu_s
 
@@ -55,7 +55,7 @@ class Manner:
         return track_text(self.track, self.seconds)
 
 
-def system(task: Task, manner: Manner) -> str:
+def system(task: WorkspaceTask, manner: Manner) -> str:
     """What the model is told of its role."""
     role = ROLES[task.mode]
     if task.mode is Mode.EXPLAIN:
@@ -66,7 +66,7 @@ def system(task: Task, manner: Manner) -> str:
     return fill(role, **values)
 
 
-async def work(case: Case, task: Task, desk: Desk, manner: Manner) -> Work:
+async def work(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner) -> AgentWork:
     """Do a task by a language model.
 
     Args:
@@ -79,25 +79,27 @@ async def work(case: Case, task: Task, desk: Desk, manner: Manner) -> Work:
         OragentError: if the budget is used up or the endpoint cannot be used.
     """
     asked = f"Question: {task.question}" if task.mode is Mode.EXPLAIN else ""
-    if manner.interface is Interface.FLAT:
+    if manner.interface is FileInterface.FLAT:
         return await _flat(case, task, desk, manner, asked or "Begin.")
     return await worked(case, ROLES[task.mode], system(task, manner), asked or BEGIN, desk)
 
 
-async def _flat(case: Case, task: Task, desk: Desk, manner: Manner, request: str) -> Work:
+async def _flat(case: LedgerCase, task: WorkspaceTask, desk: ToolSession, manner: Manner, request: str) -> AgentWork:
     form = "Answer with one fenced Python block: the whole program." if task.mode in PROGRAM else "Answer in Markdown."
     told = f"{system(task, manner)}\n{fill('flat', form=form, files=files_told(desk.files()))}"
     reply = await case.ask(ROLES[task.mode], [Message("user", f"{told}\n{request}")], TEMPERATURE)
     if task.mode is Mode.EXPLAIN:
         said = drop_thoughts(reply.text)
-        return Work(answer=said, broken=tuple(str(one) for one in check(said, desk.files())), end="answered at once")
+        return AgentWork(
+            answer=said, broken=tuple(str(one) for one in check(said, desk.files())), end="answered at once"
+        )
     try:
         source = code_in(reply.text)
     except ReplyError as problem:
-        return Work(end=str(problem))
+        return AgentWork(end=str(problem))
     path = f"{PROGRAM[task.mode]}/{NAME}"
     (desk.folder / path).write_text(source.encode("utf-8", "replace").decode(), encoding="utf-8")
-    return Work(path, end="answered at once")
+    return AgentWork(path, end="answered at once")
 
 
 def code_in(text: str) -> str:
@@ -134,7 +136,7 @@ def files_told(files: Mapping[str, Path], limit: int = FLAT_CHARACTERS) -> str:
 
 
 async def judge(
-    case: Case, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
+    case: LedgerCase, rubric: Rubric, answer: str, evidence: str, penalty_max: float = PENALTY_PAPER
 ) -> Judgement:
     """Have an answer judged; a reply that is no judgement goes back with the reason, three times in all.
 

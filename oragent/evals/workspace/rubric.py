@@ -9,14 +9,14 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.predicates import Predicate
-from oragent.workspace.matching import Answer
+from oragent.workspace.matching import SearchableAnswer
 from oragent.workspace.reading import named, read_jsonl, shown
 
 COVERAGE = 35.0  # points for naming and saying everything
 IDENTIFIER = re.compile(r"c[0-9]+")
 
 
-class Kind(StrEnum):
+class CriterionKind(StrEnum):
     """How a criterion is decided."""
 
     EXACT = "exact_match"
@@ -37,7 +37,7 @@ class Criterion:
     """
 
     id: str
-    kind: Kind
+    kind: CriterionKind
     text: str
     entities: tuple[str, ...] = ()
     instruction: str = ""
@@ -69,12 +69,12 @@ class Rubric:
     @property
     def exact(self) -> tuple[Criterion, ...]:
         """The criteria that matching decides."""
-        return tuple(one for one in self.criteria if one.kind is Kind.EXACT)
+        return tuple(one for one in self.criteria if one.kind is CriterionKind.EXACT)
 
     @property
     def semantic(self) -> tuple[Criterion, ...]:
         """The criteria that a judge or a predicate decides."""
-        return tuple(one for one in self.criteria if one.kind is Kind.SEMANTIC)
+        return tuple(one for one in self.criteria if one.kind is CriterionKind.SEMANTIC)
 
     @property
     def atoms(self) -> int:
@@ -84,7 +84,7 @@ class Rubric:
 
 def exact_decisions(rubric: Rubric, answer: str, bounded: bool = False) -> dict[str, bool]:
     """Whether an answer names each entity, by ``c<criterion>.e<entity>``, counted from one."""
-    prepared = Answer(answer, bounded)
+    prepared = SearchableAnswer(answer, bounded)
     return {
         f"{criterion.id}.e{place}": prepared.holds(entity)
         for criterion in rubric.exact
@@ -174,13 +174,15 @@ def _criterion(item: object, place: str) -> Criterion:
     if not isinstance(item, dict) or not IDENTIFIER.fullmatch(str(item.get("criterion_id"))):
         raise WorkspaceError(f"{place} has a criterion without an id; expected criterion_id c1, c2 and so on")
     name, kind = str(item["criterion_id"]), item.get("checklist_type")
-    if kind not in set(Kind):
-        raise WorkspaceError(f"{place}: {name} is of type {shown(kind)}; expected {' or '.join(Kind)}")
+    if kind not in set(CriterionKind):
+        raise WorkspaceError(f"{place}: {name} is of type {shown(kind)}; expected {' or '.join(CriterionKind)}")
     entities = item.get("target_entities") or []
     if not isinstance(entities, list) or not all(isinstance(one, str) and one.strip() for one in entities):
         raise WorkspaceError(f"{place}: target_entities of {name} are no texts; expected a list of them, none empty")
-    if (kind == Kind.EXACT) != bool(entities):
+    if (kind == CriterionKind.EXACT) != bool(entities):
         raise WorkspaceError(f"{place}: {name} is {kind} with {len(entities)} entities; only exact criteria have some")
     predicate = Predicate.read(item["predicate"], f"{place}: {name}") if "predicate" in item else None
     instruction = str(item.get("instruction_for_judge") or "")
-    return Criterion(name, Kind(kind), _text(item, "criterion", place), tuple(entities), instruction, predicate)
+    return Criterion(
+        name, CriterionKind(kind), _text(item, "criterion", place), tuple(entities), instruction, predicate
+    )

@@ -9,12 +9,12 @@ from typing import Any
 
 from oragent._base.direction import Direction
 from oragent._base.statistics import bootstrap
-from oragent.evals.bench.differences import Group, differences
-from oragent.evals.bench.plan import Cell
-from oragent.evals.bench.result import Score
-from oragent.evals.bench.tables import Table
+from oragent.evals.bench.differences import ModeScores, differences
+from oragent.evals.bench.plan import BenchCell
+from oragent.evals.bench.result import ModeScore
+from oragent.evals.bench.tables import TextTable
 from oragent.evals.workspace.difficulty import tertiles
-from oragent.evals.workspace.grading import Outcome
+from oragent.evals.workspace.grading import AttemptOutcome
 from oragent.evals.workspace.published import HIGHS, MAIN, find
 from oragent.ledger.study import Finished
 from oragent.report.pages.format import money
@@ -26,7 +26,7 @@ FIELDS = {"build": "build", "revise-code": "revise_code", "revise-model": "revis
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredAgent:
     """An agent on a mode, all seeds together.
 
     Attributes:
@@ -40,7 +40,7 @@ class Measured:
     subject: str
     contestant: str
     settings: Mapping[str, object]
-    done: Mapping[Cell, Sequence[Finished]]
+    done: Mapping[BenchCell, Sequence[Finished]]
     total: int
 
     @property
@@ -54,10 +54,10 @@ class Measured:
         return [_points(self.subject, one) for one in self.cases]
 
     @property
-    def group(self) -> Group:
+    def group(self) -> ModeScores:
         """Points by seed and instance."""
-        return Group(self.contestant, {
-            (cell.seed, one.name): Score(_points(self.subject, one))
+        return ModeScores(self.contestant, {
+            (cell.seed, one.name): ModeScore(_points(self.subject, one))
             for cell, found in self.done.items() for one in found
         })  # fmt: skip
 
@@ -68,16 +68,16 @@ def _points(subject: str, one: Finished) -> float:
     return float(one.result["coverage"] if one.result["total"] is None else one.result["total"])
 
 
-def score_table(subject: str, rows: Sequence[Measured]) -> Table:
+def score_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an agent, with a bootstrap interval over instances and what it took."""
     explain = subject == Mode.EXPLAIN
     own = ("coverage", *PARTS, "citations that fail") if explain else ("at 1e-6", "unbacked", "preserved", "kept")
     heads = ("agent", "instances", "points" if explain else "Pass@1", "95 %", *own, "named", "tool calls", "calls",
              "tokens", "money", "seconds")  # fmt: skip
-    return Table(heads, tuple(_score_row(one, explain, len(own)) for one in rows))
+    return TextTable(heads, tuple(_score_row(one, explain, len(own)) for one in rows))
 
 
-def _score_row(one: Measured, explain: bool, width: int) -> tuple[str, ...]:
+def _score_row(one: MeasuredAgent, explain: bool, width: int) -> tuple[str, ...]:
     cases = one.cases
     if not cases:
         return (one.contestant, f"0 of {one.total}", *("–",) * (width + 8))
@@ -112,11 +112,13 @@ def _explained(results: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return f"{mean(float(str(one['coverage'])) for one in results):.2f}", *parts, str(broken)
 
 
-def failure_table(rows: Sequence[Measured]) -> Table | None:
+def failure_table(rows: Sequence[MeasuredAgent]) -> TextTable | None:
     """Share of each kind of failure in percent; None where there is none."""
     counts = {one.contestant: Counter(case.result["outcome"] for case in one.cases) for one in rows}
     kinds = [
-        str(kind) for kind in Outcome if kind is not Outcome.PASSED and any(kind in one for one in counts.values())
+        str(kind)
+        for kind in AttemptOutcome
+        if kind is not AttemptOutcome.PASSED and any(kind in one for one in counts.values())
     ]
     if not kinds:
         return None
@@ -124,10 +126,10 @@ def failure_table(rows: Sequence[Measured]) -> Table | None:
         (one.contestant, *(f"{100 * counts[one.contestant][kind] / max(1, len(one.cases)):.1f}" for kind in kinds))
         for one in rows
     ]
-    return Table(("agent", *kinds), tuple(body))
+    return TextTable(("agent", *kinds), tuple(body))
 
 
-def difference_table(rows: Sequence[Measured]) -> Table:
+def difference_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     """All pairs of agents on the instances that both did: points, paired sign-flip test with Holm."""
     pairs = combinations([one.group for one in rows], 2)
     body = [
@@ -135,10 +137,10 @@ def difference_table(rows: Sequence[Measured]) -> Table:
          f"{one.gain.low:+.1f} to {one.gain.high:+.1f}", _p(one.p), _p(one.adjusted))
         for one in differences(pairs, "score", Direction.MAXIMIZE)
     ]  # fmt: skip
-    return Table(("pair", "instances", "difference", "95 %", "p", "p, all pairs"), tuple(body))
+    return TextTable(("pair", "instances", "difference", "95 %", "p", "p, all pairs"), tuple(body))
 
 
-def group_tables(subject: str, rows: Sequence[Measured]) -> list[tuple[str, Table]]:
+def group_tables(subject: str, rows: Sequence[MeasuredAgent]) -> list[tuple[str, TextTable]]:
     """Mean points by family, by kind of revision or dimension, and by difficulty, which is found from the results."""
     found = []
     keys = {"family": "family", "operator": "revision", "depth": "depth", "dimension": "dimension"}
@@ -156,7 +158,7 @@ def group_tables(subject: str, rows: Sequence[Measured]) -> list[tuple[str, Tabl
     return found
 
 
-def _grouped(subject: str, rows: Sequence[Measured], groups: Sequence[str], key: object) -> Table:
+def _grouped(subject: str, rows: Sequence[MeasuredAgent], groups: Sequence[str], key: object) -> TextTable:
     assert callable(key)
     body = []
     for one in rows:
@@ -165,15 +167,15 @@ def _grouped(subject: str, rows: Sequence[Measured], groups: Sequence[str], key:
             points = [_points(subject, case) for case in one.cases if key(case) == group]
             cells.append(f"{mean(points):.1f} ({len(points)})" if points else "–")
         body.append((one.contestant, *cells))
-    return Table(("agent", *groups), tuple(body))
+    return TextTable(("agent", *groups), tuple(body))
 
 
-def instance_table(rows: Sequence[Measured]) -> Table:
+def instance_table(rows: Sequence[MeasuredAgent]) -> TextTable:
     """One row an instance and seed: what each agent came to."""
     names = dict.fromkeys((cell.seed, one.name) for row in rows for cell, found in row.done.items() for one in found)
     ends = [{(cell.seed, one.name): _ended(one) for cell, found in row.done.items() for one in found} for row in rows]
     body = [(f"{name}, seed {seed}", *(one.get((seed, name), "–") for one in ends)) for seed, name in names]
-    return Table(("instance", *(row.contestant for row in rows)), tuple(body))
+    return TextTable(("instance", *(row.contestant for row in rows)), tuple(body))
 
 
 def _ended(one: Finished) -> str:
@@ -194,13 +196,13 @@ def floor_lines(subject: str, labels_floor: float | None) -> list[str]:
     return [f"floor: {what} {labels_floor:.2f} {unit}"]
 
 
-def published_table(subject: str, rows: Sequence[Measured]) -> Table:
+def published_table(subject: str, rows: Sequence[MeasuredAgent]) -> TextTable:
     """What was published of this mode: the same models where they took part, else the best and the last."""
     name = FIELDS[subject]
     same = [found for one in rows if (found := find(str(one.settings.get("agent", "")))) is not None]
     told = [(f"{one.model} (Gurobi)", getattr(one, name)) for one in same or MAIN]
     told += [(f"{one.model} (HiGHS)", getattr(one, name)) for one in HIGHS]
-    return Table(
+    return TextTable(
         ("published", subject), tuple((model, "–" if value is None else f"{value:g}") for model, value in told)
     )
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.label_sets import VAULT
-from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, Variant
-from oragent.workspace.layout import Mode, Role, role
+from oragent.evals.workspace.views import SHOWN_OF_ORIGINAL, RevisionView
+from oragent.workspace.layout import FileRole, Mode, role
 from oragent.workspace.reading import named, read_bytes, read_json, walk
 
 PROGRAM = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkspaceTask:
     """One instance.
 
     Attributes:
@@ -29,12 +29,14 @@ class Task:
     name: str
     number: int
     mode: Mode
-    variant: Variant | None
+    variant: RevisionView | None
     view: Path
     question: str = ""
 
 
-def tasks(root: Path, mode: Mode, variant: Variant = Variant.CODE, most: int | None = None) -> tuple[Task, ...]:
+def tasks(
+    root: Path, mode: Mode, variant: RevisionView = RevisionView.CODE, most: int | None = None
+) -> tuple[WorkspaceTask, ...]:
     """The tasks of one mode in a set, in the order of their numbers.
 
     Args:
@@ -58,13 +60,13 @@ def tasks(root: Path, mode: Mode, variant: Variant = Variant.CODE, most: int | N
             told = read_json(folder / "metadata.json") if (folder / "metadata.json").is_file() else {}
             question = str(told.get("explain_task", {}).get("question", "")) if mode is Mode.EXPLAIN else ""
             own = variant if mode is Mode.REVISE else None
-            found.append(Task(folder.name, int(parts[1]), mode, own, folder, question))
+            found.append(WorkspaceTask(folder.name, int(parts[1]), mode, own, folder, question))
     if not found:
         raise WorkspaceError(f"no view of {mode} in {named(views)}; expected such as made_001_{mode}")
     return tuple(sorted(found, key=lambda task: task.number))[:most]
 
 
-def lay_out(task: Task, folder: Path) -> Path:
+def lay_out(task: WorkspaceTask, folder: Path) -> Path:
     """Copy what a task shows into a new folder; one that was begun and left is begun again.
 
     Where a view lacks what its variant shows, as the release's copy without programs does, it shows what there is.
@@ -88,7 +90,7 @@ def lay_out(task: Task, folder: Path) -> Path:
     return folder
 
 
-def _shows(path: str, variant: Variant | None) -> bool:
+def _shows(path: str, variant: RevisionView | None) -> bool:
     if variant is None or not path.startswith("original/src/"):
         return True
-    return role(path) in SHOWN_OF_ORIGINAL[variant] or role(path) is Role.OTHER
+    return role(path) in SHOWN_OF_ORIGINAL[variant] or role(path) is FileRole.OTHER

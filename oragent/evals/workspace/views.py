@@ -14,8 +14,8 @@ from typing import Any
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace import leaks
-from oragent.evals.workspace.leaks import Labels, Leak
-from oragent.workspace.layout import Entry, Mode, Role, Workspace, digest, role
+from oragent.evals.workspace.leaks import HiddenLabels, Leak
+from oragent.workspace.layout import FileRole, ManifestEntry, Mode, Workspace, digest, role
 from oragent.workspace.reading import named, read_bytes
 
 NOTE = "REVISE_NOTE.md"
@@ -25,11 +25,11 @@ ALLOWED = {
     "domain": str, "explain_task": dict,
 }  # fmt: skip
 ALLOWED_TASK = {"dimension": str, "domain": str, "question": str}
-GIVEN = {Role.DOCUMENT, Role.PARAMETERS, Role.TABLE}
-EVERYTHING = GIVEN | {Role.CODE, Role.FORMULATION, Role.LOG, Role.RECORD}
+GIVEN = {FileRole.DOCUMENT, FileRole.PARAMETERS, FileRole.TABLE}
+EVERYTHING = GIVEN | {FileRole.CODE, FileRole.FORMULATION, FileRole.LOG, FileRole.RECORD}
 
 
-class Variant(StrEnum):
+class RevisionView(StrEnum):
     """How much of the original a revision shows."""
 
     CODE = "revise-code"
@@ -38,14 +38,14 @@ class Variant(StrEnum):
 
 
 SHOWN_OF_ORIGINAL = {
-    Variant.CODE: GIVEN | {Role.CODE},
-    Variant.MODEL: GIVEN | {Role.FORMULATION},
-    Variant.ALL: GIVEN | {Role.CODE, Role.FORMULATION},
+    RevisionView.CODE: GIVEN | {FileRole.CODE},
+    RevisionView.MODEL: GIVEN | {FileRole.FORMULATION},
+    RevisionView.ALL: GIVEN | {FileRole.CODE, FileRole.FORMULATION},
 }
 EMPTY = {Mode.BUILD: "src", Mode.REVISE: "revised/src"}  # where the program has to go
 
 
-class Note(StrEnum):
+class RevisionNote(StrEnum):
     """Whether the release's description of a revision is quoted, which at times names the change of the model."""
 
     NONE = "none"
@@ -53,7 +53,7 @@ class Note(StrEnum):
 
 
 @dataclass(frozen=True)
-class View:
+class AgentView:
     """A folder that was made for an agent.
 
     Attributes:
@@ -68,8 +68,8 @@ class View:
 
     folder: Path
     mode: Mode
-    variant: Variant | None
-    entries: tuple[Entry, ...]
+    variant: RevisionView | None
+    entries: tuple[ManifestEntry, ...]
     hidden: tuple[str, ...]
     removed: tuple[str, ...]
     chances: tuple[Leak, ...]
@@ -89,22 +89,22 @@ def _allowed(values: Mapping[str, Any], allowed: Mapping[str, type]) -> dict[str
     return {key: values[key] for key, kind in allowed.items() if isinstance(values.get(key), kind)}
 
 
-def fitting_variant(workspace: Workspace, wanted: Variant = Variant.CODE) -> Variant:
+def fitting_variant(workspace: Workspace, wanted: RevisionView = RevisionView.CODE) -> RevisionView:
     """The variant wanted, or the one that a workspace without the original's program or formulation can have.
 
     Raises:
         WorkspaceError: if it has neither.
     """
     original = {role(path) for path in workspace.files if path.startswith("original/")}
-    code, model = Role.CODE in original, Role.FORMULATION in original
-    possible = {Variant.CODE: code, Variant.MODEL: model, Variant.ALL: code and model}
-    for variant in (wanted, Variant.CODE, Variant.MODEL):
+    code, model = FileRole.CODE in original, FileRole.FORMULATION in original
+    possible = {RevisionView.CODE: code, RevisionView.MODEL: model, RevisionView.ALL: code and model}
+    for variant in (wanted, RevisionView.CODE, RevisionView.MODEL):
         if possible[variant]:
             return variant
     raise WorkspaceError("a revision needs the original's program or formulation; expected a file in original/src")
 
 
-def visible(workspace: Workspace, variant: Variant | None = None) -> dict[str, Path]:
+def visible(workspace: Workspace, variant: RevisionView | None = None) -> dict[str, Path]:
     """The files that a mode and variant show, metadata aside.
 
     Raises:
@@ -115,7 +115,7 @@ def visible(workspace: Workspace, variant: Variant | None = None) -> dict[str, P
     return {path: place for path, place in workspace.files.items() if _shows(path, workspace.mode, variant)}
 
 
-def _shows(path: str, mode: Mode, variant: Variant | None) -> bool:
+def _shows(path: str, mode: Mode, variant: RevisionView | None) -> bool:
     version = path.partition("/")[0]
     if mode is Mode.BUILD:
         return version in {"docs", "data"} and role(path) in GIVEN
@@ -128,11 +128,11 @@ def _shows(path: str, mode: Mode, variant: Variant | None) -> bool:
 def copy_view(
     workspace: Workspace,
     folder: Path,
-    labels: Labels,
-    variant: Variant | None = None,
-    note: Note = Note.NONE,
+    labels: HiddenLabels,
+    variant: RevisionView | None = None,
+    note: RevisionNote = RevisionNote.NONE,
     vault: Path | None = None,
-) -> View:
+) -> AgentView:
     """Copy what an agent may see into a new folder, and search it for labels.
 
     Args:
@@ -151,7 +151,7 @@ def copy_view(
     files = visible(workspace, variant)
     metadata, removed = public_metadata(workspace.metadata)
     extra = {METADATA: json.dumps(metadata, indent=2, ensure_ascii=False)} if metadata else {}
-    if note is Note.DESCRIPTION and workspace.mode is Mode.REVISE:
+    if note is RevisionNote.DESCRIPTION and workspace.mode is Mode.REVISE:
         extra[NOTE] = str(workspace.metadata.get("revise_description") or "") + "\n"
     try:
         folder.mkdir(parents=True)
@@ -164,10 +164,10 @@ def copy_view(
         shutil.rmtree(folder, ignore_errors=True)
         raise
     hidden = tuple(path for path in workspace.files if path not in files and path != METADATA)
-    return View(folder, workspace.mode, variant, entries, hidden, removed, chances)
+    return AgentView(folder, workspace.mode, variant, entries, hidden, removed, chances)
 
 
-def write_manifest(view: View, path: Path) -> None:
+def write_manifest(view: AgentView, path: Path) -> None:
     """Write what a view shows and hides, with hashes, as JSON; outside the view, as it names hidden files.
 
     Raises:
@@ -186,14 +186,16 @@ def _apart(folder: Path, vault: Path | None) -> None:
                                  "expected separate folders")  # fmt: skip
 
 
-def _write(folder: Path, files: Mapping[str, Path], extra: Mapping[str, str], empty: str | None) -> tuple[Entry, ...]:
+def _write(
+    folder: Path, files: Mapping[str, Path], extra: Mapping[str, str], empty: str | None
+) -> tuple[ManifestEntry, ...]:
     if empty:
         (folder / empty).mkdir(parents=True)
     entries = []
     for path in sorted({*files, *extra}):
         content = extra[path].encode("utf-8", "backslashreplace") if path in extra else read_bytes(files[path])
         _put(folder / path, content)
-        entries.append(Entry(path, role(path), len(content), digest(content)))
+        entries.append(ManifestEntry(path, role(path), len(content), digest(content)))
     return tuple(entries)
 
 
@@ -205,7 +207,7 @@ def _put(path: Path, content: bytes) -> None:
         raise WorkspaceError(f"cannot write {named(path)}: {error.strerror}; nothing of the folder is kept") from None
 
 
-def _refuse_labels(folder: Path, labels: Labels) -> tuple[Leak, ...]:
+def _refuse_labels(folder: Path, labels: HiddenLabels) -> tuple[Leak, ...]:
     found = leaks.search(folder, labels)
     certain = [leak for leak in found if leak.certain]
     if certain:

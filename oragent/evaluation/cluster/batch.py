@@ -17,7 +17,7 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, SandboxError
 from oragent._base.plain import plain
-from oragent.evaluation.cluster.where import Certificates, Kind, Where
+from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where
 from oragent.sandbox.isolation.environment import SECRET
 
 WORKER = "oragent.evaluation.cluster.worker"
@@ -45,16 +45,16 @@ class System:
     standard_input: bool = False
 
 
-SYSTEMS: Mapping[Kind, System] = {
-    Kind.SLURM: System(("sbatch",), ("scancel",), ("squeue", "-h", "-o", "%A", "-j")),
-    Kind.PBS: System(("qsub",), ("qdel",), ("qstat",)),
-    Kind.LSF: System(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
+SYSTEMS: Mapping[ClusterKind, System] = {
+    ClusterKind.SLURM: System(("sbatch",), ("scancel",), ("squeue", "-h", "-o", "%A", "-j")),
+    ClusterKind.PBS: System(("qsub",), ("qdel",), ("qstat",)),
+    ClusterKind.LSF: System(("bsub",), ("bkill",), ("bjobs", "-noheader", "-o", "jobid"), standard_input=True),
 }
 NUMBER = re.compile(r"\d+")
 IMPORTING = threading.Lock()
 
 
-def _jobs() -> dict[Kind, Any]:
+def _jobs() -> dict[ClusterKind, Any]:
     """What writes a job's script.
 
     To import it is to have it take the keyboard's interrupt, which is not its own and which no thread but the first can
@@ -68,7 +68,7 @@ def _jobs() -> dict[Kind, Any]:
             from dask_jobqueue.slurm import SLURMJob
         finally:
             signal.signal = take
-    return {Kind.SLURM: SLURMJob, Kind.PBS: PBSJob, Kind.LSF: LSFJob}
+    return {ClusterKind.SLURM: SLURMJob, ClusterKind.PBS: PBSJob, ClusterKind.LSF: LSFJob}
 
 
 def script(where: Where, address: str, tls: Certificates, logs: Path, name: str) -> str:
@@ -84,8 +84,10 @@ def script(where: Where, address: str, tls: Certificates, logs: Path, name: str)
     job = _jobs()[where.kind]
     files = {"ca-file": tls.ca, "cert": tls.certificate, "key": tls.key}
     words = [word for kind, path in files.items() for word in (f"--tls-{kind}", shlex.quote(str(path)))]
-    own = {Kind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(where.kind, {"account": where.account})
-    walltime = where.walltime.rpartition(":")[0] if where.kind is Kind.LSF else where.walltime  # LSF: hours and minutes
+    own = {ClusterKind.LSF: {"project": where.account, "lsf_units": "mb"}}.get(where.kind, {"account": where.account})
+    walltime = (
+        where.walltime.rpartition(":")[0] if where.kind is ClusterKind.LSF else where.walltime
+    )  # LSF: hours and minutes
     made = job(
         scheduler=address, name=name, job_name="oragent", cores=where.cores, memory=where.memory, processes=1,
         nanny=False, interface=where.interface, death_timeout=DEATH_S, worker_command=WORKER, worker_extra_args=words,
@@ -152,7 +154,7 @@ class BatchJobs:
         found = NUMBER.search(said)
         if found is None:
             raise SandboxError(f"{words[0]} does not say which job it made: {_line(said)}")
-        number = found.group() if self._where.kind is not Kind.PBS else said.split()[0]
+        number = found.group() if self._where.kind is not ClusterKind.PBS else said.split()[0]
         self._jobs[number] = time.monotonic()
         self._event(f"job {number} submitted")
 
@@ -174,8 +176,12 @@ class BatchJobs:
     def _ended(self) -> list[str]:
         if not self._jobs:
             return []
-        words = [*self._system.known, ",".join(self._jobs)] if self._where.kind is Kind.SLURM else [*self._system.known]
-        there = self._call(tuple(words), None, strict=self._where.kind is not Kind.SLURM)
+        words = (
+            [*self._system.known, ",".join(self._jobs)]
+            if self._where.kind is ClusterKind.SLURM
+            else [*self._system.known]
+        )
+        there = self._call(tuple(words), None, strict=self._where.kind is not ClusterKind.SLURM)
         found = set(NUMBER.findall(there))
         return [number for number in self._jobs if NUMBER.findall(number)[0] not in found]
 

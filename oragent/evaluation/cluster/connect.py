@@ -23,7 +23,7 @@ from oragent.evaluation.cluster.introduction import Introduction, introduce, unf
 from oragent.evaluation.cluster.local import LocalWorkers
 from oragent.evaluation.cluster.pool import ClusterPool
 from oragent.evaluation.cluster.station import serve
-from oragent.evaluation.cluster.where import BATCH, Certificates, Kind, Where
+from oragent.evaluation.cluster.where import BATCH, Certificates, ClusterKind, Where
 from oragent.evaluation.cluster.wire import unpacked
 from oragent.evaluation.places import Places
 from oragent.evaluation.problem import Problem
@@ -119,12 +119,12 @@ class Cluster:
         """
         assert self.courier is not None
         give_up = self._loop.time() + where.patience_s + SLACK_S  # the courier knows better why, and says it first
-        until = self._loop.time() + LOCAL_S if where.kind is Kind.LOCAL else give_up
+        until = self._loop.time() + LOCAL_S if where.kind is ClusterKind.LOCAL else give_up
         known = self.courier.known
         while known.places < (where.expected or 1) and self._loop.time() < until:
             if self.courier.fatal:
                 raise SandboxError(self.courier.fatal)
-            local = where.kind is Kind.LOCAL
+            local = where.kind is ClusterKind.LOCAL
             refused = not known.workers and not known.looked_at and len(known.refused) >= where.joining
             if local and refused:
                 break
@@ -178,7 +178,7 @@ async def connected(where: Where, problem: Problem, root: Path, most: int = 0) -
         tls = where.tls if folder is None else certificates.made(folder)
         cluster.starter = _starter(where, tls, folder, cluster.event)
         order = as_plain(content) | {
-            "address": where.address, "host": "127.0.0.1" if where.kind is Kind.LOCAL else None,
+            "address": where.address, "host": "127.0.0.1" if where.kind is ClusterKind.LOCAL else None,
             "interface": where.interface, "wait_s": where.patience_s,
             "tls": tls and {"ca": str(tls.ca), "certificate": str(tls.certificate), "key": str(tls.key)},
             "introduction": introduction.as_plain(await asyncio.to_thread(introduce)), "floor": None,
@@ -225,18 +225,22 @@ async def on_executor(executor: Executor, problem: Problem, root: Path, most: in
 def _starter(
     where: Where, tls: Certificates | None, folder: Path | None, event: Callable[[str], None]
 ) -> Starter | None:
-    if where.kind is Kind.ADDRESS:
+    if where.kind is ClusterKind.ADDRESS:
         return None
     assert tls is not None
     assert folder is not None
-    return LocalWorkers(where.workers, tls, event) if where.kind is Kind.LOCAL else BatchJobs(where, tls, folder, event)
+    return (
+        LocalWorkers(where.workers, tls, event)
+        if where.kind is ClusterKind.LOCAL
+        else BatchJobs(where, tls, folder, event)
+    )
 
 
 def _folder(where: Where) -> Path | None:
     """A new folder of this user's alone, for what workers are given; None where somebody else starts them."""
-    if where.kind is Kind.ADDRESS:
+    if where.kind is ClusterKind.ADDRESS:
         return None
-    if where.kind is Kind.LOCAL:
+    if where.kind is ClusterKind.LOCAL:
         return Path(tempfile.mkdtemp(prefix="oragent-cluster-"))
     shared = where.shared or Path.home() / ".cache" / "oragent" / "cluster"
     shared.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -252,7 +256,7 @@ def _expect_dask(where: Where) -> None:
         ConfigError: with what to install.
     """
     wanted = ["distributed", *(["dask_jobqueue"] if where.kind in BATCH else ())]
-    wanted += [] if where.kind is Kind.ADDRESS else ["cryptography"]
+    wanted += [] if where.kind is ClusterKind.ADDRESS else ["cryptography"]
     if missing := [name for name in wanted if find_spec(name) is None]:
         raise ConfigError(f"a cluster needs {missing[0]}, which is not installed: {distribution.with_extra('cluster')}")
 

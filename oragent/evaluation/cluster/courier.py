@@ -27,7 +27,7 @@ MOST_PLACES = 100_000
 MOST_WORKERS = 20_000
 
 
-class Known:
+class KnownWorkers:
     """The workers in use, by address: what each says of itself, and its places."""
 
     def __init__(self) -> None:
@@ -35,9 +35,9 @@ class Known:
         self.refused: dict[str, tuple[str, str]] = {}  # host, and why
         self.looked_at = 0  # those of whom it is not known yet whether they can be used
 
-    def copy(self) -> "Known":
+    def copy(self) -> "KnownWorkers":
         """What is known at this moment."""
-        made = Known()
+        made = KnownWorkers()
         made.workers, made.refused, made.looked_at = dict(self.workers), dict(self.refused), self.looked_at
         return made
 
@@ -75,7 +75,7 @@ class Courier:
         self._wire: Wire | None = None
         self._reader: threading.Thread | None = None
         self._scratch = Path(tempfile.mkdtemp(prefix="oragent-courier-"))  # all that its process may write
-        self.known = Known()
+        self.known = KnownWorkers()
 
     def start(self) -> None:
         """Start its process, and do not wait for a scheduler or a worker."""

@@ -11,7 +11,7 @@ from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.evaluation.cluster.content import ROOT, Content
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.messages import Limits
 
 MOST_CHARACTERS = 16 << 20  # of an answer: an evaluator's output is bounded to 1 MiB, which escapes make longer
@@ -19,7 +19,7 @@ MOST_FEATURES = 64
 TEXTS = ("message", "traceback", "log", "output")
 TIMES = ("queued_s", "wall_s", "cpu_s", "peak_mb")
 OF_EVALUATORS = frozenset(Status) - {Status.SCREENED}
-ENDS = frozenset(map(str, End)) | {""}
+ENDS = frozenset(map(str, EndReason)) | {""}
 
 
 class Garbled(OragentError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Standing(StrEnum):
+class WorkerStatus(StrEnum):
     """What a worker is good for."""
 
     NEW = "new"  # nobody has looked at it yet
@@ -15,7 +15,7 @@ class Standing(StrEnum):
 
 
 @dataclass
-class Worker:
+class WorkerEntry:
     """One worker.
 
     Attributes:
@@ -29,7 +29,7 @@ class Worker:
 
     address: str
     places: int
-    standing: Standing = Standing.NEW
+    standing: WorkerStatus = WorkerStatus.NEW
     running: dict[int, str] = field(default_factory=dict)
     until: float = 0.0
     troubles: int = 0
@@ -37,7 +37,7 @@ class Worker:
     @property
     def free(self) -> int:
         """Number of further evaluations that it can begin."""
-        return self.places - len(self.running) if self.standing is Standing.FIT else 0
+        return self.places - len(self.running) if self.standing is WorkerStatus.FIT else 0
 
 
 class Roster:
@@ -47,14 +47,14 @@ class Roster:
     LONGEST_REST_S = 300.0
 
     def __init__(self) -> None:
-        self.workers: dict[str, Worker] = {}
+        self.workers: dict[str, WorkerEntry] = {}
         self._free: dict[str, None] = {}  # who can begin something, the longest free first
         self._at: dict[int, str] = {}
 
     @property
     def places(self) -> int:
         """Evaluations that the workers in use can run at once."""
-        return sum(worker.places for worker in self.workers.values() if worker.standing is Standing.FIT)
+        return sum(worker.places for worker in self.workers.values() if worker.standing is WorkerStatus.FIT)
 
     @property
     def has_free(self) -> bool:
@@ -72,7 +72,7 @@ class Roster:
         """
         joined = [address for address in places if address not in self.workers]
         for address in joined:
-            self.workers[address] = Worker(address, places[address])
+            self.workers[address] = WorkerEntry(address, places[address])
         gone = [address for address in self.workers if address not in places]
         return joined, [number for address in gone for number in self.drop(address)]
 
@@ -88,28 +88,28 @@ class Roster:
     def accept(self, address: str) -> None:
         """Use a worker from now on."""
         if worker := self.workers.get(address):
-            worker.standing = Standing.FIT
+            worker.standing = WorkerStatus.FIT
             self._list(worker)
 
     def refuse(self, address: str) -> None:
         """Never use a worker."""
         if worker := self.workers.get(address):
-            worker.standing = Standing.REFUSED
+            worker.standing = WorkerStatus.REFUSED
             self._free.pop(address, None)
 
     def rest(self, address: str, now: float) -> None:
         """Leave a worker alone for a while, as its machine is in trouble."""
         if worker := self.workers.get(address):
-            worker.standing = Standing.RESTING
+            worker.standing = WorkerStatus.RESTING
             worker.until = now + min(self.REST_S * 2.0**worker.troubles, self.LONGEST_REST_S)
             worker.troubles += 1
             self._free.pop(address, None)
 
     def rested(self, now: float) -> list[str]:
         """Those who are to be looked at again; they count as new."""
-        found = [one for one in self.workers.values() if one.standing is Standing.RESTING and one.until <= now]
+        found = [one for one in self.workers.values() if one.standing is WorkerStatus.RESTING and one.until <= now]
         for worker in found:
-            worker.standing = Standing.NEW
+            worker.standing = WorkerStatus.NEW
         return [worker.address for worker in found]
 
     def begin(self, number: int, key: str) -> str | None:
@@ -141,11 +141,11 @@ class Roster:
             worker.troubles = 0 if well else worker.troubles
             self._list(worker)
 
-    def of(self, standing: Standing) -> Iterable[str]:
+    def of(self, standing: WorkerStatus) -> Iterable[str]:
         """Addresses of those who stand so."""
         return [worker.address for worker in self.workers.values() if worker.standing is standing]
 
-    def _list(self, worker: Worker) -> None:
+    def _list(self, worker: WorkerEntry) -> None:
         if worker.free > 0:
             self._free.setdefault(worker.address)
         else:

@@ -14,13 +14,13 @@ from typing import Any
 from oragent._base.errors import OragentError
 from oragent._base.plain import plain
 from oragent._base.protocol import Status
-from oragent.evaluation import Evaluation, Job, Runner
+from oragent.evaluation import Evaluation, EvaluationRunner, Job
 from oragent.evaluation.cluster import introduction
 from oragent.evaluation.cluster.content import Content, Shelf
 from oragent.evaluation.cluster.parcel import job_of, told
 from oragent.evaluation.problem import load
 from oragent.evaluation.requirements import unmet
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from oragent.sandbox.limits import processors
 
 FULL_MB = 16  # with less room than that a failure may be the disk's fault
@@ -78,7 +78,7 @@ def _evaluate(asked: Mapping[str, Any], *parts: bytes) -> dict[str, Any]:
     if folder is None:
         return {"needs": digest}
     evaluation = _run()(job_of(asked["job"], folder, _shelf().evaluator(digest)))
-    if evaluation.end == End.LOST:
+    if evaluation.end == EndReason.LOST:
         return {"trouble": "the process that watches over an evaluation was killed"}
     if evaluation.status is not Status.OK and (room := _room_mb()) < FULL_MB:
         return {"trouble": f"{room:.0f} MiB are left for temporary files, which may be why an evaluation failed"}
@@ -111,7 +111,7 @@ def _run() -> Callable[[Job], Evaluation]:
     """The runner of this process, whose servers stay for as long as it lives."""
     with _LOCK:
         if os.getpid() not in _runners:
-            runner = Runner(processors(), alone=False)  # several stations may share a machine
+            runner = EvaluationRunner(processors(), alone=False)  # several stations may share a machine
             atexit.register(runner.close)
             _runners[os.getpid()] = runner
         return _runners[os.getpid()]

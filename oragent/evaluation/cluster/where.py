@@ -19,7 +19,7 @@ FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, slurm, pbs, lsf, or a file (
 MOST_LOCAL = 512
 
 
-class Kind(StrEnum):
+class ClusterKind(StrEnum):
     """Who starts the workers, and how."""
 
     LOCAL = "local"
@@ -29,7 +29,7 @@ class Kind(StrEnum):
     LSF = "lsf"
 
 
-BATCH = (Kind.SLURM, Kind.PBS, Kind.LSF)
+BATCH = (ClusterKind.SLURM, ClusterKind.PBS, ClusterKind.LSF)
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -71,7 +71,7 @@ class Where:
         straggler_s: Seconds for which an evaluation may be late before it is started a second time elsewhere.
     """
 
-    kind: Kind
+    kind: ClusterKind
     address: str | None = None
     tls: Certificates | None = None
     workers: Annotated[int, Ge(1)] = 1
@@ -89,11 +89,11 @@ class Where:
     straggler_s: Annotated[float, Gt(0)] = 30.0
 
     def __post_init__(self) -> None:
-        if (self.kind is Kind.ADDRESS) != (self.address is not None):
+        if (self.kind is ClusterKind.ADDRESS) != (self.address is not None):
             raise ValueError("address goes with kind: address, and only with that")
         if self.address is not None:
             _expect_guarded(self.address)
-        if self.kind is Kind.LOCAL and self.workers > MOST_LOCAL:
+        if self.kind is ClusterKind.LOCAL and self.workers > MOST_LOCAL:
             raise ValueError(f"{self.workers} workers on one machine are too many: at most {MOST_LOCAL}")
         for text in (self.memory, self.walltime, self.queue or "", self.account or "", *self.directives):
             if not text.isprintable():
@@ -107,12 +107,12 @@ class Where:
     @property
     def expected(self) -> int:
         """Evaluations at once that are to be had; 0 where only the scheduler knows."""
-        return {Kind.LOCAL: self.workers, Kind.ADDRESS: 0}.get(self.kind, self.jobs * self.cores)
+        return {ClusterKind.LOCAL: self.workers, ClusterKind.ADDRESS: 0}.get(self.kind, self.jobs * self.cores)
 
     @property
     def joining(self) -> int:
         """Workers that are to come, at least."""
-        return {Kind.LOCAL: self.workers, Kind.ADDRESS: 1}.get(self.kind, self.jobs)
+        return {ClusterKind.LOCAL: self.workers, ClusterKind.ADDRESS: 1}.get(self.kind, self.jobs)
 
 
 def where(word: str) -> Where:
@@ -123,12 +123,12 @@ def where(word: str) -> Where:
             is not encrypted would lead beyond this machine.
     """
     try:
-        if word == Kind.LOCAL or word.startswith("local:"):
-            return Where(Kind.LOCAL, workers=_count(word))
+        if word == ClusterKind.LOCAL or word.startswith("local:"):
+            return Where(ClusterKind.LOCAL, workers=_count(word))
         if "://" in word:
-            return Where(Kind.ADDRESS, address=word)
+            return Where(ClusterKind.ADDRESS, address=word)
         if word in BATCH:
-            return Where(Kind(word))
+            return Where(ClusterKind(word))
     except ValueError as problem:
         raise ConfigError(f"--cluster {word}: {_reason(problem)}") from None
     path = Path(word)
@@ -159,7 +159,7 @@ def _scheduler_file(path: Path) -> Where:
     """The file that a scheduler of Dask leaves for those who look for it."""
     try:
         address = json.loads(path.read_text(encoding="utf-8"))["address"]
-        return Where(Kind.ADDRESS, address=str(address))
+        return Where(ClusterKind.ADDRESS, address=str(address))
     except (OSError, UnicodeDecodeError, KeyError, TypeError) as problem:
         raise ConfigError(f"{path} is not what a scheduler leaves: {problem!r}") from None
     except ValueError as problem:

@@ -5,7 +5,7 @@ The answer of a rival is its last program, as in its source; the best program is
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from oragent.formulate.attempts import Attempt
+from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.methods.coe import coe
 from oragent.formulate.methods.cot import cot
 from oragent.formulate.methods.optimus import optimus
@@ -15,12 +15,12 @@ from oragent.formulate.methods.reflexion import reflexion
 from oragent.formulate.methods.spp import spp
 from oragent.formulate.methods.standard import standard
 from oragent.formulate.methods.tot import got, tot
-from oragent.formulate.session import Session
+from oragent.formulate.session import FormulationSession
 from oragent.formulate.workflow import ormind
 
 __all__ = ["METHODS", "Method"]
 
-Method = Callable[[Session], Awaitable[Attempt]]
+Method = Callable[[FormulationSession], Awaitable[FormulationAttempt]]
 
 METHODS: Mapping[str, Method] = {
     "ormind": ormind,

@@ -6,8 +6,8 @@ written again. Differs from the source: no knowledge base is searched, and no sa
 
 import re
 
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.session import FormulationSession
 
 EXPERTS = {
     "terminology": "explains the terms of the business",
@@ -22,7 +22,7 @@ EXPERTS = {
 ASKED, TRIALS = 4, 3
 
 
-async def coe(session: Session) -> Attempt:
+async def coe(session: FormulationSession) -> FormulationAttempt:
     """Ask experts, reduce, run, and send an error back."""
     comments: list[tuple[str, str]] = []
     while len(comments) < ASKED:
@@ -38,7 +38,7 @@ async def coe(session: Session) -> Attempt:
     return session.newest
 
 
-async def _next(session: Session, comments: list[tuple[str, str]]) -> str:
+async def _next(session: FormulationSession, comments: list[tuple[str, str]]) -> str:
     asked = {name for name, _ in comments}
     left = [name for name in EXPERTS if name not in asked]
     team = "\n".join(f"- {name}: {EXPERTS[name]}" for name in left)
@@ -47,7 +47,7 @@ async def _next(session: Session, comments: list[tuple[str, str]]) -> str:
     return next((word for word in re.findall(r"[a-z_]+", reply.lower()) if word in left), left[0])
 
 
-async def _backwards(session: Session, comments: list[tuple[str, str]], feedback: str) -> None:
+async def _backwards(session: FormulationSession, comments: list[tuple[str, str]], feedback: str) -> None:
     for place in reversed(range(len(comments))):
         name, comment = comments[place]
         prompt = session.prompt("coe_backward", expert=name, comment=comment, feedback=feedback)

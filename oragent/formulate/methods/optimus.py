@@ -7,13 +7,13 @@ connection graph cuts the prompts.
 from typing import Any
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.session import FormulationSession
 
 DEBUGS, MOST_CLAUSES = 3, 30
 
 
-async def optimus(session: Session) -> Attempt:
+async def optimus(session: FormulationSession) -> FormulationAttempt:
     """Take apart, formulate and code each part, assemble, run, debug."""
     found: dict[str, Any] = await session.data_of("optimus_extract", session.prompt("optimus_extract"), dict) or {}
     variables = "\n".join(f"- {one}" for one in _listed(found.get("variables"))) or "- as the problem needs them"
@@ -30,13 +30,13 @@ async def optimus(session: Session) -> Attempt:
     return session.newest
 
 
-async def _part(session: Session, variables: str, clause: str) -> str:
+async def _part(session: FormulationSession, variables: str, clause: str) -> str:
     latex = await _said(session, "optimus_clause", variables=variables, clause=clause)
     code = await _said(session, "optimus_code", variables=variables, clause=clause, latex=latex)
     return f"## {clause}\n{latex}\n{code}"
 
 
-async def _said(session: Session, role: str, **values: str) -> str:
+async def _said(session: FormulationSession, role: str, **values: str) -> str:
     try:
         return await session.say(role, session.prompt(role, **values))
     except ReplyError:

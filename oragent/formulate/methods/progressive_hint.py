@@ -3,14 +3,14 @@
 Differs from the source: an answer is the objective that a program comes to, and one without an objective is no hint.
 """
 
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.session import FormulationSession
 from oragent.milp.verdict import TOLERANCES
 
 MOST = 5
 
 
-async def progressive_hint(session: Session) -> Attempt:
+async def progressive_hint(session: FormulationSession) -> FormulationAttempt:
     """Ask with the objectives so far as hints."""
     hints: list[float] = []
     for _ in range(MOST):

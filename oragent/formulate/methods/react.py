@@ -7,10 +7,10 @@ same program twice, and a reply without an action, end it.
 import re
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import Attempt, nothing
+from oragent.formulate.attempts import FormulationAttempt, nothing
 from oragent.formulate.methods.glossary import PATTERNS, lookup
 from oragent.formulate.programs import program_in
-from oragent.formulate.session import Session
+from oragent.formulate.session import FormulationSession
 from oragent.llm.model import Message
 
 MOST = 8
@@ -18,7 +18,7 @@ MOST_CHARACTERS = 2000  # of the values that are told
 LOOKUP = re.compile(r"^\W*lookup\W*:\s*(.+)$", re.IGNORECASE | re.MULTILINE)
 
 
-async def react(session: Session) -> Attempt:
+async def react(session: FormulationSession) -> FormulationAttempt:
     """Act and observe until there is nothing more to be done."""
     told = session.prompt("react", terms=", ".join(PATTERNS), most=MOST)
     messages = [Message("user", f"{session.prompt('standard')}\n\n{told}")]
@@ -34,7 +34,7 @@ async def react(session: Session) -> Attempt:
     return session.newest
 
 
-async def _acted(session: Session, text: str) -> str:
+async def _acted(session: FormulationSession, text: str) -> str:
     """What came of the action; empty where there was none, or nothing new."""
     try:
         source = program_in(text, session.problem.interface.function)
@@ -46,7 +46,7 @@ async def _acted(session: Session, text: str) -> str:
     return outcome(await session.run("react", source))
 
 
-def outcome(attempt: Attempt) -> str:
+def outcome(attempt: FormulationAttempt) -> str:
     """What came of a program, as its writer is told."""
     if attempt.failed:
         return attempt.error

@@ -3,14 +3,14 @@
 Differs from the source: there is no label to learn from, so the model itself says when program and outcome are right.
 """
 
-from oragent.formulate.attempts import Attempt
+from oragent.formulate.attempts import FormulationAttempt
 from oragent.formulate.methods.react import outcome
-from oragent.formulate.session import Session
+from oragent.formulate.session import FormulationSession
 
 MOST = 3
 
 
-async def reflexion(session: Session) -> Attempt:
+async def reflexion(session: FormulationSession) -> FormulationAttempt:
     """Write, run, reflect, again."""
     memory: list[str] = []
     for trial in range(MOST):

@@ -3,10 +3,10 @@
 Differs from the source: no worked examples in the prompt.
 """
 
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.session import FormulationSession
 
 
-async def spp(session: Session) -> Attempt:
+async def spp(session: FormulationSession) -> FormulationAttempt:
     """Ask once, run once."""
     return await session.attempt("spp", f"{session.prompt('standard')}\n\n{session.prompt('spp')}")

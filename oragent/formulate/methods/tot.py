@@ -9,24 +9,24 @@ import re
 from collections.abc import Sequence
 
 from oragent._base.errors import ReplyError
-from oragent.formulate.attempts import Attempt
-from oragent.formulate.session import Session
+from oragent.formulate.attempts import FormulationAttempt
+from oragent.formulate.session import FormulationSession
 
 STEPS = ("variables", "constraints", "objective")
 PROPOSED, KEPT = 3, 2
 
 
-async def tot(session: Session) -> Attempt:
+async def tot(session: FormulationSession) -> FormulationAttempt:
     """Keep the best partial formulations at every step."""
     return await _thoughts(session, unite=False)
 
 
-async def got(session: Session) -> Attempt:
+async def got(session: FormulationSession) -> FormulationAttempt:
     """Keep the best, and unite them before the next step."""
     return await _thoughts(session, unite=True)
 
 
-async def _thoughts(session: Session, unite: bool) -> Attempt:
+async def _thoughts(session: FormulationSession, unite: bool) -> FormulationAttempt:
     kept = [""]
     for step in STEPS:
         if unite and len(kept) > 1:
@@ -41,13 +41,13 @@ async def _thoughts(session: Session, unite: bool) -> Attempt:
     )  # fmt: skip
 
 
-async def _proposed(session: Session, step: str, partial: str) -> Sequence[str]:
+async def _proposed(session: FormulationSession, step: str, partial: str) -> Sequence[str]:
     prompt = session.prompt("propose", step=step, partial=partial or "(nothing)", count=PROPOSED)
     found = await session.data_of("propose", prompt, list)
     return [f"{partial}\n{step}: {one}".strip() for one in (found or [])[:PROPOSED]]
 
 
-async def _score(session: Session, partial: str) -> int:
+async def _score(session: FormulationSession, partial: str) -> int:
     try:
         text = await session.say("score", session.prompt("score", partial=partial))
     except ReplyError:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Mapping
 
-from oragent.formulate.session import Session
+from oragent.formulate.session import FormulationSession
 
 
-async def conduct(session: Session, team: Mapping[str, str], asked: list[str], most: int) -> str:
+async def conduct(session: FormulationSession, team: Mapping[str, str], asked: list[str], most: int) -> str:
     """Choose who is asked next; a name that nobody who is left has means the first of them.
 
     Args:

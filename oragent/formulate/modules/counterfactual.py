@@ -2,14 +2,14 @@
 
 from oragent._base.errors import ReplyError
 from oragent._base.plain import plain
-from oragent.formulate.checks import Reason, State
+from oragent.formulate.checks import CheckStatus, Reason
 from oragent.formulate.data import kinds
-from oragent.formulate.session import Session
+from oragent.formulate.session import FormulationSession
 
 MOST_CITED = 800  # characters
 
 
-async def write_checker(session: Session) -> None:
+async def write_checker(session: FormulationSession) -> None:
     """Have a checker written, once for all attempts, and put the newest attempt to it.
 
     It is told the problem, the names and types of the returned values, and never the program. One that does not run
@@ -21,7 +21,11 @@ async def write_checker(session: Session) -> None:
         prompt = session.prompt("counterfactual", values=values, parameters=parameters)
         session.checker = await session.code("counterfactual", prompt, "checks")
         checked = (await session.check()).checked
-        if checked is not None and checked.state is State.UNCHECKED and checked.note.startswith("the checker does not"):
+        if (
+            checked is not None
+            and checked.state is CheckStatus.UNCHECKED
+            and checked.note.startswith("the checker does not")
+        ):
             told = session.prompt("counterfactual_again", values=values, checker=session.checker, error=checked.note)
             session.checker = await session.code("counterfactual", told, "checks")
             await session.check()
@@ -30,7 +34,7 @@ async def write_checker(session: Session) -> None:
         await session.check()
 
 
-async def reconsider(session: Session) -> None:
+async def reconsider(session: FormulationSession) -> None:
     """Ask for the checker again where the supervisor insists on a row; of its program only the comments are told."""
     checked = session.newest.checked
     assert checked is not None
@@ -49,7 +53,7 @@ async def reconsider(session: Session) -> None:
     await session.check()
 
 
-def _named(session: Session) -> str:
+def _named(session: FormulationSession) -> str:
     """How each value is got at, and its type, one a line."""
     values = _numbers(session.newest.ran.values)
     parts = values.items() if isinstance(values, dict) else ()

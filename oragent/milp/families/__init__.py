@@ -20,9 +20,9 @@ from oragent.milp.families import (
     setups,
     transport,
 )  # fmt: skip
-from oragent.milp.families.instance import Generate, Instance
+from oragent.milp.families.instance import FamilyInstance, Generate
 
-__all__ = ["FAMILIES", "Instance"]
+__all__ = ["FAMILIES", "FamilyInstance"]
 
 FAMILIES: dict[str, Generate] = {
     "product_mix": product_mix.generate,

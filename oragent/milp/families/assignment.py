@@ -1,13 +1,13 @@
 """The assignment problem: one task a worker, at the least total time (Kuhn 1955)."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 WORKERS = "Ada Ben Cleo Dan Eva Finn Gus Hana Ivo Jana worker"
 TASKS = "painting wiring plumbing tiling roofing glazing flooring sanding masonry carpentry task"
 
 
-def generate(seed: int, size: int = 4) -> Instance:
+def generate(seed: int, size: int = 4) -> FamilyInstance:
     """``size`` workers and as many tasks."""
     rng = stream(seed, size)
     workers, tasks = names(WORKERS, size), names(TASKS, size)
@@ -20,7 +20,7 @@ def generate(seed: int, size: int = 4) -> Instance:
     rows = [Row(f"one task for {w}", {pairs[w, t]: 1 for t in tasks}, Relation.EQUAL, 1) for w in workers]
     rows += [Row(f"one worker for {t}", {pairs[w, t]: 1 for w in workers}, Relation.EQUAL, 1) for t in tasks]
     milp = Milp(
-        tuple(Variable(pair, 0, 1, Kind.INTEGER) for pair in pairs.values()),
+        tuple(Variable(pair, 0, 1, VariableKind.INTEGER) for pair in pairs.values()),
         tuple(rows),
         Objective({pairs[w, t]: hours[w][t] for w, t in pairs}, unit="hours"),
         Sense.MINIMIZE,

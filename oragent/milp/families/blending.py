@@ -1,12 +1,12 @@
 """Blending: ingredients into a mixture whose properties keep within limits; a linear programme."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 CRUDES = "Arabian Brent Tapis Maya Urals Bonny Dubai Oman crude"
 
 
-def generate(seed: int, size: int = 4) -> Instance:
+def generate(seed: int, size: int = 4) -> FamilyInstance:
     """A refinery that blends ``size`` crude oils, at least two."""
     rng = stream(seed, size, least=2)
     crudes = names(CRUDES, size)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from oragent._base.errors import MilpError
-from oragent.milp.families.instance import Instance, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp.solution import Status
+from oragent.milp.families.instance import FamilyInstance, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import PROVEN, solve
 
 
-def generate(seed: int, size: int = 3) -> Instance:
+def generate(seed: int, size: int = 3) -> FamilyInstance:
     """``size`` categories, five products each on average, of which some are not to be had."""
     data = products(seed, size, 5 * size)
     text = f"""
@@ -73,7 +73,7 @@ def configuration(data: Mapping[str, Any]) -> Milp:
     rows = [Row(f"one of {name}", choice, Relation.EQUAL, 1) for name, choice in members.items()]
     rows.append(Row("budget", cost, Relation.AT_MOST, data["budget"], f"at most {data['budget']} EUR"))
     return Milp(
-        tuple(Variable(name, 0, 1, Kind.INTEGER) for name in cost),
+        tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in cost),
         tuple(rows),
         Objective({product["name"]: product["performance"] for product in offered}, unit="points"),
         Sense.MAXIMIZE,
@@ -111,7 +111,7 @@ def best_ratio(milp: Milp, cost: Mapping[str, float]) -> Configured:
         terms = {name: value - ratio * cost[name] for name, value in milp.objective.terms.items()}
         solution = solve(replace(milp, objective=Objective(terms)), duals=False)
         solves += 1
-        if solution.status is not Status.OPTIMAL or solution.objective is None:
+        if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
             raise MilpError(f"no best ratio: the model ended {solution.status}; expected a feasible choice")
         chosen = tuple(name for name, value in solution.values.items() if value > 0.5)
         gained = sum(milp.objective.terms.get(name, 0.0) for name in chosen)

@@ -1,13 +1,13 @@
 """Set covering: the cheapest stations that reach every district."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 SITES = "mill quay market park tower bridge abbey gate field hill site"
 DISTRICTS = "Ash Birch Cedar Elm Fir Hazel Larch Maple Oak Pine Rowan Willow district"
 
 
-def generate(seed: int, size: int = 6) -> Instance:
+def generate(seed: int, size: int = 6) -> FamilyInstance:
     """``size`` sites for ambulance stations and half as many districts more."""
     rng = stream(seed, size)
     sites, districts = names(SITES, size), names(DISTRICTS, size + size // 2)
@@ -26,7 +26,10 @@ def generate(seed: int, size: int = 6) -> Instance:
         for d in districts
     )
     milp = Milp(
-        tuple(Variable(site, 0, 1, Kind.INTEGER, meaning=f"whether there is a station at {site}") for site in sites),
+        tuple(
+            Variable(site, 0, 1, VariableKind.INTEGER, meaning=f"whether there is a station at {site}")
+            for site in sites
+        ),
         rows,
         Objective(cost, unit="thousand EUR"),
         Sense.MINIMIZE,

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from oragent.milp.families.instance import Instance, listed, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 
-def generate(seed: int, size: int = 6) -> Instance:
+def generate(seed: int, size: int = 6) -> FamilyInstance:
     """``size`` flights, and about four duties a flight."""
     rng = stream(seed, size)
     flights = [f"F{number}" for number in range(1, size + 1)]
@@ -28,7 +28,7 @@ def generate(seed: int, size: int = 6) -> Instance:
         for flight in flights
     )
     milp = Milp(
-        tuple(Variable(name, 0, 1, Kind.INTEGER) for name in duties),
+        tuple(Variable(name, 0, 1, VariableKind.INTEGER) for name in duties),
         rows,
         Objective({name: duty["cost"] for name, duty in duties.items()}, unit="hundred EUR"),
         Sense.MINIMIZE,

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from oragent.milp.families.instance import Instance, listed, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 ROLL = 100  # cm
 
 
-def generate(seed: int, size: int = 3) -> Instance:
+def generate(seed: int, size: int = 3) -> FamilyInstance:
     """``size`` widths to be cut from rolls of one width."""
     rng = stream(seed, size)
     widths = sorted((int(width) for width in rng.choice(range(18, 70), size, replace=False)), reverse=True)
@@ -24,7 +24,7 @@ def generate(seed: int, size: int = 3) -> Instance:
         for place, width in enumerate(widths)
     )
     milp = Milp(
-        tuple(Variable(name, kind=Kind.INTEGER, unit="rolls") for name in columns.values()),
+        tuple(Variable(name, kind=VariableKind.INTEGER, unit="rolls") for name in columns.values()),
         rows,
         Objective(dict.fromkeys(columns.values(), 1), unit="rolls"),
         Sense.MINIMIZE,

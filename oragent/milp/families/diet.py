@@ -1,13 +1,13 @@
 """The diet problem (Stigler 1945): the cheapest food that meets every need; a linear programme."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 FOODS = "bread milk eggs rice beans potatoes cheese apples fish lentils cabbage oats food"
 NUTRIENTS = "protein calcium iron fibre zinc iodine nutrient"
 
 
-def generate(seed: int, size: int = 5) -> Instance:
+def generate(seed: int, size: int = 5) -> FamilyInstance:
     """A canteen with ``size`` foods and about half as many nutrients."""
     rng = stream(seed, size)
     foods, nutrients = names(FOODS, size), names(NUTRIENTS, size // 2 + 1)

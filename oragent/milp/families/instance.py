@@ -8,12 +8,12 @@ import numpy as np
 
 from oragent._base.errors import MilpError
 from oragent.milp.model import Milp
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
 
 @dataclass(frozen=True)
-class Instance:
+class FamilyInstance:
     """A problem with everything that is known of it.
 
     Attributes:
@@ -31,7 +31,7 @@ class Instance:
     optimum: float
 
 
-Generate = Callable[[int, int], Instance]
+Generate = Callable[[int, int], FamilyInstance]
 
 
 def stream(seed: int, size: int, least: int = 1) -> np.random.Generator:
@@ -45,12 +45,12 @@ def stream(seed: int, size: int, least: int = 1) -> np.random.Generator:
     return np.random.default_rng((seed, size))
 
 
-def proven(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> Instance:
+def proven(family: str, seed: int, size: int, text: str, data: Mapping[str, Any], milp: Milp) -> FamilyInstance:
     """Solve a model to optimality and wrap it up; ``MilpError`` where it cannot be."""
     solution = solve(milp, duals=False)
-    if solution.status is not Status.OPTIMAL or solution.objective is None:
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
         raise MilpError(f"{family} with seed {seed} and size {size} ended {solution.status}: take another seed")
-    return Instance(f"{family}-{seed}-{size}", " ".join(text.split()), data, milp, solution.objective)
+    return FamilyInstance(f"{family}-{seed}-{size}", " ".join(text.split()), data, milp, solution.objective)
 
 
 def names(pool: str, count: int) -> list[str]:

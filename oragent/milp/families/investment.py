@@ -1,12 +1,12 @@
 """Investment over periods: shares of projects, and cash put by at interest, for the most money at the end."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 PROJECTS = "solar wind ferry hotel dairy harbour cinema nursery quarry project"
 
 
-def generate(seed: int, size: int = 3) -> Instance:
+def generate(seed: int, size: int = 3) -> FamilyInstance:
     """``size`` years and one project more."""
     rng = stream(seed, size)
     years = range(size + 1)

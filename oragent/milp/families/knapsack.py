@@ -1,12 +1,12 @@
 """The knapsack problem: the most valuable load within a weight limit."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 GOODS = "lamp clock radio mirror vase carpet statue painting chest mask drum globe crate"
 
 
-def generate(seed: int, size: int = 8) -> Instance:
+def generate(seed: int, size: int = 8) -> FamilyInstance:
     """A van and ``size`` pieces, each to be taken or left."""
     rng = stream(seed, size)
     goods = names(GOODS, size)
@@ -18,7 +18,7 @@ def generate(seed: int, size: int = 8) -> Instance:
         {listed([f"the {good} ({weight[good]} kg, worth {value[good]} EUR)" for good in goods])}.
         What is the greatest value that the van can carry?"""
     milp = Milp(
-        tuple(Variable(good, 0, 1, Kind.INTEGER, meaning=f"whether the {good} is taken") for good in goods),
+        tuple(Variable(good, 0, 1, VariableKind.INTEGER, meaning=f"whether the {good} is taken") for good in goods),
         (Row("weight", weight, Relation.AT_MOST, capacity, f"the van may carry {capacity} kg"),),
         Objective(value, unit="EUR"),
         Sense.MAXIMIZE,

@@ -1,10 +1,10 @@
 """Lot sizing (Wagner & Whitin 1958, doi:10.1287/mnsc.5.1.89): when to produce, with setups and storage."""
 
-from oragent.milp.families.instance import Instance, listed, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 
-def generate(seed: int, size: int = 5) -> Instance:
+def generate(seed: int, size: int = 5) -> FamilyInstance:
     """A plan over ``size`` months."""
     rng = stream(seed, size)
     months = range(1, size + 1)
@@ -18,7 +18,7 @@ def generate(seed: int, size: int = 5) -> Instance:
         amount in a month, and what it brews can be delivered in the same month. What is the least total cost?"""
     total = sum(demand)
     variables = [Variable(f"brew {m}", 0, total, unit="casks") for m in months]
-    variables += [Variable(f"clean {m}", 0, 1, Kind.INTEGER) for m in months]
+    variables += [Variable(f"clean {m}", 0, 1, VariableKind.INTEGER) for m in months]
     variables += [Variable(f"store {m}", unit="casks", meaning=f"kept after month {m}") for m in months]
     rows = [Row(f"cleaning {m}", {f"brew {m}": 1, f"clean {m}": -total}, Relation.AT_MOST, 0) for m in months]
     for month, amount in zip(months, demand, strict=True):

@@ -1,10 +1,10 @@
 """Two problems on a network of pipes or roads: the largest flow, and the shortest path; both whole by themselves."""
 
-from oragent.milp.families.instance import Instance, listed, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 
-def largest_flow(seed: int, size: int = 6) -> Instance:
+def largest_flow(seed: int, size: int = 6) -> FamilyInstance:
     """The largest flow (Ford & Fulkerson 1956, doi:10.4153/CJM-1956-045-5) over ``size`` nodes, at least two."""
     nodes, arcs = _network(seed, size, 3, 30)
     text = f"""
@@ -24,7 +24,7 @@ def largest_flow(seed: int, size: int = 6) -> Instance:
     return proven("largest_flow", seed, size, text, {"nodes": nodes, "pipes": _table(arcs)}, milp)
 
 
-def shortest_path(seed: int, size: int = 6) -> Instance:
+def shortest_path(seed: int, size: int = 6) -> FamilyInstance:
     """The shortest path (Dijkstra 1959, doi:10.1007/BF01386390) over ``size`` nodes, at least two."""
     nodes, arcs = _network(seed, size, 2, 60)
     text = f"""

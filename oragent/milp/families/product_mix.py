@@ -1,13 +1,13 @@
 """Product mix: what to make with limited machine hours; a linear programme (Dantzig 1963)."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 PRODUCTS = "tables chairs desks shelves beds cabinets benches stools drawers frames panel"
 MACHINES = "saw lathe sander press drill oven station"
 
 
-def generate(seed: int, size: int = 4) -> Instance:
+def generate(seed: int, size: int = 4) -> FamilyInstance:
     """A workshop with ``size`` products and about half as many machines."""
     rng = stream(seed, size)
     products, machines = names(PRODUCTS, size), names(MACHINES, size // 2 + 1)

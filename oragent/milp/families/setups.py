@@ -1,12 +1,12 @@
 """Single-machine scheduling with setups between jobs, for the least weighted tardiness."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 JOBS = "red blue green white black amber violet grey job"
 
 
-def generate(seed: int, size: int = 4) -> Instance:
+def generate(seed: int, size: int = 4) -> FamilyInstance:
     """``size`` jobs; four take a tenth of a second, seven may take half a minute."""
     rng = stream(seed, size)
     jobs = names(JOBS, size)
@@ -40,7 +40,7 @@ def _model(
     quickest = {job: min(takes[first, job] for first in setup if first != job) for job in jobs}
     horizon = sum(slowest.values())
     arcs = {(first, job): f"{first} before {job}" for first, job in takes}
-    variables = [Variable(arc, 0, 1, Kind.INTEGER) for arc in arcs.values()]
+    variables = [Variable(arc, 0, 1, VariableKind.INTEGER) for arc in arcs.values()]
     variables += [Variable(f"end of {job}", quickest[job], horizon, unit="hours") for job in jobs]
     variables += [Variable(f"late {job}", unit="hours") for job in jobs]
     rows = [Row("one first", {arcs["start", job]: 1 for job in jobs}, Relation.EQUAL, 1)]

@@ -1,13 +1,13 @@
 """The transport problem (Hitchcock 1941): from depots to shops at the least cost; whole by itself."""
 
-from oragent.milp.families.instance import Instance, listed, names, proven, stream
+from oragent.milp.families.instance import FamilyInstance, listed, names, proven, stream
 from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable
 
 DEPOTS = "north south east west harbour airport depot"
 SHOPS = "Alton Bexley Corby Derby Exeter Fleet Goole Hove Ilford Kendal shop"
 
 
-def generate(seed: int, size: int = 4) -> Instance:
+def generate(seed: int, size: int = 4) -> FamilyInstance:
     """``size`` shops and about half as many depots, at least two."""
     rng = stream(seed, size)
     depots, shops = names(DEPOTS, size // 2 + 1), names(SHOPS, size)

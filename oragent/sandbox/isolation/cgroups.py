@@ -16,7 +16,7 @@ NOT_OURS = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOSPC)
 
 
 @dataclass
-class Group:
+class ControlGroup:
     """A control group in every hierarchy that lets us make one.
 
     Attributes:
@@ -34,7 +34,7 @@ class Group:
     bounds: bool = False
 
     @classmethod
-    def make(cls, name: str, memory_mb: int, tasks: int) -> "Group":
+    def make(cls, name: str, memory_mb: int, tasks: int) -> "ControlGroup":
         """Make a group; one without folders where nothing can be made.
 
         Args:

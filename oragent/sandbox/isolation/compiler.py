@@ -30,7 +30,7 @@ FAILED_TO_CONFINE = 79
 
 
 @dataclass(frozen=True)
-class Built:
+class CompilerResult:
     """How a compiler ended.
 
     Attributes:
@@ -44,7 +44,7 @@ class Built:
     confined: bool = True
 
 
-def compile_apart(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> Built:
+def compile_apart(argv: Sequence[str], folder: Path, variables: Mapping[str, str]) -> CompilerResult:
     """Run a compiler in a folder.
 
     Args:
@@ -68,7 +68,7 @@ def compile_apart(argv: Sequence[str], folder: Path, variables: Mapping[str, str
             os.killpg(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    return Built(code, said.decode(errors="replace"), code != FAILED_TO_CONFINE)
+    return CompilerResult(code, said.decode(errors="replace"), code != FAILED_TO_CONFINE)
 
 
 def _read(reader: int, until: float) -> bytes:

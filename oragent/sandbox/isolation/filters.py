@@ -22,20 +22,20 @@ def refuse(number: int) -> int:
     return 0x00050000 | number
 
 
-class Comparison(ctypes.Structure):
+class ArgumentCondition(ctypes.Structure):
     """A condition on an argument of a call."""
 
     _fields_ = [("arg", ctypes.c_uint), ("op", ctypes.c_int), ("a", ctypes.c_uint64), ("b", ctypes.c_uint64)]
 
 
-def equal(argument: int, value: int) -> Comparison:
+def equal(argument: int, value: int) -> ArgumentCondition:
     """Whether an argument, counted from 0, has a value."""
-    return Comparison(argument, EQUAL, value, 0)
+    return ArgumentCondition(argument, EQUAL, value, 0)
 
 
-def masked(argument: int, mask: int, value: int) -> Comparison:
+def masked(argument: int, mask: int, value: int) -> ArgumentCondition:
     """Whether an argument has a value in the bits of a mask."""
-    return Comparison(argument, MASKED_EQUAL, mask, value)
+    return ArgumentCondition(argument, MASKED_EQUAL, mask, value)
 
 
 class _Program(ctypes.Structure):
@@ -65,7 +65,7 @@ class Filter:
     def __exit__(self, *_: object) -> None:
         self._library.seccomp_release(self._context)
 
-    def rule(self, action: int, name: str, *when: Comparison) -> None:
+    def rule(self, action: int, name: str, *when: ArgumentCondition) -> None:
         """Add a rule for a call, under conditions that must all hold.
 
         Raises:
@@ -74,7 +74,7 @@ class Filter:
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number < 0:
             return  # a call of another architecture, or one that this libseccomp does not know yet
-        array = (Comparison * len(when))(*when)
+        array = (ArgumentCondition * len(when))(*when)
         failed = self._library.seccomp_rule_add_array(
             self._context, ctypes.c_uint32(action), ctypes.c_int(number), ctypes.c_uint(len(when)), array
         )

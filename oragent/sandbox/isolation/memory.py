@@ -11,7 +11,7 @@ PRIVATE, RESIDENT = (b"VmData:", b"VmStk:"), (b"RssAnon:", b"RssShmem:")
 
 
 @dataclass(frozen=True)
-class Held:
+class ProcessMemory:
     """Memory of one process.
 
     Attributes:
@@ -23,7 +23,7 @@ class Held:
     resident: int
 
 
-def of(process: str) -> Held:
+def of(process: str) -> ProcessMemory:
     """What a process holds; of our own, where there is no ``/proc``, the most that it ever held.
 
     Args:
@@ -34,18 +34,18 @@ def of(process: str) -> Held:
     """
     try:
         if not LINUX:
-            return Held(0, ps.resident_kb(os.getpid() if process == "self" else int(process)) << 10)
+            return ProcessMemory(0, ps.resident_kb(os.getpid() if process == "self" else int(process)) << 10)
         told = os.open(f"/proc/{process}/status", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         if process != "self":
             raise
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10 if LINUX else 0
-        return Held(most, most)
+        return ProcessMemory(most, most)
     try:
         text = os.read(told, 1 << 14)
     finally:
         os.close(told)
-    return Held(_sum(text, PRIVATE), _sum(text, RESIDENT))
+    return ProcessMemory(_sum(text, PRIVATE), _sum(text, RESIDENT))
 
 
 def _sum(text: bytes, names: tuple[bytes, ...]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oragent.sandbox.isolation import credentials, kernel, landlock, namespaces, ps, root, seccomp
-from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.means import FORBID, LINUX, PORTABLE, Means, allowed
 
 
@@ -158,7 +158,7 @@ def _seccomp() -> tuple[bool, str]:
 
 def _cgroups() -> tuple[bool, str]:
     try:
-        group = Group.make(f"oragent-probe-{os.urandom(8).hex()}", 64, 16)
+        group = ControlGroup.make(f"oragent-probe-{os.urandom(8).hex()}", 64, 16)
     except OSError as problem:
         return False, f"no group can be made here: {problem}; memory and processes are bounded one by one"
     group.remove()

@@ -14,7 +14,7 @@ FRESH_S = 0.1  # a look costs some milliseconds: what was asked for every call o
 
 
 @dataclass(frozen=True)
-class Row:
+class ProcessRow:
     """One process.
 
     Attributes:
@@ -34,7 +34,7 @@ class Row:
     runs: bool
 
 
-def table() -> Mapping[int, Row]:
+def table() -> Mapping[int, ProcessRow]:
     """All processes by number; empty where nobody tells."""
     try:
         told = subprocess.run(
@@ -64,10 +64,10 @@ def cpu_s(pid: int) -> float:
     return _one(pid).cpu_s
 
 
-_looked: tuple[float, Mapping[int, Row]] = (float("-inf"), {})
+_looked: tuple[float, Mapping[int, ProcessRow]] = (float("-inf"), {})
 
 
-def _one(pid: int) -> Row:
+def _one(pid: int) -> ProcessRow:
     global _looked
     if time.monotonic() - _looked[0] > FRESH_S or pid not in _looked[1]:
         _looked = (time.monotonic(), table())
@@ -76,12 +76,12 @@ def _one(pid: int) -> Row:
     return _looked[1][pid]
 
 
-def _row(line: str) -> Row | None:
+def _row(line: str) -> ProcessRow | None:
     found = ROW.fullmatch(line.strip())
     if not found:
         return None
     pid, parent, user, resident = map(int, found.groups()[:4])
-    return Row(pid, parent, user, resident, _seconds(found[5]), found[6][0] in "RUD")
+    return ProcessRow(pid, parent, user, resident, _seconds(found[5]), found[6][0] in "RUD")
 
 
 def _seconds(text: str) -> float:

@@ -30,7 +30,7 @@ _SAME_SHAPE = frozenset(["astype", "clone", "copy", "cumsum", "float", "scatter"
 _POSITIVE = frozenset(["abs", "absolute", "exp", "square", "std", "var", "sqrt", "sigmoid", "relu", "argsort", "len"])
 
 
-class Kind(IntEnum):
+class ExpressionKind(IntEnum):
     """What an expression stands for."""
 
     NEUTRAL = 0  # an integer constant: one of the next two
@@ -39,7 +39,7 @@ class Kind(IntEnum):
     OTHER = 3
 
 
-class Facts:
+class NameFacts:
     """What is known of the names in one top-level function, or class; names of nested scopes are taken together."""
 
     def __init__(self, unit: ast.stmt, evolved: bool) -> None:
@@ -47,8 +47,8 @@ class Facts:
         parts = nodes(unit)
         self._counts = set(index_names(parts))
         self._containers = set(container_names(parts))
-        self._kinds: dict[str, Kind] = {}
-        self._known: dict[ast.expr, Kind] = {}
+        self._kinds: dict[str, ExpressionKind] = {}
+        self._known: dict[ast.expr, ExpressionKind] = {}
         self._shapes: dict[str, int | None] = {}
         self._nonnegative: dict[str, bool] = {}
         if isinstance(unit, ast.FunctionDef):
@@ -57,13 +57,15 @@ class Facts:
         operands = set(operand_names(parts))
         for name, value, item in bindings(unit):
             if value is None:
-                self._kinds[name] = self._named(name, Kind.NUMBER if name in operands else Kind.OTHER)
+                self._kinds[name] = self._named(
+                    name, ExpressionKind.NUMBER if name in operands else ExpressionKind.OTHER
+                )
                 self._shapes[name] = 0 if name in self._counts else None
             else:
                 self._bind(name, value, item)
         self._known.clear()  # told before all names were
 
-    def kind(self, node: ast.expr) -> Kind:
+    def kind(self, node: ast.expr) -> ExpressionKind:
         """Tell what the expression stands for."""
         if isinstance(node, ast.Name | ast.Constant):
             return self._kind(node)
@@ -71,25 +73,29 @@ class Facts:
             self._known[node] = self._kind(node)
         return self._known[node]
 
-    def _kind(self, node: ast.expr) -> Kind:
+    def _kind(self, node: ast.expr) -> ExpressionKind:
         match node:
             case ast.Constant(value=value):
-                return {int: Kind.NEUTRAL, float: Kind.NUMBER}.get(type(value), Kind.OTHER)
+                return {int: ExpressionKind.NEUTRAL, float: ExpressionKind.NUMBER}.get(
+                    type(value), ExpressionKind.OTHER
+                )
             case ast.Name(id=name):
-                return self._kinds.get(name, Kind.OTHER)
+                return self._kinds.get(name, ExpressionKind.OTHER)
             case ast.BinOp(left=left, op=operator, right=right):
                 return _combined(operator, self.kind(left), self.kind(right))
             case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=inner) | ast.NamedExpr(value=inner):
                 return self.kind(inner)
             case ast.IfExp(body=body, orelse=orelse):
                 kind = _joined(self.kind(body), self.kind(orelse))
-                return Kind.OTHER if kind is Kind.NEUTRAL else kind  # integers to choose from are codes
+                return (
+                    ExpressionKind.OTHER if kind is ExpressionKind.NEUTRAL else kind
+                )  # integers to choose from are codes
             case ast.Subscript(value=value):
                 return self.kind(value)
             case ast.Attribute(value=ast.Name(id=module), attr="inf" | "pi" | "e") if module in MODULES:
-                return Kind.NUMBER
+                return ExpressionKind.NUMBER
             case ast.Attribute(attr="shape" | "size" | "ndim"):
-                return Kind.COUNT
+                return ExpressionKind.COUNT
             case ast.Attribute(value=value, attr="T") | ast.ListComp(elt=value):
                 return self.kind(value)
             case ast.List(elts=[_, *_] as parts) | ast.Tuple(elts=[_, *_] as parts):
@@ -97,7 +103,7 @@ class Facts:
             case ast.Call():
                 return self._kind_of_call(node)
             case _:
-                return Kind.OTHER
+                return ExpressionKind.OTHER
 
     def shape(self, node: ast.expr) -> int | None:
         """Return 0 for a scalar, 1 for an array, None where one cannot tell."""
@@ -132,7 +138,7 @@ class Facts:
             case ast.Constant(value=value):
                 return isinstance(value, int | float) and value >= 0
             case ast.Name(id=name):
-                return self._nonnegative.get(name, self.kind(node) is Kind.COUNT)
+                return self._nonnegative.get(name, self.kind(node) is ExpressionKind.COUNT)
             case ast.BinOp(left=left, op=ast.Add() | ast.Mult() | ast.Div(), right=right):
                 return self.nonnegative(left) and self.nonnegative(right)
             case (
@@ -157,52 +163,56 @@ class Facts:
         shape: int | None
         hint = ast.unparse(arg.annotation) if arg.annotation else ""
         if any(word in hint for word in ("ndarray", "Tensor", "float", "int", "NDArray")) and "[int" not in hint:
-            kind, shape = Kind.NUMBER, 0 if hint in ("int", "float") else 1
+            kind, shape = ExpressionKind.NUMBER, 0 if hint in ("int", "float") else 1
         else:
-            kind, shape = Kind.OTHER if hint else Kind.NUMBER, 1 if evolved else None
+            kind, shape = ExpressionKind.OTHER if hint else ExpressionKind.NUMBER, 1 if evolved else None
         self._kinds[arg.arg] = self._named(arg.arg, kind)
-        self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is Kind.COUNT else shape
+        self._shapes[arg.arg] = 0 if self._kinds[arg.arg] is ExpressionKind.COUNT else shape
         self._nonnegative[arg.arg] = evolved
 
     def _bind(self, name: str, value: ast.expr, item: bool) -> None:
         kind, shape = self.kind(value), self.shape(value)
         if item:
-            kind = Kind.NUMBER if kind is Kind.NUMBER else Kind.COUNT
-            shape = None if kind is Kind.NUMBER else 0
+            kind = ExpressionKind.NUMBER if kind is ExpressionKind.NUMBER else ExpressionKind.COUNT
+            shape = None if kind is ExpressionKind.NUMBER else 0
         if name in self._kinds:
             kind = _joined(self._kinds[name], kind)
             shape = shape if self._shapes.get(name) == shape else None
-        elif kind is Kind.NEUTRAL:
-            kind = Kind.NUMBER
+        elif kind is ExpressionKind.NEUTRAL:
+            kind = ExpressionKind.NUMBER
         self._kinds[name], self._shapes[name] = self._named(name, kind), shape
         self._nonnegative[name] = self.nonnegative(value) and self._nonnegative.get(name, True)
 
-    def _named(self, name: str, kind: Kind) -> Kind:
-        return Kind.COUNT if name in self._counts else Kind.OTHER if name in self._containers else kind
+    def _named(self, name: str, kind: ExpressionKind) -> ExpressionKind:
+        return (
+            ExpressionKind.COUNT if name in self._counts else ExpressionKind.OTHER if name in self._containers else kind
+        )
 
-    def _kind_of_call(self, node: ast.Call) -> Kind:
+    def _kind_of_call(self, node: ast.Call) -> ExpressionKind:
         name = numeric_call(node)
         if name in INDICES:
             ranks = name == "argsort" and bool(node.args) and numeric_call(node.args[0]) == "argsort"
-            return Kind.NUMBER if ranks else Kind.COUNT
+            return ExpressionKind.NUMBER if ranks else ExpressionKind.COUNT
         if name in _REARRANGEMENTS and node.args:
             return self.kind(node.args[0])
         if name:
-            return Kind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else Kind.OTHER
+            return ExpressionKind.NUMBER if name in ELEMENTWISE | REDUCTIONS | _ARRAYS else ExpressionKind.OTHER
         match node.func:
             case ast.Attribute(value=value, attr=method):
                 known = method in REDUCTIONS | ELEMENTWISE | _SAME_SHAPE | {"item", "flatten", "ravel"}
-                return Kind.COUNT if method in INDICES else self.kind(value) if known else Kind.OTHER
+                return (
+                    ExpressionKind.COUNT if method in INDICES else self.kind(value) if known else ExpressionKind.OTHER
+                )
             case ast.Name(id="len" | "int"):
-                return Kind.COUNT
+                return ExpressionKind.COUNT
             case ast.Name(id="min" | "max") if node.keywords or not node.args:
-                return Kind.OTHER
+                return ExpressionKind.OTHER
             case ast.Name(id="min" | "max") if not isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
                 return _joined(*map(self.kind, node.args))
             case ast.Name(id=name):
-                return Kind.NUMBER if name in PLAIN else Kind.OTHER
+                return ExpressionKind.NUMBER if name in PLAIN else ExpressionKind.OTHER
             case _:
-                return Kind.OTHER
+                return ExpressionKind.OTHER
 
     def _shape_of_call(self, node: ast.Call) -> int | None:
         name, operands = numeric_call(node), list(node.args)
@@ -232,14 +242,14 @@ class Facts:
                 return None
 
 
-def _combined(operator: ast.operator, left: Kind, right: Kind) -> Kind:
-    if Kind.NUMBER in (left, right) or isinstance(operator, ast.Div | ast.Pow):
-        return Kind.NUMBER
+def _combined(operator: ast.operator, left: ExpressionKind, right: ExpressionKind) -> ExpressionKind:
+    if ExpressionKind.NUMBER in (left, right) or isinstance(operator, ast.Div | ast.Pow):
+        return ExpressionKind.NUMBER
     return max(left, right)
 
 
-def _joined(*kinds: Kind) -> Kind:
-    return max(kinds, default=Kind.OTHER)
+def _joined(*kinds: ExpressionKind) -> ExpressionKind:
+    return max(kinds, default=ExpressionKind.OTHER)
 
 
 def _broadcast(*shapes: int | None) -> int | None:

@@ -16,7 +16,7 @@ from oragent.programs.inspection import expression
 from oragent.programs.inspection import tree as parsed
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, reachable, rounded, size
-from oragent.search.genetics.expressions import Kind
+from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
 MAX_GRAFT = 25  # nodes
@@ -67,7 +67,7 @@ class _Block:
         """Whether it may stand in the place of what a site holds."""
         if self.told is not None:
             return self.shape(site) == site.shape
-        known = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is Kind.NUMBER
+        known = site.facts.shape(self.node) is not None and site.facts.kind(self.node) is ExpressionKind.NUMBER
         return known and fits(site, self.node)
 
 

@@ -8,7 +8,7 @@ import ast
 
 from oragent.programs.walking import nodes
 from oragent.search.genetics.draft import MAX_POWER, Draft, build, fits, rounded
-from oragent.search.genetics.expressions import ELEMENTWISE, Kind
+from oragent.search.genetics.expressions import ELEMENTWISE, ExpressionKind
 from oragent.search.genetics.names import numeric_call
 from oragent.search.genetics.sites import Block, Site
 
@@ -157,7 +157,7 @@ def _parts(node: ast.expr) -> list[ast.expr]:
 
 def _may_become(site: Site, part: ast.expr) -> bool:
     guard = site.divides and isinstance(site.node, ast.BinOp) and isinstance(site.node.op, ast.Add)
-    value = site.facts.kind(part) is Kind.NUMBER and not isinstance(part, ast.Constant)
+    value = site.facts.kind(part) is ExpressionKind.NUMBER and not isinstance(part, ast.Constant)
     return value and fits(site, part) and not guard  # what keeps a divisor from zero stays
 
 

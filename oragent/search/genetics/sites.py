@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from oragent.programs.walking import nodes
-from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, Facts, Kind
+from oragent.search.genetics.expressions import ELEMENTWISE, INDICES, PLAIN, REDUCTIONS, ExpressionKind, NameFacts
 from oragent.search.genetics.names import numeric_call
 
 Block = tuple[list[ast.stmt], ast.stmt]  # a statement, and the statements that it stands among
 
 
-class Context(NamedTuple):
+class SiteContext(NamedTuple):
     """What is known of a place from where it stands."""
 
     visible: tuple[str, ...]  # names that are bound wherever the expression is evaluated
@@ -42,9 +42,9 @@ class Site:
     parent: ast.AST
     field: str
     index: int | None
-    facts: Facts
+    facts: NameFacts
     block: Block
-    context: Context
+    context: SiteContext
     returned: bool = False
 
     @property
@@ -95,7 +95,7 @@ def find_sites(tree: ast.Module, function: str) -> Sites:
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             evolved = isinstance(statement, ast.FunctionDef) and statement.name == function
-            walker = _Walker(sites, Facts(statement, evolved), evolved)
+            walker = _Walker(sites, NameFacts(statement, evolved), evolved)
             start = len(sites.numbers)
             own = _names(statement.args) if isinstance(statement, ast.FunctionDef) else ()
             walker.statements(statement.body, module_names + own)
@@ -109,7 +109,7 @@ def _settled(unit: ast.stmt, sites: list[Site]) -> list[Site]:
     for node in nodes(unit):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             loads[node.id] = loads.get(node.id, 0) + 1
-    uses: dict[str, list[Context]] = {}
+    uses: dict[str, list[SiteContext]] = {}
     for site in sites:
         if isinstance(site.node, ast.Name):
             uses.setdefault(site.node.id, []).append(site.context)
@@ -124,7 +124,7 @@ def _settled(unit: ast.stmt, sites: list[Site]) -> list[Site]:
     return [replace(site, context=_settled_context(site, inner, ranked)) for site in sites]
 
 
-def _settled_context(site: Site, inner: set[str], ranked: set[str]) -> Context:
+def _settled_context(site: Site, inner: set[str], ranked: set[str]) -> SiteContext:
     context = site.context
     if context.assigned in ranked and isinstance(site.parent, ast.stmt):
         return context._replace(root=True, ordinal=True)
@@ -132,7 +132,7 @@ def _settled_context(site: Site, inner: set[str], ranked: set[str]) -> Context:
 
 
 class _Walker:
-    def __init__(self, sites: Sites, facts: Facts, evolved: bool) -> None:
+    def __init__(self, sites: Sites, facts: NameFacts, evolved: bool) -> None:
         self.sites, self.facts, self.evolved = sites, facts, evolved
         self.block: Block
 
@@ -143,7 +143,7 @@ class _Walker:
 
     def statement(self, node: ast.stmt, block: Block, visible: tuple[str, ...]) -> None:
         self.block = block
-        context = Context(visible)
+        context = SiteContext(visible)
         match node:
             case ast.Return(value=ast.expr()):
                 self.expression(node, "value", None, context._replace(root=True, factor=True))
@@ -173,7 +173,7 @@ class _Walker:
                 self.statements(node.body, visible + _names(node.args))
                 self.evolved = evolved
 
-    def assigned(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign, context: Context) -> None:
+    def assigned(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign, context: SiteContext) -> None:
         value = node.value
         if isinstance(value, ast.Constant):
             self.constant(Site(node, "value", None, self.facts, self.block, context))
@@ -184,7 +184,7 @@ class _Walker:
         if isinstance(site.node, ast.Constant) and type(site.node.value) in (int, float):
             self.sites.constants.append(site)
 
-    def expression(self, parent: ast.AST, name: str, index: int | None, context: Context) -> None:
+    def expression(self, parent: ast.AST, name: str, index: int | None, context: SiteContext) -> None:
         site = Site(parent, name, index, self.facts, self.block, context, self._returned(context))
         node = site.node
         if isinstance(node, ast.Constant):
@@ -192,14 +192,18 @@ class _Walker:
                 self.constant(site)
             return
         kind = self.facts.kind(node)
-        if kind is Kind.NUMBER and not _is_limit(node) and not isinstance(node, ast.List | ast.ListComp | ast.Tuple):
+        if (
+            kind is ExpressionKind.NUMBER
+            and not _is_limit(node)
+            and not isinstance(node, ast.List | ast.ListComp | ast.Tuple)
+        ):
             self.sites.numbers.append(site)
         self.parts(node, kind, context)
 
-    def parts(self, node: ast.expr, kind: Kind, context: Context) -> None:
+    def parts(self, node: ast.expr, kind: ExpressionKind, context: SiteContext) -> None:
         inner = context._replace(root=False, ordinal=False, factor=False, structural=False)
         match node:
-            case ast.BinOp(op=operator) if kind is Kind.NUMBER:
+            case ast.BinOp(op=operator) if kind is ExpressionKind.NUMBER:
                 scales = context.factor and isinstance(operator, ast.Mult | ast.Div)
                 self.expression(node, "left", None, inner._replace(factor=scales))
                 self.expression(node, "right", None, inner._replace(factor=scales))
@@ -211,7 +215,7 @@ class _Walker:
                 self.expression(node, "operand", None, same)
             case ast.IfExp(test=test):
                 self.condition(test, inner)
-                either = inner._replace(structural=kind is not Kind.NUMBER)
+                either = inner._replace(structural=kind is not ExpressionKind.NUMBER)
                 self.expression(node, "body", None, either)
                 self.expression(node, "orelse", None, either)
             case ast.Call():
@@ -233,10 +237,10 @@ class _Walker:
                 for place_ in range(len(getattr(node, held))):
                     self.expression(node, held, place_, inner._replace(outer=False, structural=True))
 
-    def _returned(self, context: Context) -> bool:
+    def _returned(self, context: SiteContext) -> bool:
         return self.evolved and context.root and not context.ordinal
 
-    def call(self, node: ast.Call, context: Context) -> None:
+    def call(self, node: ast.Call, context: SiteContext) -> None:
         name = numeric_call(node)
         values = context._replace(structural=False)
         match node.func:
@@ -262,16 +266,16 @@ class _Walker:
             case _:
                 self.arguments(node, context._replace(outer=False))
 
-    def arguments(self, node: ast.Call, context: Context, start: int = 0) -> None:
+    def arguments(self, node: ast.Call, context: SiteContext, start: int = 0) -> None:
         for index in range(start, len(node.args)):
             self.expression(node, "args", index, context)
 
-    def condition(self, node: ast.expr, context: Context) -> None:
+    def condition(self, node: ast.expr, context: SiteContext) -> None:
         match node:
             case ast.Compare(ops=[ast.Eq() | ast.NotEq(), *_]):
                 return  # it singles out one value, such as the zeros of a diagonal
             case ast.Compare(left=left, comparators=others):
-                if Kind.NUMBER not in map(self.facts.kind, (left, *others)):
+                if ExpressionKind.NUMBER not in map(self.facts.kind, (left, *others)):
                     return
                 self.sites.compares.append(node)
                 self.expression(node, "left", None, context)
@@ -287,7 +291,7 @@ class _Walker:
                 self.condition(right, context)
 
     def comprehension(
-        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, context: Context
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, context: SiteContext
     ) -> None:
         visible = context.visible + tuple(name for part in node.generators for name in _names(part.target))
         inner = context._replace(visible=visible)

@@ -7,15 +7,15 @@ from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.search.prompting.hints import wanted
 from oragent.search.prompting.templates import fill
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 
-def asked(run: Run, text: str) -> list[Message]:
+def asked(run: RoundContext, text: str) -> list[Message]:
     """The messages of a prompt: the problem, then what is asked."""
     return [system(run), Message("user", text)]
 
 
-def system(run: Run) -> Message:
+def system(run: RoundContext) -> Message:
     """The problem: description, direction, signature, what the function gets, how long it may take."""
     about = run.problem.about
     text = fill(
@@ -29,20 +29,20 @@ def system(run: Run) -> Message:
     return Message("system", text)
 
 
-def room(run: Run) -> int | None:
+def room(run: RoundContext) -> int | None:
     """Tokens that are left to a prompt beside the problem; None where no model's context length is known."""
     if run.room is None:
         return None
     return max(run.room + -len(system(run).content) // LETTERS_A_TOKEN, 1)
 
 
-def contract(run: Run) -> str:
+def contract(run: RoundContext) -> str:
     """What the function gets and returns, in the words of the seed heuristic if it has any."""
     function, said = run.problem.about.function, run.problem.documentation
     return f"\nWhat `{function}` gets and must return:\n{said}\n" if said else ""
 
 
-def limits(run: Run) -> str:
+def limits(run: RoundContext) -> str:
     """How long an evaluation and the function in it may take, and which packages there are."""
     chosen = run.settings.limits
     whole, own = run.problem.limits(chosen).cpu_s, run.problem.heuristic_s(chosen)

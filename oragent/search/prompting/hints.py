@@ -6,14 +6,14 @@
 from oragent.programs.inspection import inspect
 from oragent.search.candidate import Elite
 from oragent.search.prompting.templates import fill
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic
 LEAST = 40  # nodes that a seed counts as at least
 
 
-def blocks(run: Run, parent: Elite | None = None) -> str:
+def blocks(run: RoundContext, parent: Elite | None = None) -> str:
     """A sentence that names building blocks of the problem; empty where none are to be named.
 
     Args:
@@ -28,18 +28,18 @@ def blocks(run: Run, parent: Elite | None = None) -> str:
     return f"Building blocks that may help: {named}." if named else ""
 
 
-def wanted(run: Run) -> dict[str, str]:
+def wanted(run: RoundContext) -> dict[str, str]:
     """What a prompt says of the program that it asks for: the language, and what it must define."""
     signature = run.problem.signature
     return {"signature": signature.shown, "language": LANGUAGES[signature.language]}
 
 
-def bins(run: Run) -> list[str]:
+def bins(run: RoundContext) -> list[str]:
     """The features whose bins prompts tell of a program; empty where they tell none."""
     return [feature.name for feature in run.problem.about.features] if run.settings.strategy.features else []
 
 
-def edits(run: Run, base: str, line: str = "") -> str:
+def edits(run: RoundContext, base: str, line: str = "") -> str:
     """How to answer with edits of a program in place of all of it.
 
     Args:
@@ -50,7 +50,7 @@ def edits(run: Run, base: str, line: str = "") -> str:
     return "\n\n" + fill("answer_edits", run.style, line=line or base.rstrip().split("\n")[-1])
 
 
-def meanings(run: Run) -> str:
+def meanings(run: RoundContext) -> str:
     """What these bins mean, a line each with a blank one before; empty where prompts do not tell them."""
     features = run.problem.about.features if run.settings.strategy.features else ()
     lines = [f"Bins of {feature.name}: {feature.meaning}." for feature in features if feature.meaning]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from oragent.search.candidate import Elite
 from oragent.search.prompting.standing import title_of, titles
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 MOST = 6  # steps that are told, the latest
 LONGEST = 160  # characters of a step
@@ -18,7 +18,7 @@ class _Step(NamedTuple):
     score: float
 
 
-def history(run: Run, one: Elite) -> str:
+def history(run: RoundContext, one: Elite) -> str:
     """The line of descent of a program, a step a line, the oldest first; empty without one, or where it is not wanted.
 
     Args:
@@ -37,7 +37,7 @@ def history(run: Run, one: Elite) -> str:
     return "\n".join([f"How it came about{older}:", *steps])
 
 
-def _line(run: Run, one: Elite) -> list[_Step]:
+def _line(run: RoundContext, one: Elite) -> list[_Step]:
     """The scored ancestors of a program and itself, the oldest first; by the last parent, which is the one changed."""
     known = {record.id: record.candidate for record in run.history}
     known |= {mine.fingerprint: mine for mine in run.known}

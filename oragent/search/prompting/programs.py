@@ -9,7 +9,7 @@ from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 
 class Told(StrEnum):
@@ -20,12 +20,12 @@ class Told(StrEnum):
     NONE = "none"
 
 
-def told(run: Run, paper: Told) -> Told:
+def told(run: RoundContext, paper: Told) -> Told:
     """Which figures a published strategy tells: all, or those of its ``paper`` where ``strategy.show`` says so."""
     return paper if as_published(run) else Told.ALL
 
 
-def as_published(run: Run) -> bool:
+def as_published(run: RoundContext) -> bool:
     """Whether the prompts of a published strategy are to be those of its paper, as far as they can."""
     return run.settings.strategy.show is Show.PAPER
 

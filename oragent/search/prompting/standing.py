@@ -5,14 +5,14 @@ import sys
 from collections.abc import Sequence
 
 from oragent.search.candidate import Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
 ROWS = 6  # programs in the table
 LONGEST = 90  # characters of a title there
 
 
-def standing(run: Run, parent: Elite | None = None) -> str:
+def standing(run: RoundContext, parent: Elite | None = None) -> str:
     """The best score and whose it is, a table of the best programs, and what is left of the budget.
 
     Args:
@@ -40,7 +40,7 @@ def standing(run: Run, parent: Elite | None = None) -> str:
     return "\n".join(lines)
 
 
-def left(run: Run) -> str:
+def left(run: RoundContext) -> str:
     """What is left of the budget, and of it for this step; empty where nothing bounds it."""
     whole, own = run.settings.budget.room(run.spent), run.case.allowance - run.used
     parts = []
@@ -51,14 +51,14 @@ def left(run: Run) -> str:
     return f"Left of the budget: {' and '.join(parts)}." if parts else ""
 
 
-def entitle(run: Run, source: str, title: str) -> None:
+def entitle(run: RoundContext, source: str, title: str) -> None:
     """Name a program for later prompts."""
     words = " ".join(title.split())
     if words:
         run.note(TITLE, f"{mark(source)} {words[:LONGEST]}")
 
 
-def titles(run: Run) -> dict[str, str]:
+def titles(run: RoundContext) -> dict[str, str]:
     """The names of programs that were committed before the round began, or named in it, by marks of their texts."""
     noted = [note.text for note in (*run.memory, *run.written, *run.notes) if note.kind == TITLE]
     pairs = (text.partition(" ") for text in noted)
@@ -70,7 +70,7 @@ def title_of(source: str, named: dict[str, str]) -> str:
     return named.get(mark(source), "")
 
 
-def _best(run: Run) -> list[Elite]:
+def _best(run: RoundContext) -> list[Elite]:
     """The elites that the round sees, and what it has found itself, best first, each score once."""
     own = [Elite.of(one) for one in run.known if one.score is not None]
     known = sorted([*run.archive.elites(), *own], key=lambda one: -run.archive.fitness(one.score))
@@ -84,7 +84,7 @@ def _mine(best: Elite, parent: Elite | None) -> str:
     return ", that of the program below" if parent is not None and parent.source == best.source else ""
 
 
-def _row(run: Run, one: Elite, named: dict[str, str]) -> str:
+def _row(run: RoundContext, one: Elite, named: dict[str, str]) -> str:
     plain = "the seed heuristic" if one.source == run.problem.seed else f"`{_last_line(one.source)}`"
     apart = [title_of(one.source, named) or plain]
     told = run.problem.about.features if run.settings.strategy.features else ()

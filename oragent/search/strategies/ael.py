@@ -26,7 +26,7 @@ from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import as_published, asked, edits, fill, wanted
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_and_read, ask_for_program, bolder, complaint, program
 from oragent.search.strategies.operators import apply, compose, remember, thought, thoughts, write
@@ -60,7 +60,7 @@ class AELSettings:
     score_crossed: bool = False
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Make one individual: from nothing, or by crossover and perhaps mutation."""
     own: AELSettings = run.own
     first = first_population(run, own.first, own.population)
@@ -82,7 +82,7 @@ async def round(run: Run) -> None:
         await _mutate(run, draft, words, [Elite.of(one) for one in parents])
 
 
-def _population(run: Run, first: int) -> list[Committed]:
+def _population(run: RoundContext, first: int) -> list[Committed]:
     """The best N of all that was made before the generation began, as far as it is committed."""
     size = run.own.population
     begun = first + (run.turn - first - 1) // size * size
@@ -91,7 +91,7 @@ def _population(run: Run, first: int) -> list[Committed]:
     return best([one for one in living if run.turn_of(one.round) <= begun], run.fitness, size)
 
 
-def _drawn(run: Run, population: Sequence[Committed]) -> list[Committed]:
+def _drawn(run: RoundContext, population: Sequence[Committed]) -> list[Committed]:
     """Different parents, worst first."""
     ranks = np.arange(1, len(population) + 1)
     weights = 1.0 / ranks if run.own.selection == "rank" else np.ones(len(population))
@@ -100,7 +100,7 @@ def _drawn(run: Run, population: Sequence[Committed]) -> list[Committed]:
     return [population[int(place)] for place in sorted(places, reverse=True)]
 
 
-async def _draft(run: Run, parents: Sequence[Committed]) -> tuple[str | None, str]:
+async def _draft(run: RoundContext, parents: Sequence[Committed]) -> tuple[str | None, str]:
     """A crossed child that is not scored, as it is changed first, and its description; None: there is none."""
     shown = [Elite.of(one) for one in parents]
     prompt = write(run, fill("ael_crossover", run.style), shown, "answer_thought", thoughts(run, parents))
@@ -116,11 +116,11 @@ async def _draft(run: Run, parents: Sequence[Committed]) -> tuple[str | None, st
     return found.value, thought(found.reply.text)
 
 
-def _reject(run: Run, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
+def _reject(run: RoundContext, reply: RecordedReply, problem: str, shown: Sequence[Elite]) -> None:
     run.reject(reply.text, problem, [one.id for one in shown], reply.role, reply.call)
 
 
-async def _mutate(run: Run, source: str, words: str, line: Sequence[Elite]) -> None:
+async def _mutate(run: RoundContext, source: str, words: str, line: Sequence[Elite]) -> None:
     """Ask for a changed version of a program.
 
     Args:

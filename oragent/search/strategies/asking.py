@@ -12,9 +12,9 @@ from oragent.programs.blocks import NEAREST
 from oragent.programs.examiner import promptly
 from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
-from oragent.search.candidate import Candidate, Parent
+from oragent.search.candidate import Candidate, ParentProgram
 from oragent.search.prompting import fill, wanted
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ LONGEST = 50_000  # characters of a reply that goes back with what is wrong with
 
 
 @dataclass(frozen=True)
-class Asked(Generic[T]):
+class ModelAnswer(Generic[T]):
     """What came of a question.
 
     Attributes:
@@ -38,14 +38,14 @@ class Asked(Generic[T]):
 
 
 async def ask_and_read(
-    run: Run,
+    run: RoundContext,
     role: str,
     messages: Sequence[Message],
     read: Callable[[str], T],
     complain: Callable[[str], str],
     temperature: float | None = None,
     schema: Mapping[str, Any] | None = None,
-) -> Asked[T]:
+) -> ModelAnswer[T]:
     """Ask a model; a reply that cannot be used is sent back once, with the reason.
 
     Args:
@@ -60,14 +60,14 @@ async def ask_and_read(
     """
     reply = await run.ask(role, messages, temperature, schema)
     try:
-        return Asked(await promptly(partial(read, reply.text)), reply)
+        return ModelAnswer(await promptly(partial(read, reply.text)), reply)
     except ReplyError as problem:
         again = sent_back(messages, reply.text, complain(str(problem)))
     reply = await run.ask("repair", again, temperature, schema)
     try:
-        return Asked(await promptly(partial(read, reply.text)), reply)
+        return ModelAnswer(await promptly(partial(read, reply.text)), reply)
     except ReplyError as problem:
-        return Asked(None, reply, str(problem))
+        return ModelAnswer(None, reply, str(problem))
 
 
 def sent_back(messages: Sequence[Message], text: str, complaint: str) -> list[Message]:
@@ -84,10 +84,10 @@ def _quoted(text: str) -> str:
 
 
 async def ask_for_program(
-    run: Run,
+    run: RoundContext,
     role: str,
     messages: Sequence[Message],
-    parents: Sequence[Parent],
+    parents: Sequence[ParentProgram],
     temperature: float | None = None,
     base: str | None = None,
     gate: Callable[[str], Gate | None] | None = None,
@@ -122,18 +122,18 @@ async def ask_for_program(
     return await run.evaluate(asked.value, line, reply.role, reply.call, gate)
 
 
-def complaint(run: Run, problem: str) -> str:
+def complaint(run: RoundContext, problem: str) -> str:
     """What a reply without a usable program is answered: of edits that missed it is told where they may have meant."""
     return fill("repair_edits" if NEAREST in problem else "repair", run.style, problem=problem, **wanted(run))
 
 
-def bolder(run: Run, more: float) -> float | None:
+def bolder(run: RoundContext, more: float) -> float | None:
     """The model's temperature and something more, for first programs; None: the model's own."""
     settings = run.settings.model
     return None if settings is None or not more else min(settings.temperature + more, HOTTEST)
 
 
-def program(run: Run, text: str, base: str | None) -> str:
+def program(run: RoundContext, text: str, base: str | None) -> str:
     """Take a program of the problem's signature out of a reply.
 
     Args:

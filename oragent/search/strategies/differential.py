@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent.constants import Constant, constants, with_values
 
 TUNED = "tide_tuned"  # origin of the programs
@@ -62,7 +62,7 @@ def trial(target: Vector, others: tuple[Vector, Vector, Vector], box: Box, rng: 
     return np.where(taken, mutant, target)
 
 
-async def evolve_constants(run: Run, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
+async def evolve_constants(run: RoundContext, solution: Elite, evaluations: int, batch: int) -> list[Candidate]:
     """Evaluate a program with other constants.
 
     Args:
@@ -102,7 +102,9 @@ def _trial(points: Sequence[Vector], target: int, box: Box, rng: np.random.Gener
     return trial(points[target], (first, second, third), box, rng)
 
 
-async def _scored(run: Run, solution: Elite, found: Sequence[Constant], points: Sequence[Vector]) -> list[Candidate]:
+async def _scored(
+    run: RoundContext, solution: Elite, found: Sequence[Constant], points: Sequence[Vector]
+) -> list[Candidate]:
     function = run.problem.about.function
     sources = [
         with_values(solution.source, function, dict(zip((one.number for one in found), map(float, point), strict=True)))
@@ -111,9 +113,9 @@ async def _scored(run: Run, solution: Elite, found: Sequence[Constant], points: 
     return await run.fork([partial(_evaluated, source=source, parent=solution) for source in sources])
 
 
-async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
+async def _evaluated(run: RoundContext, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], TUNED)
 
 
-def _fitness(run: Run, candidate: Candidate) -> float:
+def _fitness(run: RoundContext, candidate: Candidate) -> float:
     return -np.inf if candidate.score is None else run.archive.fitness(candidate.score)

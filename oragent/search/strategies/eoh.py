@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 from oragent.search.config import Blocks
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.asking import bolder
 from oragent.search.strategies.operators import apply_anew
@@ -62,7 +62,7 @@ class EoHSettings:
                 raise ConfigError(f"strategy.options.operators: no operator {name!r}; there are {', '.join(OPERATORS)}")
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Make one individual: for the first population, or by the operator whose turn it is."""
     own: EoHSettings = run.own
     size = own.population or run.settings.archive.population

@@ -23,7 +23,7 @@ from annotated_types import Ge, Gt
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import Part, fit
+from oragent.llm.context import PromptPart, fit
 from oragent.search.archive import restarts
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
@@ -44,7 +44,7 @@ from oragent.search.prompting import (
     told,
     wanted,
 )
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategy import Strategy
 
@@ -75,7 +75,7 @@ class FunSearchSettings:
     bolder: Annotated[float, Ge(0)] = 0.3
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Show the model two programs of an island, worse first, and score what it writes, once or several times."""
     own: FunSearchSettings = run.own
     drawn = draw(run, islands(run)[run.island])
@@ -89,7 +89,7 @@ async def round(run: Run) -> None:
     await run.fork([sample] * own.samples)
 
 
-def islands(run: Run) -> list[list[Committed]]:
+def islands(run: RoundContext) -> list[list[Committed]]:
     """What lives on each island: what was made there since its last reset, and its founder."""
     period, seed, timed = run.settings.archive.reset_period, run.settings.seed, run.desk.resets
     living: list[dict[str, Committed]] = [{} for _ in range(run.archive.islands)]
@@ -104,7 +104,7 @@ def islands(run: Run) -> list[list[Committed]]:
     return [list(home.values()) for home in living]
 
 
-def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:
+def draw(run: RoundContext, living: Sequence[Committed]) -> list[Committed]:
     """Draw a program from each of some clusters of an island."""
     own: FunSearchSettings = run.own
     clusters: dict[float, list[Committed]] = {}
@@ -120,7 +120,7 @@ def draw(run: Run, living: Sequence[Committed]) -> list[Committed]:
     return [_short_one(clusters[values[place]], run.rng) for place in places]
 
 
-def prompt(run: Run, shown: Sequence[Elite]) -> str:
+def prompt(run: RoundContext, shown: Sequence[Elite]) -> str:
     """Write the best-shot prompt."""
     known, figures, changed = run.problem.knowledge.strip(), told(run, Told.NONE), shown[-1]
     hint, telling = blocks(run, changed), meanings(run) if figures is Told.ALL else ""
@@ -143,11 +143,11 @@ def prompt(run: Run, shown: Sequence[Elite]) -> str:
             knowledge="".join(left["what is known about the problem"]),
         ),
         [
-            Part("a hint", [hint]),
-            Part("how the program came about", [history(run, changed)]),
-            Part("where the search stands", [standing(run, changed)]),
-            Part("what is known about the problem", [known]),
-            Part("programs", programs, keep=1),
+            PromptPart("a hint", [hint]),
+            PromptPart("how the program came about", [history(run, changed)]),
+            PromptPart("where the search stands", [standing(run, changed)]),
+            PromptPart("what is known about the problem", [known]),
+            PromptPart("programs", programs, keep=1),
         ],
         room(run),
     )
@@ -167,7 +167,7 @@ def _short_one(cluster: Sequence[Committed], rng: np.random.Generator) -> Commit
     return cluster[int(rng.choice(len(cluster), p=weights / weights.sum()))]
 
 
-def _reset(run: Run, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
+def _reset(run: RoundContext, living: list[dict[str, Committed]], rng: np.random.Generator) -> None:
     """Empty the worse half of the islands; each restarts from the best of a surviving one, drawn at random."""
     tops = [max(home.values(), key=run.fitness) for home in living]
     for island, survivor in restarts([run.fitness(top) for top in tops], rng):

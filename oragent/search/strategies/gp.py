@@ -4,14 +4,14 @@ Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead
 """
 
 from oragent.search.genetics.units import vary_unit
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import parents
 from oragent.search.strategy import Strategy
 
 TRIES = 20  # draws of an offspring that nobody has tried yet, before the round is given up
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Breed one new program and score it."""
     problem, settings, blocks = run.problem, run.settings.strategy, run.blocks()
     best = run.archive.best.source if run.archive.best else None

@@ -27,7 +27,7 @@ from oragent._base.settings import STRICT
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.levi_proxy import proxy_gate
@@ -74,7 +74,7 @@ class LeviSettings:
     slack: Annotated[float, Ge(0), Lt(1)] = 0.2
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Write the seeds, a variant of them, an improvement, or a program of another paradigm."""
     own: LeviSettings = run.own
     first = 1 + variants(run)
@@ -92,7 +92,7 @@ async def round(run: Run) -> None:
             await _improve(run, cells, found)
 
 
-def variants(run: Run) -> int:
+def variants(run: RoundContext) -> int:
     """Number of variants of all seeds together."""
     own: LeviSettings = run.own
     bounds = [
@@ -101,7 +101,7 @@ def variants(run: Run) -> int:
     return min([own.seeds * own.variants, *(bound // PART for bound in bounds)])
 
 
-def elites(run: Run, first: int) -> tuple[Cells, dict[int, Committed]]:
+def elites(run: RoundContext, first: int) -> tuple[Cells, dict[int, Committed]]:
     """The cells of the archive, which the programs of the first rounds give, and the best program of each."""
     begun = [one for one in run.scored if run.turn_of(one.round) <= first]
     cells = Cells.of([one.source for one in begun], run.own.cells)
@@ -113,7 +113,7 @@ def elites(run: Run, first: int) -> tuple[Cells, dict[int, Committed]]:
     return cells, found
 
 
-async def _write_seeds(run: Run) -> None:
+async def _write_seeds(run: RoundContext) -> None:
     """Let the large model write the seeds, each of another algorithm than those before; weak ones stay."""
     known: list[Elite] = []
     for _ in range(run.own.seeds):
@@ -129,7 +129,7 @@ async def _write_seeds(run: Run) -> None:
             failure = f"\n\nYour last attempt failed: {candidate.evaluation.message[:500]}"
 
 
-async def _vary(run: Run) -> None:
+async def _vary(run: RoundContext) -> None:
     """Let the small model write a variant of two random seeds; of the problem's own until there are any."""
     marks = {note.text for note in run.recall(SEED)}
     seeds = [one for one in run.scored if one.candidate.fingerprint in marks] or run.scored[:1]
@@ -138,7 +138,7 @@ async def _vary(run: Run) -> None:
     await _ask(run, "code", "levi_variant", shown)
 
 
-async def _improve(run: Run, cells: Cells, found: Mapping[int, Committed]) -> None:
+async def _improve(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> None:
     """Let the small model improve an elite, now and then beside another one and with advice."""
     own: LeviSettings = run.own
     members = list(found.values())
@@ -153,7 +153,7 @@ async def _improve(run: Run, cells: Cells, found: Mapping[int, Committed]) -> No
     await _ask(run, "code", "levi_improve", [*shown, parent], gate, advice=told)
 
 
-def _drawn(run: Run, members: Sequence[Committed], temperature: float) -> Committed:
+def _drawn(run: RoundContext, members: Sequence[Committed], temperature: float) -> Committed:
     """Draw a program by a softmax over scores, which go from 0 for the worst to 1 for the best."""
     fitness = np.array([run.fitness(one) for one in members])
     span = float(np.ptp(fitness)) or 1.0
@@ -161,7 +161,7 @@ def _drawn(run: Run, members: Sequence[Committed], temperature: float) -> Commit
     return members[int(run.rng.choice(len(members), p=weights / weights.sum()))]
 
 
-async def _shift_paradigm(run: Run, cells: Cells, found: Mapping[int, Committed]) -> None:
+async def _shift_paradigm(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> None:
     """Let the large model write something else than what there is, and the small one make variants if it enters."""
     candidate = await _ask(run, "idea", "levi_shift", representatives(run, cells, found))
     if candidate.score is None:
@@ -171,12 +171,12 @@ async def _shift_paradigm(run: Run, cells: Cells, found: Mapping[int, Committed]
         await run.fork([partial(_refine, base=Elite.of(candidate))] * run.own.refinements)
 
 
-async def _refine(run: Run, base: Elite) -> None:
+async def _refine(run: RoundContext, base: Elite) -> None:
     prompt = write(run, fill("levi_refine", run.style), [base], "answer_code", paper=Told.SCORE)
     await ask_for_program(run, "code", asked(run, prompt), [base])
 
 
-def representatives(run: Run, cells: Cells, found: Mapping[int, Committed]) -> list[Committed]:
+def representatives(run: RoundContext, cells: Cells, found: Mapping[int, Committed]) -> list[Committed]:
     """The best program of each region of the archive, worst first; regions are clusters of occupied centroids."""
     points = cells.centroids[list(found)]
     middles = clusters(points, run.own.regions)
@@ -188,7 +188,7 @@ def representatives(run: Run, cells: Cells, found: Mapping[int, Committed]) -> l
     return sorted(regions.values(), key=run.fitness)
 
 
-async def _advise(run: Run) -> None:
+async def _advise(run: RoundContext) -> None:
     """Let advice be drawn from what the latest candidates came to."""
     latest = [record for record in run.history if not record.candidate.is_probe][-RECENT:]
     failures = [one.candidate.evaluation.message[:120] for one in latest if one.score is None]
@@ -203,7 +203,7 @@ async def _advise(run: Run) -> None:
 
 
 async def _ask(
-    run: Run,
+    run: RoundContext,
     role: str,
     template: str,
     parents: Sequence[Committed],

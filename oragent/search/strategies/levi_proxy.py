@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from oragent.search.candidate import Committed
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.rank_faithful import rank_faithful
 from oragent.search.strategies.syntax_cells import Cells
 
 
 def proxy_gate(
-    run: Run, first: int, cells: Cells, found: Mapping[int, Committed]
+    run: RoundContext, first: int, cells: Cells, found: Mapping[int, Committed]
 ) -> Callable[[str], Gate | None] | None:
     """What programs must reach at the faithful size: what the elite of their cell did there, less some slack.
 
@@ -42,7 +42,7 @@ def proxy_gate(
     return wanted
 
 
-def faithful_size(run: Run, first: int) -> int | None:
+def faithful_size(run: RoundContext, first: int) -> int | None:
     """The size of ``val`` on which the first programs rank as on all; None where that cannot be told."""
     sizes = run.problem.about.sizes.get("val", [])
     if len(sizes) < 2 or run.settings.problem_size is not None:

@@ -25,14 +25,14 @@ from pydantic.dataclasses import dataclass
 
 from oragent._base.protocol import Status
 from oragent._base.settings import STRICT
-from oragent.llm.context import Part, fit
+from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply, prose, remember
-from oragent.search.strategies.uct import Node, backpropagate, take_turn
+from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn
 from oragent.search.strategy import Strategy
 
 INITIAL = 4  # children of the root to begin with
@@ -56,7 +56,7 @@ class MCTSSettings:
     tries: Annotated[int, Ge(1)] = 3
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Make one of the first programs; or descend, widen on the way, and expand the leaf."""
     root = tree(run)
     if run.turn <= run.own.first:
@@ -70,34 +70,34 @@ async def round(run: Run) -> None:
             await _grow(run, root, leaf, operator)
 
 
-def tree(run: Run) -> Node:
+def tree(run: RoundContext) -> ProgramNode:
     """The tree of all programs that were committed before the round began."""
-    root = Node()
+    root = ProgramNode()
     first = {(note.round, note.text) for note in run.recall(ROOT)}
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, ProgramNode] = {}
     for record in run.scored:
         candidate = record.candidate
         at_root = not candidate.parents or (record.round, candidate.fingerprint) in first
         if at_root and candidate.parents and _is_met(root, run.fitness(record)):
             continue
         parent = root if at_root else nodes.get(candidate.parents[-1], root)
-        nodes[record.id] = Node(record, parent, run.fitness(record))
+        nodes[record.id] = ProgramNode(record, parent, run.fitness(record))
         parent.children.append(nodes[record.id])
     backpropagate(root, list(nodes.values()))
     return root
 
 
-def _is_met(root: Node, fitness: float) -> bool:
+def _is_met(root: ProgramNode, fitness: float) -> bool:
     """Whether a child of the root has a score."""
     return any(child.record is not None and child.fitness == fitness for child in root.children)
 
 
-def exploration(run: Run) -> float:
+def exploration(run: RoundContext) -> float:
     """The weight of exploration: it falls linearly with the share of the budget that is spent; seconds do not count."""
     return EXPLORATION * (1 - run.settings.budget.share(run.spent))
 
 
-async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
+async def _grow(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> None:
     """Make one program from a node, and ask for the thought behind it; a failure is tried anew."""
     for _ in range(run.own.tries):
         candidate = await _made(run, root, node, operator)
@@ -107,7 +107,7 @@ async def _grow(run: Run, root: Node, node: Node, operator: str) -> None:
             return
 
 
-async def _made(run: Run, root: Node, node: Node, operator: str) -> Candidate:
+async def _made(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Candidate:
     """One program from a node; at the root it is remembered as a child of that."""
     shown, paper = _shown(run, root, node, operator), Told.NONE if operator in ("m1", "m2") else Told.SCORE
     descent = [one.record for one in node.line() if one.record] if operator == "s1" else shown
@@ -117,7 +117,7 @@ async def _made(run: Run, root: Node, node: Node, operator: str) -> Candidate:
     return candidate
 
 
-def _is_useless(run: Run, root: Node, candidate: Candidate, operator: str) -> bool:
+def _is_useless(run: RoundContext, root: ProgramNode, candidate: Candidate, operator: str) -> bool:
     """Whether to try again: for a score, and at the beginning for one that no child of the root has."""
     if candidate.score is None:
         return True
@@ -125,18 +125,18 @@ def _is_useless(run: Run, root: Node, candidate: Candidate, operator: str) -> bo
     return first and _is_met(root, run.archive.fitness(candidate.score))
 
 
-async def _align(run: Run, candidate: Candidate) -> None:
+async def _align(run: RoundContext, candidate: Candidate) -> None:
     """Ask for the thought behind a program as its code has it."""
     program = show("The program", Elite.of(candidate), told=told(run, Told.NONE))
     prompt = fit(
         lambda left: fill("describe", programs=left["programs"][0]),
-        [Part("programs", [program], keep=1)],
+        [PromptPart("programs", [program], keep=1)],
         room(run),
     )
     remember(run, candidate, prose((await run.ask("describe", asked(run, prompt), temperature=0.0)).text))
 
 
-def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committed]:
+def _shown(run: RoundContext, root: ProgramNode, node: ProgramNode, operator: str) -> Sequence[Committed]:
     """The programs that an operator is shown; the one that it changes comes last."""
     if operator == "i1":
         return []
@@ -152,7 +152,7 @@ def _shown(run: Run, root: Node, node: Node, operator: str) -> Sequence[Committe
     return [*by_rank(others, 1, run.rng), *own] if others else own
 
 
-def _strangers(run: Run, root: Node) -> list[Committed]:
+def _strangers(run: RoundContext, root: ProgramNode) -> list[Committed]:
     """Two to five draws, with replacement, among random members of the root's families, one of each; doubles go."""
     members = [list(child.below()) for child in root.children]
     known = [family[int(run.rng.integers(len(family)))].record for family in members]

@@ -8,7 +8,7 @@ a line of descent (Zheng et al. 2025, arXiv:2501.08603). Each has a template of 
 import re
 from collections.abc import Mapping, Sequence
 
-from oragent.llm.context import Part, fit
+from oragent.llm.context import PromptPart, fit
 from oragent.programs.blocks import drop_thoughts, fence, fenced_blocks, tag, without_edits
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.prompting import (
@@ -28,7 +28,7 @@ from oragent.search.prompting import (
     told,
     wanted,
 )
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought
@@ -39,7 +39,7 @@ LONGEST = 80  # words of a thought or a piece of advice that later prompts show;
 
 
 async def apply(
-    run: Run,
+    run: RoundContext,
     operator: str,
     parents: Sequence[Committed],
     *,
@@ -72,7 +72,7 @@ async def apply(
 
 
 async def apply_anew(
-    run: Run, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
+    run: RoundContext, operator: str, parents: Sequence[Committed], retries: int, temperature: float | None = None
 ) -> Candidate:
     """Apply an operator; a program that equals one that was tried before is asked for again, so many times."""
     for _ in range(retries):
@@ -83,7 +83,7 @@ async def apply_anew(
 
 
 def write(
-    run: Run,
+    run: RoundContext,
     task: str,
     shown: Sequence[Elite],
     answer: str,
@@ -116,7 +116,7 @@ def write(
 
 
 def compose(
-    run: Run,
+    run: RoundContext,
     task: str,
     programs: Sequence[str],
     answer: str,
@@ -150,17 +150,17 @@ def compose(
             answer=answer,
         ),
         [
-            Part("a hint", [hint]),
-            Part("how the program came about", [history(run, changed) if changed else ""]),
-            Part("where the search stands", [standing(run, changed) if changed else ""]),
-            Part("what is known about the problem", [run.problem.knowledge.strip()]),
-            Part("programs", programs, keep=1),
+            PromptPart("a hint", [hint]),
+            PromptPart("how the program came about", [history(run, changed) if changed else ""]),
+            PromptPart("where the search stands", [standing(run, changed) if changed else ""]),
+            PromptPart("what is known about the problem", [run.problem.knowledge.strip()]),
+            PromptPart("programs", programs, keep=1),
         ],
         room(run),
     )
 
 
-def _heading(run: Run, figures: Told) -> str:
+def _heading(run: RoundContext, figures: Told) -> str:
     if figures is Told.NONE:
         return "Here are programs that were tried."
     better = run.problem.about.direction.comparative
@@ -182,14 +182,14 @@ def prose(reply: str, longest: int = LONGEST) -> str:
     return _brief(fenced_blocks(drop_thoughts(reply))[1], longest)
 
 
-def remember(run: Run, candidate: Candidate, words: str) -> None:
+def remember(run: RoundContext, candidate: Candidate, words: str) -> None:
     """Write down the thought behind a program; a later one about the same program counts more."""
     if words:
         entitle(run, candidate.source, words)
         run.note(THOUGHT, f"{candidate.fingerprint} {words}")
 
 
-def thoughts(run: Run, records: Sequence[Committed]) -> dict[str, str]:
+def thoughts(run: RoundContext, records: Sequence[Committed]) -> dict[str, str]:
     """The thoughts behind programs that were committed before the round began, by their ids."""
     if not records:  # as whoever draws independent samples asks: a run's notes are many
         return {}

@@ -23,7 +23,7 @@ from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 
@@ -61,7 +61,7 @@ class PortfolioSettings:
             raise ConfigError("strategy.options.members: all of them name a model, such as eoh@gpt-4.1, or none does")
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Play a round of the member whose turn it is."""
     stage, alive = _standing(run)
     name = _chosen(run, alive)
@@ -75,13 +75,13 @@ async def round(run: Run) -> None:
     await MEMBERS[_strategy(name)].round(replace(run, acting=_own(run, name), turns=numbered, memory=kept))
 
 
-def phase(run: Run) -> int:
+def phase(run: RoundContext) -> int:
     """How many of the marks the budget has passed, by what is committed; seconds do not count."""
     share = run.settings.budget.share(run.spent)
     return sum(share >= mark for mark in MARKS)
 
 
-def gains(run: Run) -> dict[str, float]:
+def gains(run: RoundContext) -> dict[str, float]:
     """What each member's rounds brought, by evaluation: shares of the way from the seed to the best so far."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     brought, spent = dict.fromkeys(run.own.members, 0.0), dict.fromkeys(run.own.members, 0)
@@ -99,7 +99,7 @@ def gains(run: Run) -> dict[str, float]:
     return {name: gain / way / max(spent[name], 1) for name, gain in brought.items()}
 
 
-def _standing(run: Run) -> tuple[int, Sequence[str]]:
+def _standing(run: RoundContext) -> tuple[int, Sequence[str]]:
     """The phase, and the members that are left in it: decided once, by the round that first sees the phase."""
     stage, alive = 0, list(run.own.members)
     for note in run.recall(LEFT):
@@ -116,7 +116,7 @@ def _standing(run: Run) -> tuple[int, Sequence[str]]:
     return reached, alive
 
 
-def _chosen(run: Run, alive: Sequence[str]) -> str:
+def _chosen(run: RoundContext, alive: Sequence[str]) -> str:
     """The member that has had the fewest evaluations; rounds in flight at once take different ones."""
     played = {note.round: note.text for note in run.recall(PLAYED)}
     had = dict.fromkeys(alive, 0)
@@ -129,7 +129,7 @@ def _chosen(run: Run, alive: Sequence[str]) -> str:
     return order[run.number % min(run.window, len(order))]
 
 
-def _turns(run: Run) -> Mapping[str, list[int]]:
+def _turns(run: RoundContext) -> Mapping[str, list[int]]:
     """Numbers of the rounds that each member has played, as far as they are committed."""
     turns: dict[str, list[int]] = {}
     for note in run.recall(PLAYED):
@@ -137,7 +137,7 @@ def _turns(run: Run) -> Mapping[str, list[int]]:
     return turns
 
 
-def _capped(run: Run, stage: int, alive: int) -> Spent:
+def _capped(run: RoundContext, stage: int, alive: int) -> Spent:
     """What a round may use: no more than its member's share of the phase, or one long round would be the phase."""
     budget, own = run.settings.budget, run.case.allowance
     parts = (len(MARKS) + 1) * alive
@@ -155,12 +155,12 @@ def _strategy(name: str) -> str:
     return name.partition("@")[0]
 
 
-def _is_single(run: Run, name: str) -> bool:
+def _is_single(run: RoundContext, name: str) -> bool:
     """Whether no other member has the same strategy, so that all notes of its kinds are its own."""
     return sum(_strategy(other) == _strategy(name) for other in run.own.members) == 1
 
 
-def _give_to_its_model(run: Run, name: str) -> None:
+def _give_to_its_model(run: RoundContext, name: str) -> None:
     """Let the model answer that a member names; where replies are given again, that is settled.
 
     Raises:
@@ -176,7 +176,7 @@ def _give_to_its_model(run: Run, name: str) -> None:
         run.desk.asked.give(run.number, known.index(wanted))
 
 
-def _own(run: Run, name: str) -> object:
+def _own(run: RoundContext, name: str) -> object:
     """A member's own settings: the section of the configuration, or its defaults."""
     settings = MEMBERS[_strategy(name)].settings
     if settings is AgentSettings:

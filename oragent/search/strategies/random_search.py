@@ -7,12 +7,12 @@ strategies do.
 """
 
 from oragent.search.config import Blocks
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.operators import apply
 from oragent.search.strategy import Strategy
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Draw one sample."""
     await apply(run, "i1", [])
 

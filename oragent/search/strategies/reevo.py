@@ -26,11 +26,11 @@ from annotated_types import Ge
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import Part, fit
+from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategies.operators import prose, write
@@ -65,7 +65,7 @@ class ReEvoSettings:
         return self.crossovers + 1
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Make one of the first programs, a crossover, or all mutations of a generation."""
     generation, position = divmod(run.turn - 1 - initial(run), run.own.generation)
     if generation < 0:
@@ -76,13 +76,13 @@ async def round(run: Run) -> None:
         await mutate(run)
 
 
-async def initialise(run: Run) -> None:
+async def initialise(run: RoundContext) -> None:
     """Ask for something better than the seed."""
     seed = Elite.of(run.history[0])
     await generate(run, "initial", fill("reevo_initial"), [seed], bolder(run, BOLDER), anew=True)
 
 
-async def cross(run: Run, generation: int) -> None:
+async def cross(run: RoundContext, generation: int) -> None:
     """Compare two programs, then unite them."""
     pairs = _pairs(run, _parents(run, generation)) or _pairs(run, best(run.scored, run.fitness, INITIAL))
     if not pairs:
@@ -91,15 +91,15 @@ async def cross(run: Run, generation: int) -> None:
     worse, better = (Elite.of(one) for one in _drawn(run, pairs))
     figures = told(run, Told.NONE)
     programs = [show("First", worse, told=figures) + "\n", show("Second", better, told=figures)]
-    hint = await reflect(run, "reevo_short", [Part("programs", programs, keep=2)])
+    hint = await reflect(run, "reevo_short", [PromptPart("programs", programs, keep=2)])
     run.note(HINT, hint)
     await generate(run, "crossover", fill("reevo_crossover", reflection=hint), [worse, better])
 
 
-async def mutate(run: Run) -> None:
+async def mutate(run: RoundContext) -> None:
     """Join what was learned in words, and change the best program by it."""
     advice, hints = _learned(run)
-    parts = [Part("hints", [f"- {hint}" for hint in hints if hint]), Part("advice", [advice])]
+    parts = [PromptPart("hints", [f"- {hint}" for hint in hints if hint]), PromptPart("advice", [advice])]
     if said := await reflect(run, "reevo_long", parts):  # else what was known holds, and the hints wait for the next
         advice = said
         run.note(ADVICE, advice)
@@ -109,7 +109,7 @@ async def mutate(run: Run) -> None:
         await generate(run, "mutation", fill("reevo_mutation", reflection=advice), [Elite.of(champion)])
 
 
-def _learned(run: Run) -> tuple[str, list[str]]:
+def _learned(run: RoundContext) -> tuple[str, list[str]]:
     """The latest advice, and the hints that it has not joined: rounds overlap, and some came too late for it."""
     known = run.recall(ADVICE)
     if not known:
@@ -121,7 +121,7 @@ def _learned(run: Run) -> tuple[str, list[str]]:
 
 
 async def generate(
-    run: Run,
+    run: RoundContext,
     operator: str,
     task: str,
     parents: Sequence[Elite],
@@ -134,7 +134,7 @@ async def generate(
     await ask_for_program(run, operator, asked(run, prompt), parents, temperature=temperature)
 
 
-async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
+async def reflect(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
     """Ask the reflector; its advice, in words."""
     prompt = fit(
         lambda left: fill(
@@ -148,7 +148,7 @@ async def reflect(run: Run, template: str, parts: Sequence[Part]) -> str:
     return prose((await run.ask("reflect", messages)).text)
 
 
-def _parents(run: Run, generation: int) -> list[Committed]:
+def _parents(run: RoundContext, generation: int) -> list[Committed]:
     """The generation before: what it made, and the best program so far."""
     first = initial(run)
     begin = first + 1 + (generation - 1) * run.own.generation if generation else 0
@@ -159,12 +159,12 @@ def _parents(run: Run, generation: int) -> list[Committed]:
     return made if elitist[0] in made else [*made, *elitist]
 
 
-def initial(run: Run) -> int:
+def initial(run: RoundContext) -> int:
     """Size of the first population: the paper's, or a fifth of a budget that is too small for it."""
     return first_population(run, run.own.initial, INITIAL)
 
 
-def _drawn(run: Run, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
+def _drawn(run: RoundContext, pairs: Sequence[tuple[Committed, Committed]]) -> tuple[Committed, Committed]:
     """Draw a pair: evenly, as in the paper, or good ones more often that are more than constants apart."""
     if run.own.pairs == "even":
         return pairs[int(run.rng.integers(len(pairs)))]
@@ -183,7 +183,7 @@ def _shape(source: str) -> str:
     return re.sub(r"\s+|\b\d[\d_.e+-]*", "", source)
 
 
-def _pairs(run: Run, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
+def _pairs(run: RoundContext, members: Sequence[Committed]) -> list[tuple[Committed, Committed]]:
     """All pairs of different scores, worse first."""
     ordered = sorted(members, key=run.fitness)
     return [(worse, better) for worse, better in combinations(ordered, 2) if run.fitness(worse) < run.fitness(better)]

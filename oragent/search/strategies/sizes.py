@@ -1,11 +1,11 @@
 """How many programs make a first population, where a budget may be too small for the paper's."""
 
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
 
 
-def first_population(run: Run, wanted: int | None, published: int) -> int:
+def first_population(run: RoundContext, wanted: int | None, published: int) -> int:
     """Size of the first population.
 
     Args:

@@ -26,15 +26,15 @@ from annotated_types import Ge, Gt, Le
 from pydantic.dataclasses import dataclass
 
 from oragent._base.settings import STRICT
-from oragent.llm.context import Part, fit
+from oragent.llm.context import PromptPart, fit
 from oragent.programs.examiner import Hopeless, ask
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
 from oragent.search.strategies.operators import apply, prose
-from oragent.search.strategies.tide_islands import EVENT, Arm, Event, Island, choose, replayed
+from oragent.search.strategies.tide_islands import EVENT, BanditArm, Island, IslandEvent, choose, replayed
 from oragent.search.strategy import Strategy
 
 OPERATORS = ("e1", "e2", "m1", "m2", "m3")
@@ -75,16 +75,16 @@ class TideSettings:
     trials: Annotated[int, Ge(1)] = 3
 
 
-async def round(run: Run) -> None:
+async def round(run: RoundContext) -> None:
     """Play one island: start it anew; or explain, migrate, write a program, and tune it."""
     own: TideSettings = run.own
-    arms = {name: Arm() for name in OPERATORS}
+    arms = {name: BanditArm() for name in OPERATORS}
     islands = replayed(run, own.population, arms)
     island = islands[run.island]
     if island.since >= own.stagnation:
         await _start_anew(run, islands, island)
         return
-    event = Event(run.island)
+    event = IslandEvent(run.island)
     if island.since >= own.migration and island.moved >= own.migration and len(islands) > 1:
         event = await _migration(run, islands, island)
     if len(island.members) > 1 and island.explained != island.members[0].id:
@@ -99,7 +99,7 @@ async def round(run: Run) -> None:
     await _tune(run, child, island)
 
 
-def _tournament(run: Run, members: Sequence[Committed]) -> list[Committed]:
+def _tournament(run: RoundContext, members: Sequence[Committed]) -> list[Committed]:
     """Different parents, each the best of a few that are drawn, worst first; members come best first."""
     left, won = list(range(len(members))), list[int]()
     while left and len(won) < run.own.parents:
@@ -114,7 +114,7 @@ def _told(words: Sequence[str]) -> str:
     return "\n\n".join(["", "What seems to make programs here good or bad:", *said]) if said else ""
 
 
-async def _tune(run: Run, child: Candidate, island: Island) -> None:
+async def _tune(run: RoundContext, child: Candidate, island: Island) -> None:
     """Tune the constants of a child that comes near the island's elite, within the share of the budget."""
     own: TideSettings = run.own
     if child.score is None or not own.tuning or run.repeats(child):
@@ -129,28 +129,28 @@ async def _tune(run: Run, child: Candidate, island: Island) -> None:
         await evolve_constants(run, Elite.of(child), most, own.trials)
 
 
-async def _insight(run: Run, island: Island) -> str:
+async def _insight(run: RoundContext, island: Island) -> str:
     """What makes the difference between an island's best program and its worst, in the model's words."""
     figures = told(run, Told.SCORE)
     best, worst = (Elite.of(one) for one in (island.members[0], island.members[-1]))
     programs = [show("The worst", worst, told=figures) + "\n", show("The best", best, told=figures)]
-    return await _words(run, "tide_insight", [Part("programs", programs, keep=2)])
+    return await _words(run, "tide_insight", [PromptPart("programs", programs, keep=2)])
 
 
-async def _words(run: Run, template: str, parts: Sequence[Part]) -> str:
+async def _words(run: RoundContext, template: str, parts: Sequence[PromptPart]) -> str:
     prompt = fit(
         lambda left: fill(template, **{name: "\n".join(pieces) for name, pieces in left.items()}), parts, room(run)
     )
     return prose((await run.ask("reflect", asked(run, prompt))).text, WORDS)
 
 
-async def _migration(run: Run, islands: Sequence[Island], island: Island) -> Event:
+async def _migration(run: RoundContext, islands: Sequence[Island], island: Island) -> IslandEvent:
     """What comes from the island with the best elite: that elite, or what is known there."""
     others = [one for one in islands if one is not island and one.members]
     sender = max(others, key=lambda one: run.fitness(one.members[0]))
     if run.own.similarity < await asyncio.to_thread(alike, sender.members, island.members):
-        return Event(run.island, settler=sender.members[0].id)
-    return Event(run.island, lent=sender.insight)
+        return IslandEvent(run.island, settler=sender.members[0].id)
+    return IslandEvent(run.island, lent=sender.insight)
 
 
 def alike(first: Sequence[Committed], second: Sequence[Committed]) -> float:
@@ -169,10 +169,10 @@ def _likeness(first: str, second: str) -> float:
     return float(share) if isinstance(share, int | float) and 0 <= share <= 1 else 0.0
 
 
-async def _start_anew(run: Run, islands: Sequence[Island], island: Island) -> None:
+async def _start_anew(run: RoundContext, islands: Sequence[Island], island: Island) -> None:
     """Ask for a program of another structure than the best of all, with which the island begins again."""
     best = max((one.members[0] for one in islands if one.members), key=run.fitness)
-    run.note(EVENT, json.dumps(asdict(Event(run.island, reset=True))))
+    run.note(EVENT, json.dumps(asdict(IslandEvent(run.island, reset=True))))
     stuck = island.members[0]
     shown = [best] if stuck.id == best.id else [stuck, best]
     await apply(run, "tide_reset", shown, paper=Told.SCORE)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oragent.search.candidate import Committed
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 EVENT = "tide"  # kind of the notes that say what a round did
 
 
 @dataclass(frozen=True)
-class Event:
+class IslandEvent:
     """What a round did beside making programs, as a note has it.
 
     Attributes:
@@ -55,7 +55,7 @@ class Island:
 
 
 @dataclass
-class Arm:
+class BanditArm:
     """An operator.
 
     Attributes:
@@ -67,9 +67,9 @@ class Arm:
     reward: float = 0.0
 
 
-def noted(run: Run) -> list[tuple[int, Event]]:
+def noted(run: RoundContext) -> list[tuple[int, IslandEvent]]:
     """What earlier rounds did, by their numbers."""
-    return [(note.round, Event(**_loaded(note.text))) for note in run.recall(EVENT)]
+    return [(note.round, IslandEvent(**_loaded(note.text))) for note in run.recall(EVENT)]
 
 
 def _loaded(text: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _loaded(text: str) -> dict[str, Any]:
     return found
 
 
-def replayed(run: Run, size: int, arms: dict[str, Arm]) -> list[Island]:
+def replayed(run: RoundContext, size: int, arms: dict[str, BanditArm]) -> list[Island]:
     """The islands as they are, and what each arm has earned until now.
 
     Args:
@@ -101,7 +101,14 @@ def replayed(run: Run, size: int, arms: dict[str, Arm]) -> list[Island]:
     return islands
 
 
-def _play(run: Run, island: Island, event: Event, scored: Sequence[Committed], size: int, arms: dict[str, Arm]) -> None:
+def _play(
+    run: RoundContext,
+    island: Island,
+    event: IslandEvent,
+    scored: Sequence[Committed],
+    size: int,
+    arms: dict[str, BanditArm],
+) -> None:
     before = island.members[0] if island.members else None
     if event.insight:
         island.insight, island.explained = event.insight, before.id if before else ""
@@ -129,7 +136,7 @@ def gain(fitness: float, best: float) -> float:
     return (fitness - best) / max(abs(best), 1e-9)
 
 
-def choose(arms: dict[str, Arm], exploration: float, turn: int) -> str:
+def choose(arms: dict[str, BanditArm], exploration: float, turn: int) -> str:
     """The operator with the highest upper confidence bound, as TIDE has it; those that nobody has tried go before.
 
     Args:
@@ -149,14 +156,14 @@ def choose(arms: dict[str, Arm], exploration: float, turn: int) -> str:
     return max(arms, key=bound)
 
 
-def _merge(run: Run, island: Island, scored: Sequence[Committed], size: int) -> None:
+def _merge(run: RoundContext, island: Island, scored: Sequence[Committed], size: int) -> None:
     distinct: dict[float, Committed] = {}
     for record in (*island.members, *scored):
         distinct.setdefault(run.fitness(record), record)
     island.members = [distinct[value] for value in sorted(distinct, reverse=True)[:size]]
 
 
-def _settled(run: Run, members: Sequence[Committed], settler: str) -> list[Committed]:
+def _settled(run: RoundContext, members: Sequence[Committed], settler: str) -> list[Committed]:
     """Members with the worst replaced by a settler; where it has a score that one of them has, it stays away."""
     found = next((record for record in run.scored if record.id == settler), None)
     if found is None or any(run.fitness(found) == run.fitness(one) for one in members):

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from oragent._base.budget import Budget
 from oragent.search.candidate import Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.tuning import FEW, tune
 
@@ -24,7 +24,7 @@ MOST = 12  # constants that are tuned at once
 LOOKED_AT = 20  # elites, the best
 TUNED = "tuned"  # kind of the notes that hold a mark of a program that had its turn, and what that takes at most
 
-Round = Callable[[Run], Awaitable[None]]
+Round = Callable[[RoundContext], Awaitable[None]]
 
 
 def with_tuning(round: Round, share: float, every: int) -> Round:
@@ -36,7 +36,7 @@ def with_tuning(round: Round, share: float, every: int) -> Round:
         every: Every how many rounds one is kept free for tuning.
     """
 
-    async def either(run: Run) -> None:
+    async def either(run: RoundContext) -> None:
         if run.number % every == 0:
             await _tuning(run, share)
             return
@@ -69,7 +69,7 @@ def cost(count: int) -> int:
     return COST if count <= FEW else EACH * count
 
 
-async def _tuning(run: Run, share: float) -> None:
+async def _tuning(run: RoundContext, share: float) -> None:
     """Tune the constants of the best elite that has not had its turn, where there is one and the share allows it."""
     had = [note.text.split() for note in run.recall(TUNED)]
     chosen = _untuned(run, {words[0] for words in had})
@@ -95,7 +95,7 @@ def _next(found: list[Constant], turn: int) -> list[Constant]:
     return groups[turn % len(groups)]
 
 
-def _untuned(run: Run, done: set[str]) -> tuple[Elite, list[Constant]] | None:
+def _untuned(run: RoundContext, done: set[str]) -> tuple[Elite, list[Constant]] | None:
     for elite in run.archive.elites()[:LOOKED_AT]:
         found = constants(elite.source, run.problem.about.function)[:MOST]
         if found and _mark(elite) not in done:

@@ -14,7 +14,7 @@ DEPTH = 10
 
 
 @dataclass(eq=False)
-class Node:
+class ProgramNode:
     """A program in the tree; the root has none.
 
     Attributes:
@@ -27,16 +27,16 @@ class Node:
     """
 
     record: Committed | None = None
-    parent: "Node | None" = None
+    parent: "ProgramNode | None" = None
     value: float = -math.inf
     visits: int = 0
-    children: list["Node"] = field(default_factory=list)
+    children: list["ProgramNode"] = field(default_factory=list)
     fitness: float = field(init=False)
 
     def __post_init__(self) -> None:
         self.fitness = self.value
 
-    def line(self) -> list["Node"]:
+    def line(self) -> list["ProgramNode"]:
         """The way from the root's child down to this node."""
         return [*self.parent.line(), self] if self.parent else []
 
@@ -49,7 +49,7 @@ class Node:
             node.visits += 1
             node = node.parent
 
-    def below(self) -> Iterator["Node"]:
+    def below(self) -> Iterator["ProgramNode"]:
         """This node and all that were made from it."""
         waiting = [self]
         while waiting:
@@ -58,14 +58,14 @@ class Node:
             waiting += node.children
 
 
-def backpropagate(root: Node, nodes: Sequence[Node]) -> None:
+def backpropagate(root: ProgramNode, nodes: Sequence[ProgramNode]) -> None:
     """Give all nodes their values and visits; a node comes behind its parent."""
     for node in [*reversed(nodes), root]:
         node.visits = sum(child.visits for child in node.children) + (node is not root)
         node.value = max((child.value for child in node.children), default=node.value)
 
 
-def take_turn(root: Node, weight: float, turn: int) -> tuple[list[Node], Node]:
+def take_turn(root: ProgramNode, weight: float, turn: int) -> tuple[list[ProgramNode], ProgramNode]:
     """Select as ``select`` does, after as many other leaves as ``turn`` says were selected and turned out bad."""
     values = [node.value for child in root.children for node in child.below()]
     low, high = min(values), max(values)
@@ -74,7 +74,7 @@ def take_turn(root: Node, weight: float, turn: int) -> tuple[list[Node], Node]:
     return select(root, weight, low, high)
 
 
-def select(root: Node, weight: float, low: float, high: float) -> tuple[list[Node], Node]:
+def select(root: ProgramNode, weight: float, low: float, high: float) -> tuple[list[ProgramNode], ProgramNode]:
     """Descend to a leaf by UCT.
 
     Args:

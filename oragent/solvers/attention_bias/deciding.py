@@ -32,7 +32,7 @@ class How(NamedTuple):
     rebuilds: int = 0
 
 
-class Decider(Protocol):
+class NetworkSolver(Protocol):
     """A network that solves instances."""
 
     @property
@@ -78,7 +78,7 @@ class Here:
         return points.to(self._device), None if demands is None else demands.to(self._device)
 
 
-class Line:
+class RemoteNetwork:
     """The network in another process, asked by a line.
 
     Args:
@@ -133,9 +133,9 @@ class Line:
         return taken
 
 
-def decider(problem: str, root: Path, device: torch.device | None) -> Decider:
+def decider(problem: str, root: Path, device: torch.device | None) -> NetworkSolver:
     """The network of a problem: behind the line where there is one, else here."""
     if LINE in os.environ:
-        return Line(problem, root, int(os.environ[LINE]))
+        return RemoteNetwork(problem, root, int(os.environ[LINE]))
     assert device is not None
     return Here(problem, root, device)

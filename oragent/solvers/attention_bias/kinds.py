@@ -1,6 +1,6 @@
 """The kinds of problems whose networks are biased: tours and routes."""
 
-from oragent.solvers.attention_bias.scoring import Kind
+from oragent.solvers.attention_bias.scoring import NetworkTask
 
 # isort: split
 # It pins numerical libraries to one thread, so it comes before them.
@@ -14,27 +14,29 @@ from oragent.domains.torch_stream import cvrp_stream, tsp_stream
 from oragent.solvers.neural.solve import routes
 
 
-def _tour_inputs(instance: tsp.Instance) -> tuple[NDArray[np.float64], ...]:
+def _tour_inputs(instance: tsp.TspInstance) -> tuple[NDArray[np.float64], ...]:
     return (instance.coordinates,)
 
 
-def _tour_length(instance: tsp.Instance, path: Tensor) -> float:
+def _tour_length(instance: tsp.TspInstance, path: Tensor) -> float:
     return tsp.objective(instance, tsp.check(instance, path.cpu().numpy()))
 
 
-def _route_inputs(instance: cvrp.Instance) -> tuple[NDArray[np.float64], ...]:
+def _route_inputs(instance: cvrp.CvrpInstance) -> tuple[NDArray[np.float64], ...]:
     return instance.coordinates, instance.demands / instance.capacity
 
 
-def _route_length(instance: cvrp.Instance, path: Tensor) -> float:
+def _route_length(instance: cvrp.CvrpInstance, path: Tensor) -> float:
     return cvrp.objective(instance, cvrp.check(instance, routes(path)))
 
 
-def _usual_routes(instance: cvrp.Instance) -> float:
+def _usual_routes(instance: cvrp.CvrpInstance) -> float:
     """Estimate the length of good routes: way out and back of full vehicles, and local detours (Daganzo 1984)."""
     radial = float(instance.demands @ instance.distances[0]) / instance.capacity
     return float(2 * radial + 0.57 * len(instance) ** 0.5)
 
 
-TOURS = Kind(tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5))
-ROUTES = Kind(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)
+TOURS = NetworkTask(
+    tsp_stream, lehd_files.tours, _tour_inputs, _tour_length, lambda instance: float(len(instance) ** 0.5)
+)
+ROUTES = NetworkTask(cvrp_stream, lehd_files.routes, _route_inputs, _route_length, _usual_routes)

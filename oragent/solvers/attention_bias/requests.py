@@ -30,7 +30,7 @@ class Refused(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class NetworkRequest:
     """Instances to be solved, or scores to be measured.
 
     Attributes:
@@ -74,7 +74,7 @@ def frame_bytes(buffer: bytes | bytearray) -> int:
     return int(HEAD.size + header + payload)
 
 
-def read(frame: bytes | bytearray) -> Request:
+def read(frame: bytes | bytearray) -> NetworkRequest:
     """Take a request out of a whole frame.
 
     Raises:
@@ -105,7 +105,7 @@ def read(frame: bytes | bytearray) -> Request:
     most = MOST_REBUILDS if network.endswith("lehd") else 0
     if type(told["rebuilds"]) is not int or not 0 <= told["rebuilds"] <= most:
         raise Refused("an odd number of rebuilds")
-    return Request(**told)
+    return NetworkRequest(**told)
 
 
 def _extent(points: Any) -> tuple[int, int]:

@@ -31,7 +31,7 @@ STRENGTH_EDGES = (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)  # standard deviation of the b
 GROWTH_EDGES = (0.97, 1.0, 1.03, 1.1, 1.25)  # length over the usual one, largest size over smallest
 
 
-class Kind(NamedTuple):
+class NetworkTask(NamedTuple):
     """What the networks solve: tours or routes.
 
     Attributes:
@@ -52,7 +52,7 @@ class Kind(NamedTuple):
 
 
 def _instances(
-    arguments: Arguments, kind: Kind, problem: str, counts: Mapping[str, int]
+    arguments: Arguments, kind: NetworkTask, problem: str, counts: Mapping[str, int]
 ) -> Iterator[tuple[int, Sequence[Any]]]:
     """The instances of each size.
 
@@ -71,7 +71,9 @@ def _instances(
             yield size, kind.stream(mode, size, arguments.fresh_seed, count)
 
 
-def evaluate(arguments: Arguments, heuristics: Guest, *, kind: Kind, problem: str, counts: Mapping[str, int]) -> Result:
+def evaluate(
+    arguments: Arguments, heuristics: Guest, *, kind: NetworkTask, problem: str, counts: Mapping[str, int]
+) -> Result:
     """Let the network solve every instance of the sizes that were asked for.
 
     Args:

@@ -28,9 +28,9 @@ from oragent._base.errors import OragentError
 from oragent._base.protocol import Status
 from oragent.harness.frames import encode
 from oragent.sandbox.isolation import kernel, memory
-from oragent.solvers.attention_bias.requests import Refused, Request, frame_bytes, read
+from oragent.solvers.attention_bias.requests import NetworkRequest, Refused, frame_bytes, read
 from oragent.solvers.neural.solve import solve, spread
-from oragent.solvers.neural.weights import Weights, load
+from oragent.solvers.neural.weights import NetworkWeights, load
 
 MOST_LINES = 256
 CHUNK = 1 << 20
@@ -59,7 +59,7 @@ class _Line:
     used_s: float = 0.0
     incoming: bytearray = field(default_factory=bytearray)
     outgoing: bytearray = field(default_factory=bytearray)
-    asked: Request | None = None
+    asked: NetworkRequest | None = None
 
 
 class _Late(Exception):
@@ -80,7 +80,7 @@ class Server:
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
         self._lines: OrderedDict[socket.socket, _Line] = OrderedDict()
-        self._networks: dict[str, Weights] = {}
+        self._networks: dict[str, NetworkWeights] = {}
         self._instances: OrderedDict[bytes, Tensor] = OrderedDict()
         self._same: dict[tuple[Any, ...], bool] = {}
 
@@ -190,11 +190,11 @@ class Server:
     def _slots(self) -> int:
         return SHARED.get(self._device.type, 1)
 
-    def _shares(self, request: Request) -> bool:
+    def _shares(self, request: NetworkRequest) -> bool:
         batch, size = request.points.shape[:2]
         return self._slots > 1 and request.bias is not None and not request.rebuilds and batch * size <= MOST_SHARED
 
-    def _computed(self, requests: list[Request]) -> list[dict[str, Any]]:
+    def _computed(self, requests: list[NetworkRequest]) -> list[dict[str, Any]]:
         """Answers of requests that are alike.
 
         Kernels are chosen by shape, and sums may come out otherwise in another shape. So a batch that can be shared has
@@ -214,7 +214,7 @@ class Server:
         places = [*requests, *[first] * (self._slots - len(requests))]
         return [{"paths": part} for part in np.split(self._paths(places), self._slots)[: len(requests)]]
 
-    def _paths(self, requests: list[Request]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def _paths(self, requests: list[NetworkRequest]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Paths of all instances of requests that are alike."""
         first, model = requests[0], self._network(requests[0].network)
         points = torch.cat([self._inputs(one)[0] for one in requests])
@@ -240,7 +240,7 @@ class Server:
             self._networks[name] = load(name, self._root, self._device)
         return self._networks[name].model
 
-    def _inputs(self, request: Request) -> tuple[Tensor, Tensor | None]:
+    def _inputs(self, request: NetworkRequest) -> tuple[Tensor, Tensor | None]:
         return self._kept(request.points), None if request.demands is None else self._kept(request.demands)
 
     def _kept(self, values: np.ndarray[Any, np.dtype[np.float32]]) -> Tensor:

@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         return encoded
 
 
-class Decoder(nn.Module):
+class LehdDecoder(nn.Module):
     """Six layers over the first node, the nodes left, and the last node; then one or two logits a node left."""
 
     def __init__(self, extra: int, outputs: int) -> None:
@@ -126,7 +126,7 @@ class Left:
             self.shut = None
         return chosen.squeeze(1)
 
-    def some(self, rows: Tensor, decoder: Decoder) -> "Left":
+    def some(self, rows: Tensor, decoder: LehdDecoder) -> "Left":
         """The same for some instances of the batch, projected anew."""
         return decoder.left(self.nodes[rows], self.names[rows], None if self.shut is None else self.shut[rows])
 
@@ -154,7 +154,7 @@ class Chooser:
             for nodes that are shut.
     """
 
-    def __init__(self, decoder: Decoder, score: Score) -> None:
+    def __init__(self, decoder: LehdDecoder, score: Score) -> None:
         self._decoder, self._score = decoder, score
         self._missed: Tensor | None = None
 
@@ -202,7 +202,7 @@ class TspLehd(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.encoder = Encoder(2)
-        self.decoder = Decoder(extra=0, outputs=1)
+        self.decoder = LehdDecoder(extra=0, outputs=1)
         self.decoder.k_1 = nn.Linear(WIDTH, WIDTH)  # takes no part; official checkpoints have it
 
     def forward(self, coordinates: Tensor, start: int = 0, bias: Tensor | None = None) -> Tensor:
@@ -281,7 +281,7 @@ class CvrpLehd(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.encoder = Encoder(3)
-        self.decoder = Decoder(extra=1, outputs=2)
+        self.decoder = LehdDecoder(extra=1, outputs=2)
 
     def forward(self, coordinates: Tensor, demands: Tensor, bias: Tensor | None = None) -> Tensor:
         """Build routes greedily.

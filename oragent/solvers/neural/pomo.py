@@ -37,7 +37,7 @@ def sampler(generator: torch.Generator) -> Pick:
     return pick
 
 
-class Memory(NamedTuple):
+class DecoderMemory(NamedTuple):
     """What decoding needs of an encoded instance, computed once.
 
     Attributes:
@@ -82,14 +82,14 @@ class Walks(Protocol):
 class Encoded(Protocol):
     """Encoded instances of a batch."""
 
-    memory: Memory
+    memory: DecoderMemory
     begun: int  # how many nodes a walk begins with
 
     def begin(self, starts: Tensor) -> Walks:
         """Begin walks at these nodes, ``(batch, m)``."""
 
 
-class Decoder(nn.Module):
+class PomoDecoder(nn.Module):
     """A glimpse of all heads at the open nodes, then a pointer with one head."""
 
     def __init__(self, extra: int) -> None:
@@ -99,11 +99,11 @@ class Decoder(nn.Module):
         self.Wv = nn.Linear(WIDTH, WIDTH, bias=False)
         self.multi_head_combine = nn.Linear(WIDTH, WIDTH)
 
-    def remember(self, nodes: Tensor) -> Memory:
+    def remember(self, nodes: Tensor) -> DecoderMemory:
         """Compute what stays the same for all steps."""
-        return Memory(nodes, split(self.Wk(nodes)), split(self.Wv(nodes)))
+        return DecoderMemory(nodes, split(self.Wk(nodes)), split(self.Wv(nodes)))
 
-    def score(self, queries: Tensor, memory: Memory, closed: Tensor) -> Tensor:
+    def score(self, queries: Tensor, memory: DecoderMemory, closed: Tensor) -> Tensor:
         """Match ``(batch, m, 128)`` queries with all nodes: ``(batch, m, n)``, neither scaled nor clipped."""
         looking = split(queries.to(memory.keys.dtype))
         glimpse = self.multi_head_combine(attend(looking, memory.keys, memory.values, closed))
@@ -111,14 +111,14 @@ class Decoder(nn.Module):
             scores: Tensor = glimpse.float() @ memory.nodes.transpose(1, 2)
         return scores
 
-    def point(self, queries: Tensor, memory: Memory, closed: Tensor, bias: Tensor | None) -> Tensor:
+    def point(self, queries: Tensor, memory: DecoderMemory, closed: Tensor, bias: Tensor | None) -> Tensor:
         """Turn scores into logits ``(batch, m, n)``, -inf where closed."""
         scores = self.score(queries, memory, closed)
         scores = scores if bias is None else scores + bias
         return scores.mul(WIDTH**-0.5).tanh().mul(CLIP) + closed
 
 
-class TspDecoder(Decoder):
+class TspDecoder(PomoDecoder):
     """The decoder whose query knows the first node of the tour too."""
 
     def __init__(self) -> None:
@@ -129,7 +129,7 @@ class TspDecoder(Decoder):
 class Pomo(nn.Module):
     """What the two networks share: going on step by step, and judging paths as a whole."""
 
-    decoder: Decoder
+    decoder: PomoDecoder
 
     def encode(self, *instance: Tensor) -> Encoded:
         """Encode a batch of instances."""
@@ -282,7 +282,7 @@ class CvrpPomo(Pomo):
     def __init__(self) -> None:
         super().__init__()
         self.encoder: CvrpEncoder = CvrpEncoder()
-        self.decoder: Decoder = Decoder(extra=1)
+        self.decoder: PomoDecoder = PomoDecoder(extra=1)
 
     def encode(self, *instance: Tensor) -> "CvrpEncoded":
         """Encode depot and customers.

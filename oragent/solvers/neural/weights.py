@@ -45,7 +45,7 @@ SHOWN = 3  # differences that a message lists
 
 
 @dataclass(frozen=True)
-class Weights:
+class NetworkWeights:
     """A network with weights.
 
     Attributes:
@@ -57,7 +57,7 @@ class Weights:
     source: str
 
 
-def load(problem: str, root: Path, device: torch.device) -> Weights:
+def load(problem: str, root: Path, device: torch.device) -> NetworkWeights:
     """Load the best weights there are for a problem.
 
     Raises:
@@ -67,7 +67,7 @@ def load(problem: str, root: Path, device: torch.device) -> Weights:
     state = read(path)
     model = NETWORKS[problem]()
     fit(model, {_our_name(problem, name): value for name, value in state.items()}, path)
-    return Weights(model.to(device).eval().requires_grad_(False), told(path, root, problem))
+    return NetworkWeights(model.to(device).eval().requires_grad_(False), told(path, root, problem))
 
 
 def told(path: Path, root: Path, problem: str) -> str:

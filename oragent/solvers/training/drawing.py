@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from oragent.solvers.training.instances import LARGEST_DEMAND, OTHER_CAPACITIES, OTHER_SHARE, capacity
-from oragent.solvers.training.labels import Labels
+from oragent.solvers.training.labels import TrainingLabels
 
 
 def instances(generator: torch.Generator, count: int, size: int, *, tsp: bool) -> tuple[Tensor, ...]:
@@ -50,7 +50,7 @@ class DeviceTours:
         device: Device on which they stay.
     """
 
-    def __init__(self, labels: Labels, device: torch.device) -> None:
+    def __init__(self, labels: TrainingLabels, device: torch.device) -> None:
         order = torch.from_numpy(labels.solutions.astype("int64"))
         points = torch.from_numpy(labels.coordinates)
         self._tours = points.gather(1, order[..., None].expand(-1, -1, 2)).to(device)

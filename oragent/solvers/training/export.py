@@ -13,7 +13,7 @@ from oragent._base.errors import StoreError
 from oragent.solvers.neural.weights import NETWORKS, fit, official_names
 from oragent.solvers.training import curve, state
 from oragent.solvers.training.request import TrainRequest
-from oragent.solvers.training.state import State
+from oragent.solvers.training.state import TrainingState
 from oragent.solvers.training.tasks import sizes_so_far
 from oragent.solvers.training.validation import Yardstick, yardstick
 
@@ -58,7 +58,7 @@ def _gaps(problem: str, weights: dict[str, Tensor], sticks: dict[int, Yardstick]
     return {size: round(stick.gap(model), 5) for size, stick in sticks.items()}
 
 
-def _described(now: State, target: Path, gaps: dict[int, float], count: int) -> dict[str, Any]:
+def _described(now: TrainingState, target: Path, gaps: dict[int, float], count: int) -> dict[str, Any]:
     limits = [f"--steps {now.step}"]
     if now.schedule.decay_from is not None:
         limits = [f"--steps {now.schedule.decay_from}", f"then again with --decay {now.schedule.decay_steps}"]

@@ -29,7 +29,7 @@ ITERATIONS, CAREFUL_ITERATIONS = 200, 1000  # of PyVRP; the first ends some 0.5 
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class TrainingLabels:
     """Instances of one size and a good solution of each.
 
     Attributes:
@@ -47,10 +47,10 @@ class Labels:
         return len(self.coordinates)
 
 
-Make = Callable[[list[int]], Labels]  # a block, from its seed
+Make = Callable[[list[int]], TrainingLabels]  # a block, from its seed
 
 
-def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
+def tsp_labels(folder: Path, size: int, count: int, seed: int) -> TrainingLabels:
     """Load or make optimal tours (LKH's first answer, which is optimal at these sizes but for a few).
 
     Args:
@@ -65,7 +65,7 @@ def tsp_labels(folder: Path, size: int, count: int, seed: int) -> Labels:
     return _labels(folder, f"tsp_{size}_seed{seed}", count, [seed, size], lambda: partial(_tsp_block, size))
 
 
-def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool = False) -> Labels:
+def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool = False) -> TrainingLabels:
     """Load or make good routes; arguments as for `tsp_labels`, the solver is ``pyvrp``.
 
     With ``careful`` they are to measure against: it searches longer, and all capacities are the usual one.
@@ -74,7 +74,7 @@ def cvrp_labels(folder: Path, size: int, count: int, seed: int, *, careful: bool
     return _labels(folder, name, count, [seed, size], lambda: partial(_cvrp_block, size, careful=careful))
 
 
-def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable[[], Make]) -> Labels:
+def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable[[], Make]) -> TrainingLabels:
     blocks = range(-(-count // BLOCK))
     paths = [folder / f"{name}_{block}.npz" for block in blocks]
     missing = [block for block in blocks if not paths[block].is_file()]
@@ -84,7 +84,7 @@ def _labels(folder: Path, name: str, count: int, seed: list[int], make: Callable
     ):  # fmt: skip
         pass
     loaded = [dict(np.load(path)) for path in paths]
-    return Labels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})
+    return TrainingLabels(**{key: np.concatenate([block[key] for block in loaded])[:count] for key in loaded[0]})
 
 
 def _made(make: Callable[[], Make], seed: list[int], missing: dict[int, Path]) -> Iterator[int]:
@@ -111,14 +111,14 @@ def _keep(make: Make, seed: list[int], block: int, path: Path) -> int:
     return block
 
 
-def _tsp_block(size: int, seed: list[int]) -> Labels:
+def _tsp_block(size: int, seed: list[int]) -> TrainingLabels:
     solver = _solver("elkai")
     coordinates = tsp_batch(np.random.default_rng(seed), BLOCK, size)
     tours = [solver.DistanceMatrix(_whole(points).tolist()).solve_tsp(runs=1)[:-1] for points in coordinates]
-    return Labels(coordinates, np.empty((BLOCK, 0), np.float32), np.array(tours, np.int16))
+    return TrainingLabels(coordinates, np.empty((BLOCK, 0), np.float32), np.array(tours, np.int16))
 
 
-def _cvrp_block(size: int, seed: list[int], careful: bool) -> Labels:
+def _cvrp_block(size: int, seed: list[int], careful: bool) -> TrainingLabels:
     solver = _solver("pyvrp")
     rng = np.random.default_rng(seed)
     coordinates, demands, capacities = cvrp_batch(rng, BLOCK, size, usual=careful)
@@ -127,7 +127,7 @@ def _cvrp_block(size: int, seed: list[int], careful: bool) -> Labels:
         for points, demand, capacity in zip(coordinates, demands, capacities, strict=True)
     ]
     shares = (demands / capacities[:, None]).astype(np.float32)
-    return Labels(coordinates, shares, np.array(solutions, np.int16))
+    return TrainingLabels(coordinates, shares, np.array(solutions, np.int16))
 
 
 def _routed(

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent.solvers.training.instances import symmetric
-from oragent.solvers.training.labels import Labels
+from oragent.solvers.training.labels import TrainingLabels
 
 
-def cut_tours(rng: np.random.Generator, labels: Labels, count: int, left: int) -> NDArray[np.float32]:
+def cut_tours(rng: np.random.Generator, labels: TrainingLabels, count: int, left: int) -> NDArray[np.float32]:
     """Cut pieces with ``left`` cities between their ends out of tours, in either direction.
 
     Returns:
@@ -30,7 +30,7 @@ def cut_tours(rng: np.random.Generator, labels: Labels, count: int, left: int) -
 
 
 def cut_routes(
-    rng: np.random.Generator, labels: Labels, count: int, left: int
+    rng: np.random.Generator, labels: TrainingLabels, count: int, left: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.int64]]:
     """Cut ends with ``left`` customers out of solutions.
 

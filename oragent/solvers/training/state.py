@@ -17,7 +17,7 @@ BEFORE_DECAY = "before_decay.pt"
 
 
 @dataclass
-class State:
+class TrainingState:
     """A training between two steps.
 
     Attributes:
@@ -59,13 +59,13 @@ class State:
             torch._foreach_lerp_([self.average[name] for name in own], [*own.values()], 1 - keep)
 
 
-def save(state: State, folder: Path, file: str = FILE) -> None:
+def save(state: TrainingState, folder: Path, file: str = FILE) -> None:
     """Write the state, such that a process killed meanwhile leaves the one before it."""
     with replacing(folder / file) as draft:
         torch.save(vars(state) | {"schedule": vars(state.schedule)}, draft)
 
 
-def load(folder: Path, file: str = FILE) -> State | None:
+def load(folder: Path, file: str = FILE) -> TrainingState | None:
     """Read the state; None where there is none yet.
 
     Raises:
@@ -76,7 +76,7 @@ def load(folder: Path, file: str = FILE) -> State | None:
         return None
     try:
         read = torch.load(path, map_location="cpu", weights_only=True)
-        return State(**read | {"schedule": Schedule(**read["schedule"])})
+        return TrainingState(**read | {"schedule": Schedule(**read["schedule"])})
     except FOREIGN as problem:
         told = (str(problem).splitlines() or [type(problem).__name__])[0][:100]
         raise StoreError(f"{path} is no training state ({told}): move it away to begin anew") from None

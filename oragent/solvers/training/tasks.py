@@ -21,7 +21,7 @@ from oragent.solvers.neural.paths import lengths
 from oragent.solvers.neural.pomo import CvrpPomo, TspPomo, sampler
 from oragent.solvers.training.drawing import DeviceTours, instances, starts_of
 from oragent.solvers.training.instances import cvrp_batch, symmetric, tsp_batch
-from oragent.solvers.training.labels import Labels, cvrp_labels, tsp_labels
+from oragent.solvers.training.labels import TrainingLabels, cvrp_labels, tsp_labels
 from oragent.solvers.training.partial import cut_routes, cut_tours
 
 LABEL_SEED = 1
@@ -37,7 +37,7 @@ STAGES = ((0, (20, 20)), (300, (20, 50)), (2_000, (20, 100)))  # from which step
 
 
 @dataclass(frozen=True)
-class Context:
+class StepContext:
     """Where a step is computed.
 
     Attributes:
@@ -68,14 +68,14 @@ class Context:
         return torch.from_numpy(values).to(self.device)
 
 
-class Task(Protocol):
+class TrainingTask(Protocol):
     """One problem's training."""
 
     @property
     def model(self) -> nn.Module:
         """The network."""
 
-    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+    def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
         """Yield the parts of the loss of a step, one after another: their gradients add up."""
 
 
@@ -86,11 +86,11 @@ class LehdTask:
         self.tsp = problem.startswith("tsp")
         self.model: nn.Module = TspLehd() if self.tsp else CvrpLehd()
         self._folder, self._quarters = labels, 0
-        self._labels: list[Labels] = []
+        self._labels: list[TrainingLabels] = []
         self._shares = np.empty(0)
         self._there: dict[int, DeviceTours] = {}
 
-    def _on(self, labels: Labels, context: Context) -> DeviceTours:
+    def _on(self, labels: TrainingLabels, context: StepContext) -> DeviceTours:
         """Labels on the device, where they stay until there are more of them."""
         if id(labels) not in self._there:
             held = {id(part) for part in self._labels}
@@ -107,7 +107,7 @@ class LehdTask:
             weights = np.array([len(part) * part.solutions.shape[1] for part in self._labels], float)
             self._shares, self._quarters = weights / weights.sum(), quarters
 
-    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+    def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
         """Yield cross-entropies of the next node; lengths of pieces are drawn evenly, and as mirrored pairs."""
         self._look_up(step)
         labels = self._labels[int(rng.choice(len(self._labels), p=self._shares))]
@@ -117,7 +117,9 @@ class LehdTask:
             count = int(np.clip(PIECE_TOKENS // (size + 2), 32, 256)) * context.batch
             yield self._loss(rng, labels, count, size, context) / PIECES
 
-    def _loss(self, rng: np.random.Generator, labels: Labels, count: int, left: int, context: Context) -> Tensor:
+    def _loss(
+        self, rng: np.random.Generator, labels: TrainingLabels, count: int, left: int, context: StepContext
+    ) -> Tensor:
         if isinstance(self.model, TspLehd):
             if context.draws:
                 points = self._on(labels, context).cut(context.generator(rng), count, left)
@@ -142,7 +144,7 @@ class PomoTask:
         self._imitate = imitate
         self._labels = tsp_labels(labels, 50, TSP_LABELS[50], LABEL_SEED) if imitate and self.tsp else None
 
-    def losses(self, rng: np.random.Generator, step: int, context: Context) -> Iterator[Tensor]:
+    def losses(self, rng: np.random.Generator, step: int, context: StepContext) -> Iterator[Tensor]:
         """Yield the loss of REINFORCE, or of imitation in the first steps."""
         if step < self._imitate and self._labels is not None:
             yield self._imitation(rng, self._labels, context)
@@ -166,7 +168,7 @@ class PomoTask:
         yield self._reinforce(problem, context.tensor(starts), pick, context)
 
     def _reinforce(
-        self, problem: tuple[Tensor, ...], starts: Tensor, pick: Callable[[Tensor], Tensor], context: Context
+        self, problem: tuple[Tensor, ...], starts: Tensor, pick: Callable[[Tensor], Tensor], context: StepContext
     ) -> Tensor:
         with context.products():
             encoded = self.model.encode(*problem)
@@ -181,7 +183,7 @@ class PomoTask:
         loss: Tensor = (excess * likelihood).mean() / paths.shape[-1]
         return loss
 
-    def _imitation(self, rng: np.random.Generator, labels: Labels, context: Context) -> Tensor:
+    def _imitation(self, rng: np.random.Generator, labels: TrainingLabels, context: StepContext) -> Tensor:
         size = labels.solutions.shape[1]
         count = 64 * context.batch
         chosen = rng.integers(len(labels), size=count)
@@ -204,6 +206,6 @@ def sizes_so_far(problem: str, step: int) -> tuple[int, int]:
     return STAGES[0][1][0], max(sizes[1] for begin, sizes in STAGES if step >= begin)
 
 
-def make_task(problem: str, labels: Path, imitate: int = 0) -> Task:
+def make_task(problem: str, labels: Path, imitate: int = 0) -> TrainingTask:
     """Prepare the training of one problem; labels are made where they are missing."""
     return LehdTask(problem, labels) if problem.endswith("lehd") else PomoTask(problem, labels, imitate)

@@ -15,8 +15,8 @@ from oragent.solvers.training import curve, state
 from oragent.solvers.training.optimiser import Optimiser, Rates
 from oragent.solvers.training.request import TrainRequest
 from oragent.solvers.training.schedule import Schedule
-from oragent.solvers.training.state import State
-from oragent.solvers.training.tasks import Context, Task, make_task
+from oragent.solvers.training.state import TrainingState
+from oragent.solvers.training.tasks import StepContext, TrainingTask, make_task
 from oragent.solvers.training.validation import Yardstick, yardstick
 
 RATES = {"pomo": Rates(100, 3e-4, matrices=2.4e-3), "lehd": Rates(300, 5e-4)}
@@ -27,7 +27,7 @@ GPU_BATCH = 16  # times as many instances a step: fewer leave a GPU idle
 MEASURED = {20: 100, 50: 100}  # size -> instances, while training
 
 
-def train(request: TrainRequest, *, measure: bool = True) -> State:
+def train(request: TrainRequest, *, measure: bool = True) -> TrainingState:
     """Train, or go on training, until the request's limit or the end of the decay.
 
     A training that has ended goes on from where its decay began, if more minutes or steps are asked for.
@@ -62,11 +62,11 @@ def train(request: TrainRequest, *, measure: bool = True) -> State:
     yardsticks = {size: yardstick(request.labels, request.problem, size, count) for size, count in MEASURED.items()}
     sitting = _Sitting(now, task, optimiser, request, yardsticks if measure else {})
     now.gpu = torch.cuda.get_device_name(device) if device.type == "cuda" else now.gpu
-    sitting.run(Context(device, request.precise, now.batch))
+    sitting.run(StepContext(device, request.precise, now.batch))
     return now
 
 
-def _begun(request: TrainRequest) -> State | None:
+def _begun(request: TrainRequest) -> TrainingState | None:
     """What the folder holds, or held before a decay that more is asked for after; None if nothing."""
     now = state.load(request.folder)
     if now is not None and now.problem != request.problem:
@@ -94,11 +94,11 @@ def _available(device: str) -> str:
     return f"cuda:{wanted}"
 
 
-def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> State:
+def _fresh(request: TrainRequest, model: nn.Module, warm_up: int) -> TrainingState:
     average = {name: value.clone() for name, value in model.state_dict().items()}
     batch = request.batch or (1 if next(model.parameters()).device.type == "cpu" else GPU_BATCH)
     schedule = Schedule(warm_up)
-    return State(request.problem, request.seed, request.imitate, schedule, 0, 0.0, {}, average, {}, batch)
+    return TrainingState(request.problem, request.seed, request.imitate, schedule, 0, 0.0, {}, average, {}, batch)
 
 
 class _Sitting:
@@ -106,8 +106,8 @@ class _Sitting:
 
     def __init__(
         self,
-        now: State,
-        task: Task,
+        now: TrainingState,
+        task: TrainingTask,
         optimiser: Optimiser,
         request: TrainRequest,
         yardsticks: dict[int, Yardstick],
@@ -117,7 +117,7 @@ class _Sitting:
         self._loss: torch.Tensor | float = 0.0  # on the device: nobody waits for it until it is shown
         self._clock, self._on_gpu_since = time.process_time(), time.monotonic()
 
-    def run(self, context: Context) -> None:
+    def run(self, context: StepContext) -> None:
         """Step until a limit; saved and measured every few minutes and at the end."""
         saved = measured = time.monotonic()
         with tqdm(initial=self.now.step, total=self._last(), unit=" steps", disable=None, dynamic_ncols=True) as bar:
@@ -145,7 +145,7 @@ class _Sitting:
         while (last is None or self.now.step < last) and (until is None or time.monotonic() < until):
             yield self.now.step
 
-    def _step(self, context: Context) -> None:
+    def _step(self, context: StepContext) -> None:
         now, model = self.now, self.task.model
         rng = np.random.default_rng([now.seed, now.step])  # of the step alone: nothing to save, nothing to lose
         self.optimiser.zero_grad()

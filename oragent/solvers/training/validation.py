@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from oragent.solvers.neural.paths import as_nodes, lengths
 from oragent.solvers.neural.solve import solve
-from oragent.solvers.training.labels import Labels, cvrp_labels, tsp_labels
+from oragent.solvers.training.labels import TrainingLabels, cvrp_labels, tsp_labels
 
 SEED = 987_654  # of the instances to measure on; training begins with small seeds
 CHUNK = 100  # instances a batch
@@ -24,7 +24,7 @@ class Yardstick:
         lengths: ``(k,)``.
     """
 
-    labels: Labels
+    labels: TrainingLabels
     lengths: NDArray[np.float64]
 
     def gap(self, model: torch.nn.Module, count: int | None = None) -> float:

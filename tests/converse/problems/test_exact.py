@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oragent.converse.problems.constraints import Constraints, Objective, Weights
+from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective
 from oragent.converse.problems.district import District, School
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
@@ -22,7 +22,7 @@ def districts(draw: st.DrawFn) -> District:
 
 
 @st.composite
-def requests(draw: st.DrawFn) -> tuple[District, Constraints, Weights]:
+def requests(draw: st.DrawFn) -> tuple[District, Constraints, ObjectiveWeights]:
     district = draw(districts())
     schools, times = len(district.schools), len(district.times)
     choice = st.tuples(st.integers(0, schools - 1), st.integers(0, times - 1))
@@ -30,7 +30,11 @@ def requests(draw: st.DrawFn) -> tuple[District, Constraints, Weights]:
     constraints = Constraints(
         draw(st.frozensets(choice, max_size=2)), draw(st.frozensets(choice, max_size=2)), draw(bound), draw(bound)
     )
-    return district, constraints, Weights(draw(st.sampled_from([0, 0.5, 1, 100])), draw(st.sampled_from([0, 1, 3])))
+    return (
+        district,
+        constraints,
+        ObjectiveWeights(draw(st.sampled_from([0, 0.5, 1, 100])), draw(st.sampled_from([0, 1, 3]))),
+    )
 
 
 def respecting(district: District, constraints: Constraints) -> list[str]:
@@ -50,7 +54,7 @@ def respecting(district: District, constraints: Constraints) -> list[str]:
 
 
 @given(requests())
-def test_optima_are_those_of_a_plain_loop_in_order(request: tuple[District, Constraints, Weights]) -> None:
+def test_optima_are_those_of_a_plain_loop_in_order(request: tuple[District, Constraints, ObjectiveWeights]) -> None:
     district, constraints, weights = request
     exact = Exact(enumerated(district))
     kept = respecting(district, constraints)
@@ -68,7 +72,7 @@ def test_optima_are_those_of_a_plain_loop_in_order(request: tuple[District, Cons
 
 @given(requests())
 def test_the_least_of_an_objective_is_that_of_a_plain_loop_the_other_one_second(
-    request: tuple[District, Constraints, Weights],
+    request: tuple[District, Constraints, ObjectiveWeights],
 ) -> None:
     district, constraints, _ = request
     exact = Exact(enumerated(district))
@@ -76,15 +80,15 @@ def test_the_least_of_an_objective_is_that_of_a_plain_loop_the_other_one_second(
     by_load = min(((one.load, one.deviation) for one in features), default=None)
     by_deviation = min(((one.deviation, one.load) for one in features), default=None)
     least_load, least_deviation = (
-        exact.least(Objective.LOAD, constraints),
-        exact.least(Objective.DEVIATION, constraints),
+        exact.least(ScheduleObjective.LOAD, constraints),
+        exact.least(ScheduleObjective.DEVIATION, constraints),
     )
     assert (least_load and (least_load.features.load, least_load.features.deviation)) == by_load
     assert (least_deviation and (least_deviation.features.deviation, least_deviation.features.load)) == by_deviation
 
 
 @given(requests())
-def test_the_frontier_is_what_nothing_dominates(request: tuple[District, Constraints, Weights]) -> None:
+def test_the_frontier_is_what_nothing_dominates(request: tuple[District, Constraints, ObjectiveWeights]) -> None:
     district, constraints, _ = request
     kept = {schedule: district.features(schedule) for schedule in respecting(district, constraints)}
     undominated = {
@@ -103,14 +107,14 @@ def test_the_frontier_is_what_nothing_dominates(request: tuple[District, Constra
 @given(districts(), st.sampled_from([1e-9, 1e9]))
 def test_only_the_ratio_of_weights_matters(district: District, factor: float) -> None:
     exact = Exact(enumerated(district))
-    assert exact.optima(weights=Weights(factor, 2 * factor)) == exact.optima(weights=Weights(1, 2))
+    assert exact.optima(weights=ObjectiveWeights(factor, 2 * factor)) == exact.optima(weights=ObjectiveWeights(1, 2))
 
 
 def test_where_nothing_weighs_anything_every_schedule_is_optimal() -> None:
     district = District("two", (School("a", "ES", 1, 480), School("b", "ES", 2, 480)), (480, 540))
     exact = Exact(enumerated(district))
-    assert [one.schedule for one in exact.optima(weights=Weights(0, 0))] == ["AA", "AB", "BA", "BB"]
-    assert exact.least_cost(weights=Weights(0, 0)).schedule == "AA"
+    assert [one.schedule for one in exact.optima(weights=ObjectiveWeights(0, 0))] == ["AA", "AB", "BA", "BB"]
+    assert exact.least_cost(weights=ObjectiveWeights(0, 0)).schedule == "AA"
 
 
 @pytest.mark.parametrize("array", ["times", "load", "deviation"])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ProblemError
-from oragent.converse.problems.constraints import Constraints, Objective, Weights
+from oragent.converse.problems.constraints import Constraints, ObjectiveWeights, ScheduleObjective
 from oragent.converse.problems.district import District, Features, School, clock
 from oragent.converse.problems.enumeration import enumerated
 from oragent.converse.problems.exact import Exact
@@ -58,35 +58,35 @@ def test_every_row_agrees_with_the_schedule_alone(schedule: str) -> None:
 def test_the_default_is_the_only_optimum_of_even_weights() -> None:
     (only,) = EXACT.optima()
     assert (only.schedule, only.features) == (DEFAULT, Features(2565, 8.5))
-    assert Weights().cost(only.features) == pytest.approx(34.15)
+    assert ObjectiveWeights().cost(only.features) == pytest.approx(34.15)
 
 
 def test_the_default_stays_the_optimum_until_load_weighs_1_384_times_as_much() -> None:
     turn = 8 / 5.78
     assert turn == pytest.approx(1.38408, abs=1e-5)
     for ratio in (1e-6, 0.5, 1.0, turn - 1e-6):
-        assert [one.schedule for one in EXACT.optima(weights=Weights(ratio, 1))] == [DEFAULT]
-    assert DEFAULT in [one.schedule for one in EXACT.optima(weights=Weights(turn, 1))]
-    assert DEFAULT not in [one.schedule for one in EXACT.optima(weights=Weights(turn + 1e-6, 1))]
+        assert [one.schedule for one in EXACT.optima(weights=ObjectiveWeights(ratio, 1))] == [DEFAULT]
+    assert DEFAULT in [one.schedule for one in EXACT.optima(weights=ObjectiveWeights(turn, 1))]
+    assert DEFAULT not in [one.schedule for one in EXACT.optima(weights=ObjectiveWeights(turn + 1e-6, 1))]
 
 
 def test_where_load_weighs_nothing_two_tie_and_load_still_decides() -> None:
-    tied = EXACT.optima(weights=Weights(0, 1))
+    tied = EXACT.optima(weights=ObjectiveWeights(0, 1))
     assert [(one.schedule, one.features.load) for one in tied] == [("CCCAAAABBC", 3791), (DEFAULT, 2565)]
-    assert EXACT.least_cost(weights=Weights(0, 1)).schedule == DEFAULT
+    assert EXACT.least_cost(weights=ObjectiveWeights(0, 1)).schedule == DEFAULT
 
 
 def test_twice_the_weight_on_load_moves_the_optimum() -> None:
-    (only,) = EXACT.optima(weights=Weights(2, 1))
+    (only,) = EXACT.optima(weights=ObjectiveWeights(2, 1))
     assert (only.schedule, only.features) == ("CCCAABACBC", Features(1987, 16.5))
-    assert Weights(2, 1).cost(only.features) == pytest.approx(56.24)
+    assert ObjectiveWeights(2, 1).cost(only.features) == pytest.approx(56.24)
 
 
 def test_the_least_load_is_reached_by_36_schedules_and_the_least_deviation_is_the_default_s() -> None:
     assert ALL.load.min() == 1987
     assert (ALL.load == 1987).sum() == 36
-    assert EXACT.least(Objective.LOAD).schedule == "CCCAABACBC"
-    assert EXACT.least(Objective.DEVIATION).features == Features(2565, 8.5)
+    assert EXACT.least(ScheduleObjective.LOAD).schedule == "CCCAABACBC"
+    assert EXACT.least(ScheduleObjective.DEVIATION).features == Features(2565, 8.5)
 
 
 def test_the_pareto_frontier_has_four_points_of_one_schedule_each() -> None:
@@ -101,7 +101,9 @@ def test_the_pareto_frontier_has_four_points_of_one_schedule_each() -> None:
 
 def test_the_two_points_in_the_middle_are_optimal_for_no_weights() -> None:
     optimal = {
-        one.schedule for alpha in np.linspace(0, 1, 401) for one in EXACT.optima(weights=Weights(alpha, 1 - alpha))
+        one.schedule
+        for alpha in np.linspace(0, 1, 401)
+        for one in EXACT.optima(weights=ObjectiveWeights(alpha, 1 - alpha))
     }
     frontier = {schedule for point in pareto(EXACT) for schedule in point.schedules}
     assert frontier - optimal == {"CCCABABABC", "CCCAABABBC"}
@@ -132,26 +134,28 @@ def test_the_optimum_under_constraints_is_the_published_one(
     [(FACTS[0][0], 44.03), (FACTS[1][0], 37.15), (FACTS[2][0], 40.10), (FACTS[4][0], 38.23), (FACTS[5][0], 36.03)],
 )
 def test_the_cost_of_the_optimum_is_the_published_one(constraints: Constraints, cost: float) -> None:
-    assert Weights().cost(EXACT.least_cost(constraints).features) == pytest.approx(cost)
+    assert ObjectiveWeights().cost(EXACT.least_cost(constraints).features) == pytest.approx(cost)
 
 
 # objective, constraints, its least value
 LEAST = [
-    (Objective.DEVIATION, fixed((ORTEGA, A)), 16.5),
-    (Objective.LOAD, fixed((ORTEGA, A)), 1987),
-    (Objective.DEVIATION, fixed((ORTEGA, B)), 11.5),
-    (Objective.LOAD, fixed((ORTEGA, B), deviation=16), 2560),
-    (Objective.LOAD, fixed((ORTEGA, B), deviation=20), 2227),
-    (Objective.DEVIATION, fixed((EVERETT, A)), 8.5),
-    (Objective.DEVIATION, fixed((EVERETT, B)), 11.5),
-    (Objective.DEVIATION, fixed((EVERETT, C)), 16.5),
+    (ScheduleObjective.DEVIATION, fixed((ORTEGA, A)), 16.5),
+    (ScheduleObjective.LOAD, fixed((ORTEGA, A)), 1987),
+    (ScheduleObjective.DEVIATION, fixed((ORTEGA, B)), 11.5),
+    (ScheduleObjective.LOAD, fixed((ORTEGA, B), deviation=16), 2560),
+    (ScheduleObjective.LOAD, fixed((ORTEGA, B), deviation=20), 2227),
+    (ScheduleObjective.DEVIATION, fixed((EVERETT, A)), 8.5),
+    (ScheduleObjective.DEVIATION, fixed((EVERETT, B)), 11.5),
+    (ScheduleObjective.DEVIATION, fixed((EVERETT, C)), 16.5),
 ]
 
 
 @pytest.mark.parametrize(("objective", "constraints", "value"), LEAST)
-def test_the_least_possible_is_the_published_one(objective: Objective, constraints: Constraints, value: float) -> None:
+def test_the_least_possible_is_the_published_one(
+    objective: ScheduleObjective, constraints: Constraints, value: float
+) -> None:
     features = EXACT.least(objective, constraints).features
-    assert (features.load if objective is Objective.LOAD else features.deviation) == value
+    assert (features.load if objective is ScheduleObjective.LOAD else features.deviation) == value
 
 
 def test_the_schedules_that_the_agent_of_the_paper_did_not_see_exist() -> None:
@@ -159,14 +163,14 @@ def test_the_schedules_that_the_agent_of_the_paper_did_not_see_exist() -> None:
     for schedule, load, deviation in (("CBCABACBBC", 2227, 19.5), ("CBCAABAABC", 2406, 17.5)):
         assert allowed[ALL.index(schedule)]
         assert SFUSD.features(schedule) == Features(load, deviation)
-    assert EXACT.least(Objective.DEVIATION, fixed((EVERETT, B))).schedule == "CCCABABBBC"
+    assert EXACT.least(ScheduleObjective.DEVIATION, fixed((EVERETT, B))).schedule == "CCCABABBBC"
 
 
 @pytest.mark.parametrize("deviation", [11.5, 12])
 def test_ortega_in_the_middle_below_the_default_s_load_needs_more_deviation(deviation: float) -> None:
     clash = fixed((ORTEGA, B), load=BELOW_DEFAULT, deviation=deviation)
     assert EXACT.least_cost(clash) is None
-    assert EXACT.least(Objective.LOAD, clash) is None
+    assert EXACT.least(ScheduleObjective.LOAD, clash) is None
     assert pareto(EXACT, clash) == ()
 
 
@@ -196,8 +200,8 @@ def test_what_is_no_schedule_is_refused() -> None:
         (lambda: District("d", (School("a", "b", 1, 2), School("A", "b", 1, 2)), (480, 540)), "no two schools"),
         (lambda: District("d", (School("a", "b", 1, 2),), (540, 480)), "in rising order"),
         (lambda: enumerated(District("d", SFUSD.schools, tuple(range(480, 492)))), "too many to enumerate"),
-        (lambda: Weights(-1, 1), "must be 0 or more, not -1"),
-        (lambda: Weights(1, float("nan")), "must be 0 or more, not nan"),
+        (lambda: ObjectiveWeights(-1, 1), "must be 0 or more, not -1"),
+        (lambda: ObjectiveWeights(1, float("nan")), "must be 0 or more, not nan"),
         (lambda: Constraints(load=float("nan")), "must be a number"),
         (lambda: EXACT.least_cost(fixed((10, 0))), "no school 10 with time 0"),
         (lambda: EXACT.least_cost(Constraints(forbidden=frozenset({(0, 3)}))), "no school 0 with time 3"),

@@ -6,12 +6,12 @@ import pytest
 from rich.console import Console
 
 from oragent._base.errors import ConfigError
-from oragent.evals.converse.whatif.answers import Answer, Status, agrees
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
 from oragent.evals.converse.whatif.command import AGENTS, answers_by_rules, by_kind, run_whatif
 from oragent.evals.converse.whatif.gold import gold
 from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import Question, read
-from oragent.evals.converse.whatif.textbooks import Change, answered
+from oragent.evals.converse.whatif.textbooks import WhatIfChange, answered
 from oragent.llm.model import Message, ToolCall
 from oragent.llm.scripted import Scripted
 from oragent.milp import Relation, Row
@@ -24,13 +24,13 @@ shared = pytest.mark.skipif(not DATA.is_dir(), reason="the published questions a
 @pytest.mark.parametrize(
     ("model", "answer"),
     [
-        ("coffee", Answer(Status.OPTIMAL, 2470)),
-        ("netflow", Answer(Status.OPTIMAL, 5500)),
-        ("diet", Answer(Status.INFEASIBLE)),
+        ("coffee", WhatIfAnswer(AnswerStatus.OPTIMAL, 2470)),
+        ("netflow", WhatIfAnswer(AnswerStatus.OPTIMAL, 5500)),
+        ("diet", WhatIfAnswer(AnswerStatus.INFEASIBLE)),
     ],
 )
-def test_the_unchanged_models_come_to_their_known_results(model: str, answer: Answer) -> None:
-    assert agrees(answered(model, Change()), answer)
+def test_the_unchanged_models_come_to_their_known_results(model: str, answer: WhatIfAnswer) -> None:
+    assert agrees(answered(model, WhatIfChange()), answer)
 
 
 @shared
@@ -65,23 +65,23 @@ def test_rules_read_nearly_all_questions() -> None:
 
 
 def question(model: str, text: str, row_code: str = "pass") -> Question:
-    return Question(model, 1, text, text, "kind", "t", "", row_code, Answer(Status.OPTIMAL, 2520))
+    return Question(model, 1, text, text, "kind", "t", "", row_code, WhatIfAnswer(AnswerStatus.OPTIMAL, 2520))
 
 
 # model, question, what it changes
 READ = [
-    ("coffee", "What if cafe cafe1 needs 10% more light coffee?", Change({("light_coffee_needed_for_cafe", ("cafe1",)): 22.0})),
-    ("coffee", "Why supplier2 for roastery2?", Change(rows=(Row("row", {"x[supplier2,roastery2]": 1}, Relation.EQUAL, 0),))),
-    ("netflow", "What if pens from New York to Boston cost $17?", Change({("cost", ("Pens", "New York", "Boston")): 17.0})),
+    ("coffee", "What if cafe cafe1 needs 10% more light coffee?", WhatIfChange({("light_coffee_needed_for_cafe", ("cafe1",)): 22.0})),
+    ("coffee", "Why supplier2 for roastery2?", WhatIfChange(rows=(Row("row", {"x[supplier2,roastery2]": 1}, Relation.EQUAL, 0),))),
+    ("netflow", "What if pens from New York to Boston cost $17?", WhatIfChange({("cost", ("Pens", "New York", "Boston")): 17.0})),
     ("netflow", "What if we fly?", None),
-    ("diet", "Can I have 2 hot dogs?", Change(rows=(Row("row", {"buy[hot dog]": 1}, Relation.EQUAL, 2),))),
+    ("diet", "Can I have 2 hot dogs?", WhatIfChange(rows=(Row("row", {"buy[hot dog]": 1}, Relation.EQUAL, 2),))),
     ("diet", "What's for dinner?", None),
     ("coffee", "Why is the sky blue?", None),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("model", "text", "change"), READ)
-def test_a_question_is_read_by_its_words(model: str, text: str, change: Change | None) -> None:
+def test_a_question_is_read_by_its_words(model: str, text: str, change: WhatIfChange | None) -> None:
     found = read_change(question(model, text))
     assert found == change or (
         found and change and found.data == pytest.approx(dict(change.data)) and found.rows == change.rows
@@ -94,7 +94,7 @@ def test_gold_code_runs_apart_and_its_failure_is_one_line(tmp_path: Path) -> Non
         found = gold([trap, question("coffee", "y", "m.addConstr(nothing == 0)"), question("coffee", "z")], box)
     assert not (tmp_path / "sprung").exists()
     assert "NameError" in found[1][1]
-    assert agrees(found[2][0], Answer(Status.OPTIMAL, 2470))
+    assert agrees(found[2][0], WhatIfAnswer(AnswerStatus.OPTIMAL, 2470))
 
 
 def called(name: str, **arguments: object) -> Message:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.converse.whatif.answers import Answer, Status, agrees
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
 from oragent.evals.converse.whatif.questions import MODELS, read
 from oragent.evals.converse.whatif.tallies import Tally, floor, tally
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "whatif"
 BASE = {
-    "coffee": Answer(Status.OPTIMAL, 2470),
-    "netflow": Answer(Status.OPTIMAL, 5500),
-    "diet": Answer(Status.INFEASIBLE),
+    "coffee": WhatIfAnswer(AnswerStatus.OPTIMAL, 2470),
+    "netflow": WhatIfAnswer(AnswerStatus.OPTIMAL, 5500),
+    "diet": WhatIfAnswer(AnswerStatus.INFEASIBLE),
 }
 RECORD = {
     "QUESTION": "What if tea costs 3 more?", "TYPE": "cost", "raw_question_hash": "ab", "DATA CODE": "cost['tea'] += 3",
@@ -53,7 +53,7 @@ def test_a_question_changes_data_or_rows_and_says_so_plainly() -> None:
 
 @shared
 def test_every_diet_question_is_infeasible_and_seven_others() -> None:
-    infeasible = Counter(one.model for one in read(DATA) if one.gold.status is Status.INFEASIBLE)
+    infeasible = Counter(one.model for one in read(DATA) if one.gold.status is AnswerStatus.INFEASIBLE)
     assert infeasible == {"diet": 238, "coffee": 7}
 
 
@@ -76,24 +76,30 @@ def test_the_gold_answers_themselves_score_713() -> None:
 
 # given, gold, whether they agree
 ANSWERS = [
-    (Answer(Status.OPTIMAL, 2470), Answer(Status.OPTIMAL, 2470.0), True),
-    (Answer(Status.OPTIMAL, 2470.002), Answer(Status.OPTIMAL, 2470.0), True),  # 1e-6 of 2,470 is 0.00247
-    (Answer(Status.OPTIMAL, 2470.003), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.OPTIMAL, 5e-7), Answer(Status.OPTIMAL, 0.0), True),
-    (Answer(Status.OPTIMAL, 5e-6), Answer(Status.OPTIMAL, 0.0), False),
-    (Answer(Status.OPTIMAL, -2470), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.OPTIMAL), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.OPTIMAL, float("nan")), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.OPTIMAL, float("inf")), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.INFEASIBLE), Answer(Status.OPTIMAL, 2470.0), False),
-    (Answer(Status.INFEASIBLE, 7), Answer(Status.INFEASIBLE), True),
-    (Answer(Status.UNBOUNDED), Answer(Status.INFEASIBLE), False),
-    (None, Answer(Status.INFEASIBLE), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, 2470), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), True),
+    (
+        WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.002),
+        WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0),
+        True,
+    ),  # 1e-6 of 2,470 is 0.00247
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.003), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, 5e-7), WhatIfAnswer(AnswerStatus.OPTIMAL, 0.0), True),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, 5e-6), WhatIfAnswer(AnswerStatus.OPTIMAL, 0.0), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, -2470), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, float("nan")), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.OPTIMAL, float("inf")), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.INFEASIBLE), WhatIfAnswer(AnswerStatus.OPTIMAL, 2470.0), False),
+    (WhatIfAnswer(AnswerStatus.INFEASIBLE, 7), WhatIfAnswer(AnswerStatus.INFEASIBLE), True),
+    (WhatIfAnswer(AnswerStatus.UNBOUNDED), WhatIfAnswer(AnswerStatus.INFEASIBLE), False),
+    (None, WhatIfAnswer(AnswerStatus.INFEASIBLE), False),
 ]
 
 
 @pytest.mark.parametrize(("given", "gold", "right"), ANSWERS)
-def test_an_answer_is_right_by_status_and_objective(given: Answer | None, gold: Answer, right: bool) -> None:
+def test_an_answer_is_right_by_status_and_objective(
+    given: WhatIfAnswer | None, gold: WhatIfAnswer, right: bool
+) -> None:
     assert agrees(given, gold) is right
 
 
@@ -103,7 +109,10 @@ def test_answers_are_counted_by_model_and_kind(tmp_path: Path) -> None:
     assert [(one.model, one.number, one.gold.status) for one in questions[:3]] == [
         ("coffee", 1, "optimal"), ("coffee", 2, "infeasible"), ("coffee", 3, "optimal"),
     ]  # fmt: skip
-    found = tally(questions, [Answer(Status.OPTIMAL, 12.5), None, None, Answer(Status.OPTIMAL, 12.5), None])
+    found = tally(
+        questions,
+        [WhatIfAnswer(AnswerStatus.OPTIMAL, 12.5), None, None, WhatIfAnswer(AnswerStatus.OPTIMAL, 12.5), None],
+    )
     assert found == {
         ("coffee", "cost"): Tally(1, 2), ("coffee", "limit"): Tally(0, 1),
         ("netflow", "cost"): Tally(1, 1), ("diet", "cost"): Tally(0, 1),

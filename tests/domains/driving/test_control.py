@@ -9,7 +9,7 @@ from oragent.domains.driving import control
 from oragent.domains.driving.demand import Departure
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.plans import WEAVING
-from oragent.domains.driving.simulation import State
+from oragent.domains.driving.simulation import VehicleState
 
 ROAD = Road(Path("road.net.xml"), 172.8, 3, 13.89, {"E4": (0, 1, 2), "E5": (2,), "E6": (0,)}, (), ())
 EXIT = {end: next(index for index, route in enumerate(WEAVING.routes) if route[1] == end) for end in ("E4", "E5", "E6")}
@@ -18,7 +18,11 @@ KNOWN = {
     "left": Departure("left", 0, EXIT["E5"], "truck"),
     "right": Departure("right", 0, EXIT["E6"], "bus"),
 }
-STATES = [State("straight", 0, 20.0, 10.0), State("left", 1, 50.0, 0.5), State("right", 2, 50.0, 13.0)]
+STATES = [
+    VehicleState("straight", 0, 20.0, 10.0),
+    VehicleState("left", 1, 50.0, 0.5),
+    VehicleState("right", 2, 50.0, 13.0),
+]
 
 
 def act(name: str, acceleration: object = 0.0, change: object = 0) -> dict[str, object]:

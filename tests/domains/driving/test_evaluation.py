@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from oragent._base.errors import ProblemError
-from oragent.authoring.bench import Bench, Seed
+from oragent.authoring.bench import ScoringBench, Seed
 from oragent.authoring.finding import Level
 from oragent.authoring.function import is_function
 from oragent.domains.driving import baseline, evaluation, installation, network
-from oragent.domains.driving.baseline import Baseline
+from oragent.domains.driving.baseline import DrivingBaseline
 from oragent.domains.driving.cooperative import Cooperative
 from oragent.domains.driving.courses import LONG, WEAVING, Course
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.evaluation import Runner
+from oragent.evaluation import EvaluationRunner
 from oragent.evaluation.problem import load
 from oragent.search.genetics.breeding import child_of_seed
 from tests.extras import need
@@ -119,8 +119,8 @@ def test_a_controller_that_remembers_is_found_by_check() -> None:
     need("libsumo")
     problem = load(FOLDER)
     remembering = replace(problem, seed=problem.seed + REMEMBERING)
-    with Runner() as run:
-        bench = Bench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)
+    with EvaluationRunner() as run:
+        bench = ScoringBench(remembering, ROOT, problem.about.timeout_s, child_of_seed, run)
         train = bench.run(mode="train")
         finding = is_function(bench, Seed(train, train), quick=True)
     assert finding.level is Level.FAILURE
@@ -145,8 +145,8 @@ def test_each_missing_part_of_sumo_is_told(name: str, monkeypatch: pytest.Monkey
 
 
 def test_the_kept_throughputs_are_those_of_this_sumo_or_are_simulated(road: Road, tmp_path: Path) -> None:
-    kept = Baseline(FOLDER / "sumo_throughput.json", lambda rules: road, tmp_path)
-    none = Baseline(tmp_path / "missing.json", lambda rules: road, tmp_path)
+    kept = DrivingBaseline(FOLDER / "sumo_throughput.json", lambda rules: road, tmp_path)
+    none = DrivingBaseline(tmp_path / "missing.json", lambda rules: road, tmp_path)
     scenario = Scenario(2, 1, horizon=300)
     assert kept.throughput(scenario) == none.throughput(scenario) > 0
 
@@ -217,15 +217,15 @@ def test_a_figure_of_another_sumo_is_not_taken(road: Road, tmp_path: Path, monke
     file = tmp_path / "kept.json"
     baseline.write(file, [scenario], lambda rules: road, tmp_path)
     monkeypatch.setattr(baseline, "throughput", lambda scenario, road, folder: 8)
-    assert Baseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
+    assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(scenario) == 7
     monkeypatch.setattr(installation, "versions", lambda: "9.9 9.9")
-    assert Baseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
+    assert DrivingBaseline(file, lambda rules: road, tmp_path).throughput(Scenario(2, 1, horizon=60)) == 8
 
 
 def test_a_broken_file_of_figures_is_named(road: Road, tmp_path: Path) -> None:
     (tmp_path / "kept.json").write_text("{}")
     with pytest.raises(ProblemError, match=r"kept.json is broken .*references.py --write"):
-        Baseline(tmp_path / "kept.json", lambda rules: road, tmp_path)
+        DrivingBaseline(tmp_path / "kept.json", lambda rules: road, tmp_path)
 
 
 @pytest.mark.slow

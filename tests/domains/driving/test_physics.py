@@ -12,7 +12,7 @@ from oragent.domains.driving.controllers import Wanderer
 from oragent.domains.driving.drive import Drive, drive
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import State
+from oragent.domains.driving.simulation import VehicleState
 from oragent.domains.driving.vehicles import TYPES
 
 SCENARIO = Scenario(3, 42, horizon=120)
@@ -35,7 +35,7 @@ def race(edge: dict[str, Any], vehicles: list[dict[str, Any]]) -> list[dict[str,
     return [{"veh_id": one["veh_id"], "acceleration": 99.0, "lane_changing": 0} for one in vehicles]
 
 
-def moves(ended: Drive, recorder: Recorder) -> Iterator[tuple[State, State, dict[str, Any]]]:
+def moves(ended: Drive, recorder: Recorder) -> Iterator[tuple[VehicleState, VehicleState, dict[str, Any]]]:
     """States of a vehicle before and after a second, and what was asked of it in between."""
     asked = iter(recorder.asked)
     for before, after in zip(ended.seconds, ended.seconds[1:], strict=False):

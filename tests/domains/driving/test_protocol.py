@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oragent._base.errors import ProblemError
 from oragent.domains.driving import demand, metrics, protocol, rules
 from oragent.domains.driving.demand import Departure
-from oragent.domains.driving.evaluation import Bench
+from oragent.domains.driving.evaluation import RoadBench
 from oragent.domains.driving.metrics import Figures
 from oragent.domains.driving.scenario import Scenario
 from tests.extras import need
@@ -22,12 +22,12 @@ OWN = {"1.20": (95.176, 75.322), "1.28": (96.884, 86.161)}
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path: Path) -> RoadBench:
     need("libsumo")
-    return Bench(tmp_path)
+    return RoadBench(tmp_path)
 
 
-def test_sumos_own_drivers_get_the_published_score_on_the_published_demands(bench: Bench) -> None:
+def test_sumos_own_drivers_get_the_published_score_on_the_published_demands(bench: RoadBench) -> None:
     if not DATA.is_dir():
         pytest.skip("the published demands are not here")
     try:
@@ -45,7 +45,7 @@ def test_the_published_demands_have_the_published_numbers_of_vehicles() -> None:
     assert [len(scenario.departures) for scenario in protocol.files(DATA).values()] == [224, 312]
 
 
-def test_published_figures_count_all_roads_and_end_with_the_last_vehicle(bench: Bench) -> None:
+def test_published_figures_count_all_roads_and_end_with_the_last_vehicle(bench: RoadBench) -> None:
     few = demand.draw(101, 3, 100)
     scenario = Scenario(3, 3, rules=rules.PUBLISHED, given=few)
     ended = bench.drive(scenario, lambda name: None)

@@ -22,7 +22,7 @@ from oragent.domains.driving.hosted import Hosted
 from oragent.domains.driving.metrics import paper_score, score
 from oragent.domains.driving.network import Road
 from oragent.domains.driving.scenario import Scenario
-from oragent.domains.driving.simulation import Command
+from oragent.domains.driving.simulation import VehicleCommand
 from tests.extras import need
 
 SHORT = Scenario(3, 42, horizon=90)
@@ -160,7 +160,7 @@ def test_a_failed_command_is_told_with_its_vehicle(backend: Any, road: Road, lef
         for _ in range(3):
             simulation.step(None)
         with pytest.raises(ProblemError, match=r"SUMO failed at second 3, vehicle v999: .*v999"):
-            simulation.step([Command("v999", 1.0, 0)])
+            simulation.step([VehicleCommand("v999", 1.0, 0)])
     empty(folder)
 
 

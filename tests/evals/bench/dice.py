@@ -7,13 +7,13 @@ import numpy as np
 
 from oragent._base.direction import Direction
 from oragent._base.errors import OragentError
-from oragent.evals.bench.execute import End
+from oragent.evals.bench.execute import CellEnd
 from oragent.evals.bench.manifest import Manifest
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Cost, Measure, Result, Score, Step
-from oragent.evals.bench.terms import Terms
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore, ProgressStep
+from oragent.evals.bench.terms import BenchTerms
 
-TERMS = Terms(
+TERMS = BenchTerms(
     "tournament", "die", "dice", "player", "players", {"eyes": "as thrown", "again": "thrown again"}, "a one", "throw",
     "throws", "faces",
 )  # fmt: skip
@@ -22,9 +22,9 @@ THROWS = 4
 FACES = {"d6": 6, "d20": 20}
 
 
-def tournament(*players: str, seeds: int = 2, **settings: object) -> Plan:
+def tournament(*players: str, seeds: int = 2, **settings: object) -> BenchPlan:
     """Everyone throws every die."""
-    return Plan(TERMS, FACES, {name: {} for name in players or ("ann", "bob")}, tuple(range(seeds)), settings)
+    return BenchPlan(TERMS, FACES, {name: {} for name in players or ("ann", "bob")}, tuple(range(seeds)), settings)
 
 
 @dataclass
@@ -38,17 +38,17 @@ class Thrower:
         thrown: Throws of this sitting, in their order.
     """
 
-    plan: Plan
+    plan: BenchPlan
     left: int | None = None
     happening: BaseException = field(default_factory=KeyboardInterrupt)
-    thrown: list[Cell] = field(default_factory=list)
+    thrown: list[BenchCell] = field(default_factory=list)
 
-    def is_complete(self, cell: Cell, folder: Path) -> bool:
+    def is_complete(self, cell: BenchCell, folder: Path) -> bool:
         return len(self._throws(cell, folder)) == THROWS
 
-    def run(self, cell: Cell, folder: Path) -> End:
+    def run(self, cell: BenchCell, folder: Path) -> CellEnd:
         if cell.contestant == "lazy":
-            return End("does not feel like it")
+            return CellEnd("does not feel like it")
         shift = self.plan.contestants[cell.contestant].get("shift", 0)
         faces = self.plan.subjects[cell.subject]
         folder.mkdir(exist_ok=True)
@@ -59,34 +59,34 @@ class Thrower:
             with _file(cell, folder).open("a") as file:
                 print(int(rng.integers(1, faces, endpoint=True)) + shift, file=file)
             self.thrown.append(cell)
-        return End()
+        return CellEnd()
 
-    def finish(self, cell: Cell, folder: Path) -> str:
+    def finish(self, cell: BenchCell, folder: Path) -> str:
         return "" if self.is_complete(cell, folder) else "nothing to check"
 
-    def read(self, cell: Cell, folder: Path) -> Result:
+    def read(self, cell: BenchCell, folder: Path) -> BenchResult:
         throws = self._throws(cell, folder)
         if 0 in throws:
             raise OragentError(f"{_file(cell, folder)}: a die has no zero")
         return result(cell, throws, folder)
 
-    def _throws(self, cell: Cell, folder: Path) -> list[int]:
+    def _throws(self, cell: BenchCell, folder: Path) -> list[int]:
         path = _file(cell, folder)
         return [int(line) for line in path.read_text().split()] if path.is_file() else []
 
 
-def result(cell: Cell, throws: list[int], folder: Path | None = None) -> Result:
+def result(cell: BenchCell, throws: list[int], folder: Path | None = None) -> BenchResult:
     """The best throw counts; ones are failures."""
     best = np.maximum.accumulate(throws)
     steps = [
-        Step(float(one), float(so_far), Cost(at, 10 * at))
+        ProgressStep(float(one), float(so_far), Cost(at, 10 * at))
         for at, (one, so_far) in enumerate(zip(throws, best, strict=True), 1)
     ]
-    return Result(
+    return BenchResult(
         cell=cell,
         measure=Measure(f"a die of {FACES.get(cell.subject, 6)} faces", Direction.MAXIMIZE),
-        scores={"eyes": Score(float(best[-1]))},
-        baselines={"eyes": Score(1.0)},
+        scores={"eyes": ModeScore(float(best[-1]))},
+        baselines={"eyes": ModeScore(1.0)},
         tried=len(throws),
         failed=throws.count(1),
         spent=steps[-1].paid,
@@ -96,5 +96,5 @@ def result(cell: Cell, throws: list[int], folder: Path | None = None) -> Result:
     )
 
 
-def _file(cell: Cell, folder: Path) -> Path:
+def _file(cell: BenchCell, folder: Path) -> Path:
     return folder / f"{cell.seed}-{cell.subject}-{cell.contestant}.txt"

@@ -5,17 +5,17 @@ from pathlib import Path
 import pytest
 
 from oragent._base.errors import OragentError, StoreError
-from oragent.evals.bench.execute import Done, End, execute, gather
+from oragent.evals.bench.execute import CellEnd, Done, execute, gather
 from tests.evals.bench.dice import THROWS, Thrower, tournament
 
 
 def test_every_cell_is_run_once_in_the_order_of_the_plan(tmp_path: Path) -> None:
     plan = tournament()
     thrower = Thrower(plan)
-    assert list(execute(plan, thrower, tmp_path)) == [Done(cell, End(), True, "") for cell in plan.cells]
+    assert list(execute(plan, thrower, tmp_path)) == [Done(cell, CellEnd(), True, "") for cell in plan.cells]
     assert thrower.thrown == [cell for cell in plan.cells for _ in range(THROWS)]
     again = Thrower(plan)
-    assert list(execute(plan, again, tmp_path)) == [Done(cell, End(), False, "") for cell in plan.cells]
+    assert list(execute(plan, again, tmp_path)) == [Done(cell, CellEnd(), False, "") for cell in plan.cells]
     assert again.thrown == []
 
 
@@ -25,7 +25,7 @@ def test_after_a_persons_ctrl_c_the_rest_is_done_and_comes_to_the_same(tmp_path:
     list(execute(plan, Thrower(plan), tmp_path / "whole"))
     *before, last = execute(plan, first := Thrower(plan, after), tmp_path)
     assert len(before) == after // THROWS
-    assert last == Done(plan.cells[len(before)], End("stopped by Ctrl-C", stopped=True), True, "")
+    assert last == Done(plan.cells[len(before)], CellEnd("stopped by Ctrl-C", stopped=True), True, "")
     list(execute(plan, second := Thrower(plan), tmp_path))
     assert len(first.thrown) + len(second.thrown) == THROWS * len(plan.cells)
     results, unfinished = gather(plan, Thrower(plan), tmp_path)

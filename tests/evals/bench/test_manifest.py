@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from oragent._base.errors import ConfigError, OragentError, StoreError
-from oragent.evals.bench.plan import Plan
+from oragent.evals.bench.plan import BenchPlan
 from tests.evals.bench.dice import MANIFEST, tournament
 
 OWN = {"ann": {}, "bob": {"shift": 2, "hand": {"left": True}}}
 
 
-def begun(folder: Path, **changed: object) -> Plan:
+def begun(folder: Path, **changed: object) -> BenchPlan:
     plan = replace(tournament(cup="oak", table=1), **changed)
     MANIFEST.keep(plan, folder)
     return plan

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.errors import ConfigError
-from oragent.evals.bench.plan import Cell, Plan, expect_distinct
+from oragent.evals.bench.plan import BenchCell, BenchPlan, expect_distinct
 from tests.evals.bench.dice import TERMS, tournament
 
 
@@ -16,11 +16,11 @@ from tests.evals.bench.dice import TERMS, tournament
 def test_every_combination_is_there_once_and_none_is_ahead_by_more_than_one(
     subjects: int, contestants: int, seeds: int, data: st.DataObject
 ) -> None:
-    plan = Plan(
+    plan = BenchPlan(
         TERMS, {f"d{n}": n for n in range(subjects)}, {f"p{n}": {} for n in range(contestants)}, tuple(range(seeds))
     )
     cells = plan.cells
-    assert set(cells) == {Cell(*one) for one in product(plan.subjects, plan.contestants, plan.seeds)}
+    assert set(cells) == {BenchCell(*one) for one in product(plan.subjects, plan.contestants, plan.seeds)}
     assert len(cells) == subjects * contestants * seeds
     done = cells[: data.draw(st.integers(0, len(cells)))]
     seen = Counter({(one.subject, one.contestant): 0 for one in cells})
@@ -44,7 +44,7 @@ def test_a_plan_without_cells_or_with_equal_ones_is_refused(
     players: dict[str, dict[str, object]], seeds: tuple[int, ...], said: str
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        Plan(TERMS, {"d6": 6}, players, seeds)
+        BenchPlan(TERMS, {"d6": 6}, players, seeds)
     assert str(caught.value) == said
 
 

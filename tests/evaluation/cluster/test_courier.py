@@ -17,7 +17,7 @@ from oragent.evaluation.cluster.courier import MOST_PLACES, Courier
 from oragent.evaluation.cluster.dispatch import Lost, Patience
 from oragent.evaluation.cluster.introduction import Introduction
 from oragent.evaluation.cluster.station import serve
-from oragent.evaluation.cluster.where import Kind, Where
+from oragent.evaluation.cluster.where import ClusterKind, Where
 from oragent.evaluation.cluster.wire import LONGEST, unpacked
 from tests.extras import need
 from tests.unseen import unseen
@@ -168,12 +168,15 @@ JOINED = {"joined": "tls://a:1", "places": 1, "introduction": WORKER}
 def test_a_run_waits_for_a_worker_that_is_looked_at_when_another_is_refused(monkeypatch) -> None:
     monkeypatch.setattr("oragent.evaluation.cluster.connect.GRACE_S", 0.3)
     both = (0.0, {"looked_at": 2}), (0.1, {"looked_at": 1}), (0.1, REFUSED)
-    assert waited_for(Where(Kind.ADDRESS, address="tls://a:1"), *both, (1.0, {"looked_at": 0}), (1.0, JOINED)) >= 1.0
+    assert (
+        waited_for(Where(ClusterKind.ADDRESS, address="tls://a:1"), *both, (1.0, {"looked_at": 0}), (1.0, JOINED))
+        >= 1.0
+    )
     with pytest.raises(SandboxError, match="node2: it has oragent"):
-        waited_for(Where(Kind.ADDRESS, address="tls://a:1"), *both, (0.5, {"looked_at": 0}), (9.0, JOINED))
+        waited_for(Where(ClusterKind.ADDRESS, address="tls://a:1"), *both, (0.5, {"looked_at": 0}), (9.0, JOINED))
 
 
 def test_jobs_that_are_all_refused_end_a_run_however_many_cores_they_have(monkeypatch) -> None:
     monkeypatch.setattr("oragent.evaluation.cluster.connect.GRACE_S", 0.1)
     with pytest.raises(SandboxError, match="node2: it has oragent"):
-        waited_for(Where(Kind.SLURM, jobs=1, cores=8), (0.0, REFUSED))
+        waited_for(Where(ClusterKind.SLURM, jobs=1, cores=8), (0.0, REFUSED))

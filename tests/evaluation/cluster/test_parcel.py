@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.evaluation.cluster.parcel import Garbled, Trouble, answer_of, evaluation_of, job_of, request, told
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from tests.evaluation.cluster.conftest import job
 
-GOOD = json.loads(json.dumps(told(Evaluation(Status.OK, 1.5, (1, 2.5), {"a": [1]}, end=End.EXITED, wall_s=0.1))))
+GOOD = json.loads(json.dumps(told(Evaluation(Status.OK, 1.5, (1, 2.5), {"a": [1]}, end=EndReason.EXITED, wall_s=0.1))))
 texts = st.text(max_size=20)
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 scores = st.one_of(st.none(), numbers)
@@ -32,7 +32,7 @@ plain = st.recursive(
 def test_an_evaluation_comes_back_as_it_was(score, status, message, log, features, metrics) -> None:
     status = status if score is None else Status.OK
     cell = None if features is None else tuple(features)
-    sent = Evaluation(status, score, cell, metrics, message=message, log=log, end=End.EXITED, wall_s=1.0)
+    sent = Evaluation(status, score, cell, metrics, message=message, log=log, end=EndReason.EXITED, wall_s=1.0)
     assert answer_of(json.dumps({"evaluation": told(sent)})) == sent
 
 

@@ -4,7 +4,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
 
-from oragent.evaluation.cluster.roster import Roster, Standing
+from oragent.evaluation.cluster.roster import Roster, WorkerStatus
 
 
 def test_a_worker_is_used_once_it_is_accepted() -> None:
@@ -85,7 +85,7 @@ class Cluster(RuleBasedStateMachine):
     def begin(self, key: str) -> None:
         self.number += 1
         if address := self.roster.begin(self.number, key):
-            assert self.roster.workers[address].standing is Standing.FIT
+            assert self.roster.workers[address].standing is WorkerStatus.FIT
             assert (address, key) not in self.flying.values()
             self.flying[self.number] = address, key
 

@@ -14,7 +14,7 @@ from oragent.evaluation.cluster import station
 from oragent.evaluation.cluster.content import Content, Shelf
 from oragent.evaluation.cluster.parcel import Trouble, answer_of, needs, request
 from oragent.evaluation.cluster.station import serve
-from oragent.sandbox.lifecycle import End
+from oragent.sandbox.lifecycle import EndReason
 from tests.evaluation.cluster.conftest import job
 from tests.search.test_engine import scored
 
@@ -93,7 +93,7 @@ def test_a_full_disk_is_its_machines(toy, tmp_path, content, shelf, evaluated, m
 
 
 def test_a_server_that_was_killed_is_its_machines(toy, tmp_path, content, shelf, evaluated) -> None:
-    evaluated["run"] = lambda asked: replace(Evaluation(Status.CRASHED), end=End.LOST)
+    evaluated["run"] = lambda asked: replace(Evaluation(Status.CRASHED), end=EndReason.LOST)
     assert "was killed" in troubled(toy, tmp_path, content)
 
 

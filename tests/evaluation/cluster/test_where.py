@@ -8,15 +8,20 @@ import pytest
 from oragent._base.errors import ConfigError
 from oragent.cli.app import main
 from oragent.evaluation.cluster.connect import connected
-from oragent.evaluation.cluster.where import Certificates, Kind, where
+from oragent.evaluation.cluster.where import Certificates, ClusterKind, where
 from oragent.evaluation.problem import load
 
 
 @pytest.mark.parametrize(
     ("word", "kind", "expected"),
-    [("local:4", Kind.LOCAL, 4), ("slurm", Kind.SLURM, 4), ("pbs", Kind.PBS, 4), ("lsf", Kind.LSF, 4)],
+    [
+        ("local:4", ClusterKind.LOCAL, 4),
+        ("slurm", ClusterKind.SLURM, 4),
+        ("pbs", ClusterKind.PBS, 4),
+        ("lsf", ClusterKind.LSF, 4),
+    ],
 )
-def test_who_starts_workers_is_a_word(word: str, kind: Kind, expected: int) -> None:
+def test_who_starts_workers_is_a_word(word: str, kind: ClusterKind, expected: int) -> None:
     found = where(word)
     assert (found.kind, found.expected) == (kind, expected)
 

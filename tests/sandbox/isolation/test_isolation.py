@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from oragent.sandbox.isolation import Guarantee, Means, kernel, landlock, namespaces, not_held, probe, seccomp
-from oragent.sandbox.isolation.cgroups import Group
+from oragent.sandbox.isolation.cgroups import ControlGroup
 from oragent.sandbox.isolation.credentials import interpreter_paths, readable_by_all
 from oragent.sandbox.isolation.means import FORBID, HELD_BY
 from oragent.sandbox.isolation.probe import tried
@@ -180,7 +180,7 @@ def test_a_folder_that_is_alone_can_be_written_and_what_lies_beside_it_is_gone(t
 
 @needs(Means.CGROUPS)
 def test_a_control_group_bounds_the_processes_in_it() -> None:
-    group = Group.make(f"oragent-test-{os.getpid()}", 256, 3)
+    group = ControlGroup.make(f"oragent-test-{os.getpid()}", 256, 3)
 
     def trial() -> None:
         group.join()

@@ -15,7 +15,7 @@ from oragent._base.protocol import Failure, Status, parse
 from oragent.harness.frames import HEAD, FrameError, decode, encode
 from oragent.harness.neural import bias
 from oragent.solvers.attention_bias.kinds import ROUTES, TOURS
-from oragent.solvers.attention_bias.scoring import Kind
+from oragent.solvers.attention_bias.scoring import NetworkTask
 from oragent.solvers.neural.reshaping import reach, strength
 
 ROOT = Path(__file__).parents[3]
@@ -113,7 +113,9 @@ def test_the_shared_part_of_neural_evaluators_is_imported_without_pytorch() -> N
 
 @pytest.mark.parametrize("kind", [TOURS, ROUTES])
 @pytest.mark.parametrize("size", [200, 1000])
-def test_distances_that_a_candidate_gets_are_exact_zeros_on_the_diagonal_and_symmetric(kind: Kind, size: int) -> None:
+def test_distances_that_a_candidate_gets_are_exact_zeros_on_the_diagonal_and_symmetric(
+    kind: NetworkTask, size: int
+) -> None:
     """``torch.cdist`` of the same points leaves up to 5e-4 there, and one over that is another matrix."""
     instance = kind.stream("val", size, None)[0]
     distances = torch.tensor(instance.distances, dtype=torch.float32)

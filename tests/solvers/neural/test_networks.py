@@ -122,11 +122,11 @@ def test_solutions_are_feasible_and_as_long_as_said(problem: str, size: int) -> 
     for number, path in enumerate(paths):
         where = points[number].double().numpy()
         if tsp_like:
-            instance = tsp.Instance(where)
+            instance = tsp.TspInstance(where)
             length = tsp.objective(instance, tsp.check(instance, path.numpy()))
         else:
             whole = np.rint(demands[number].numpy() * 20).astype(np.int64)
-            instance = cvrp.Instance(where, whole, 20)
+            instance = cvrp.CvrpInstance(where, whole, 20)
             length = cvrp.objective(instance, cvrp.check(instance, routes(path)))
         assert length == pytest.approx(float(said[number]), rel=1e-5)
 

@@ -11,24 +11,24 @@ from oragent._base.errors import ProblemError
 from oragent.domains import cvrp, tsp
 from oragent.solvers.training import labels
 from oragent.solvers.training.instances import capacity, cvrp_batch, symmetric, tsp_batch
-from oragent.solvers.training.labels import Labels
+from oragent.solvers.training.labels import TrainingLabels
 from oragent.solvers.training.partial import cut_routes, cut_tours
 
 
-def square_tours(count: int = 5, size: int = 8) -> Labels:
+def square_tours(count: int = 5, size: int = 8) -> TrainingLabels:
     """Cities on a circle, visited in order."""
     angles = np.linspace(0, 2 * np.pi, size, endpoint=False)
     points = (0.5 + 0.4 * np.stack((np.cos(angles), np.sin(angles)), 1)).astype(np.float32)
     tours = np.tile(np.arange(size, dtype=np.int16), (count, 1))
-    return Labels(np.tile(points, (count, 1, 1)), np.empty((count, 0), np.float32), tours)
+    return TrainingLabels(np.tile(points, (count, 1, 1)), np.empty((count, 0), np.float32), tours)
 
 
-def routes(count: int = 5) -> Labels:
+def routes(count: int = 5) -> TrainingLabels:
     """Four routes of two customers each."""
     rng = np.random.default_rng(0)
     steps = np.array([[[customer, customer % 2] for customer in range(1, 9)]] * count, np.int16)
     demands = np.pad(np.full((count, 8), 0.4, np.float32), ((0, 0), (1, 0)))
-    return Labels(rng.random((count, 9, 2), dtype=np.float32), demands, steps)
+    return TrainingLabels(rng.random((count, 9, 2), dtype=np.float32), demands, steps)
 
 
 @pytest.mark.parametrize("left", [2, 5, 7])
@@ -63,7 +63,7 @@ def test_symmetries_keep_all_distances() -> None:
     points = tsp_batch(np.random.default_rng(0), 30, 6)
     turned = symmetric(np.random.default_rng(1), points)
     for before, after in zip(points.astype(float), turned.astype(float), strict=True):
-        assert np.allclose(tsp.Instance(before).distances, tsp.Instance(after).distances, atol=1e-6)
+        assert np.allclose(tsp.TspInstance(before).distances, tsp.TspInstance(after).distances, atol=1e-6)
     assert ((turned >= 0) & (turned <= 1)).all()
     assert not np.allclose(points, turned)
 
@@ -93,7 +93,7 @@ def test_tours_of_lkh_are_made_once_and_are_optimal(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(labels, "_tsp_block", None)  # no second time
     again = labels.tsp_labels(tmp_path, 7, 6, 0)
     assert np.array_equal(made.solutions, again.solutions)
-    instance = tsp.Instance(made.coordinates[0].astype(float))
+    instance = tsp.TspInstance(made.coordinates[0].astype(float))
     best = min(tsp.objective(instance, np.array((0, *rest))) for rest in itertools.permutations(range(1, 7)))
     assert tsp.objective(instance, tsp.check(instance, made.solutions[0])) == pytest.approx(best)
 
@@ -105,4 +105,4 @@ def test_routes_of_pyvrp_are_feasible(tmp_path: Path, monkeypatch: pytest.Monkey
     for points, demands, steps in zip(made.coordinates, made.demands, made.solutions, strict=True):
         path = [node for customer, home in steps for node in ([0, customer] if home else [customer])]
         whole = np.rint(demands * 2520).astype(np.int64)
-        cvrp.check(cvrp.Instance(points.astype(float), whole, 2520 + 20), [*path, 0])
+        cvrp.check(cvrp.CvrpInstance(points.astype(float), whole, 2520 + 20), [*path, 0])

@@ -55,7 +55,7 @@ def test_instances_drawn_on_a_device_are_those_that_numpy_draws_but_for_the_numb
 def test_pieces_cut_on_a_device_go_along_the_tours_turned_as_a_whole() -> None:
     rng = np.random.default_rng(0)
     tours = np.array([rng.permutation(9) for _ in range(5)], np.int16)
-    made = labels.Labels(rng.random((5, 9, 2), dtype=np.float32), np.empty((5, 0), np.float32), tours)
+    made = labels.TrainingLabels(rng.random((5, 9, 2), dtype=np.float32), np.empty((5, 0), np.float32), tours)
     steps = np.linalg.norm(
         np.diff(np.take_along_axis(made.coordinates, tours[..., None].astype(int), 1), axis=1, append=0), axis=2
     )
@@ -88,7 +88,7 @@ def test_a_step_drawn_on_a_device_is_repeated_and_larger_by_its_factor(
     monkeypatch.setattr(task.model, "encode", lambda *given: seen.append(len(given[0])) or own(*given))
     values = []
     for batch in (1, 1, 2):
-        context = tasks.Context(torch.device("cpu"), precise=True, batch=batch)
+        context = tasks.StepContext(torch.device("cpu"), precise=True, batch=batch)
         values += [float(part.detach()) for part in task.losses(np.random.default_rng(3), 0, context)]
     assert values[0] == values[1] != values[2]
     assert seen == [16, 16, 32]

@@ -34,7 +34,7 @@ def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(labels, "CORES", 1)  # no other process has these
 
 
-def greedy_tours(size: int, seed: list[int]) -> labels.Labels:
+def greedy_tours(size: int, seed: list[int]) -> labels.TrainingLabels:
     rng = np.random.default_rng(seed)
     coordinates = rng.random((8, size, 2), dtype=np.float32)
     tours = []
@@ -44,15 +44,15 @@ def greedy_tours(size: int, seed: list[int]) -> labels.Labels:
             left = [city for city in range(size) if city not in tour]
             tour.append(min(left, key=lambda city: float(((points[city] - points[tour[-1]]) ** 2).sum())))
         tours.append(tour)
-    return labels.Labels(coordinates, np.empty((8, 0), np.float32), np.array(tours, np.int16))
+    return labels.TrainingLabels(coordinates, np.empty((8, 0), np.float32), np.array(tours, np.int16))
 
 
-def greedy_routes(size: int, seed: list[int], careful: bool) -> labels.Labels:
+def greedy_routes(size: int, seed: list[int], careful: bool) -> labels.TrainingLabels:
     rng = np.random.default_rng(seed)
     coordinates = rng.random((8, size + 1, 2), dtype=np.float32)
     demands = np.pad(np.full((8, size), 0.3, np.float32), ((0, 0), (1, 0)))
     steps = np.array([[[customer, (customer - 1) % 3 == 0] for customer in range(1, size + 1)]] * 8, np.int16)
-    return labels.Labels(coordinates, demands, steps)
+    return labels.TrainingLabels(coordinates, demands, steps)
 
 
 def order(problem: str, folder: Path, **asked: object) -> TrainRequest:
@@ -79,7 +79,7 @@ def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
 def test_a_few_steps_of_imitation_lower_the_loss(problem: str, tmp_path: Path) -> None:
     asked = order(problem, tmp_path, steps=15)
     trained = trainer.train(asked)
-    task, context = tasks.make_task(problem, asked.labels), tasks.Context(torch.device("cpu"), precise=True)
+    task, context = tasks.make_task(problem, asked.labels), tasks.StepContext(torch.device("cpu"), precise=True)
 
     def loss() -> float:
         return float(sum(part.detach() for part in task.losses(np.random.default_rng(99), 0, context)))

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from oragent.converse.deciders.decider import Said, View
+from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem, figure
-from oragent.converse.state import Kind, Restriction
+from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
 TOLERANCE = 1e-9
@@ -41,7 +41,7 @@ class Asking:
         """The agent that follows a rule, such as the rational or the myopic one."""
         return cls(problem, list(rule(stakeholder)), at_once, in_words)
 
-    async def say(self, view: View) -> Said | None:
+    async def say(self, view: DecisionView) -> DeciderMessage | None:
         """Put the next request; leave once one is met, or where none is left."""
         if any(_respects(self.problem, decision, asked) for decision in view.presented for asked in self._asked):
             return None
@@ -49,8 +49,8 @@ class Asking:
         if not self._asked:
             return None
         if self.in_words:
-            return Said("\n".join(["Please start afresh, without any wish of before.", *self._told()]))
-        return Said(" else ".join(command(self.problem, one) for one in self._asked))
+            return DeciderMessage("\n".join(["Please start afresh, without any wish of before.", *self._told()]))
+        return DeciderMessage(" else ".join(command(self.problem, one) for one in self._asked))
 
     def _told(self) -> Iterator[str]:
         for number, asked in enumerate(self._asked):
@@ -65,17 +65,17 @@ def command(problem: DecisionProblem, asked: Request) -> str:
 
 
 def _said(problem: DecisionProblem, one: Restriction) -> str:
-    if one.kind is Kind.BOUND:
+    if one.kind is RestrictionKind.BOUND:
         goal = problem.expressions[_place(problem, one)]
         return f"{goal.word} {one.relation} {figure(one.value)}"
     return f"{one.kind} {one.subject} {one.option}"
 
 
 def _worded(problem: DecisionProblem, one: Restriction) -> str:
-    if one.kind is Kind.BOUND:
+    if one.kind is RestrictionKind.BOUND:
         goal = problem.expressions[_place(problem, one)]
         return f"{goal.word} {'at most' if one.upper else 'at least'} {figure(one.value)}"
-    return f"{one.subject} {'at' if one.kind is Kind.FIX else 'not at'} {one.option}"
+    return f"{one.subject} {'at' if one.kind is RestrictionKind.FIX else 'not at'} {one.option}"
 
 
 def _respects(problem: DecisionProblem, decision: str, asked: Request) -> bool:
@@ -83,12 +83,12 @@ def _respects(problem: DecisionProblem, decision: str, asked: Request) -> bool:
 
 
 def _meets(problem: DecisionProblem, decision: str, one: Restriction) -> bool:
-    if one.kind is Kind.BOUND:
+    if one.kind is RestrictionKind.BOUND:
         value = problem.features(decision)[_place(problem, one)]
         return value <= one.limit + TOLERANCE if one.upper else value >= one.limit - TOLERANCE
     # An option may be written in several ways, such as 1,000 and 1000.
     given = problem.option(one.subject, problem.chosen(decision)[one.subject])
-    return (given == problem.option(one.subject, one.option)) is (one.kind is Kind.FIX)
+    return (given == problem.option(one.subject, one.option)) is (one.kind is RestrictionKind.FIX)
 
 
 def _place(problem: DecisionProblem, bound: Restriction) -> int:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from oragent.converse.agents.agent import Asker, Event, calls_of
-from oragent.converse.deciders.decider import END_WORD, Said, View
+from oragent.converse.agents.agent import AgentEvent, Asker, calls_of
+from oragent.converse.deciders.decider import END_WORD, DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judged
 from oragent.converse.prompting import fill, quiet
 from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
 from oragent.evals.converse.evaluable_problems import stakeholders_of
-from oragent.evals.converse.stakeholders import DECIDER, Stakeholder, Telling
+from oragent.evals.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
 from oragent.llm.model import Message, Tool, ToolCall
 
 MOST_ROUNDS = 6  # of checks before a message
@@ -122,7 +122,7 @@ class Talking:
         words = self.problem.vocabulary
         return f"give the {words.spoken} of every {words.item} by its name"
 
-    async def say(self, view: View) -> Said:
+    async def say(self, view: DecisionView) -> DeciderMessage:
         """Write the next message; one that tells a secret goes back once, then it is counted."""
         if view.turn > 1:
             self.messages.append(Message("user", view.text or "(no answer)"))
@@ -134,10 +134,10 @@ class Talking:
             self.messages.append(Message("user", told))
             text, more = await self._written(view)
             events, found = [*events, *more], leaks(text, self._secrets)
-        return Said(text, END_WORD in text, tuple(events), found, sent_back)
+        return DeciderMessage(text, END_WORD in text, tuple(events), found, sent_back)
 
-    async def _written(self, view: View) -> tuple[str, list[Event]]:
-        events: list[Event] = []
+    async def _written(self, view: DecisionView) -> tuple[str, list[AgentEvent]]:
+        events: list[AgentEvent] = []
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(DECIDER, self.messages, self.temperature, self.tools)
             said = calls_of(reply, self.messages, self.tools)
@@ -152,21 +152,21 @@ class Talking:
         self.messages.append(Message("assistant", reply.text))
         return reply.text, events
 
-    def _checked(self, call: ToolCall, presented: Sequence[str]) -> Event:
+    def _checked(self, call: ToolCall, presented: Sequence[str]) -> AgentEvent:
         """Answer a check; only a decision that was just presented is judged."""
         arguments = dict(call.arguments)
         if call.problem or call.name != "check_utility":
             wrong = call.problem or f"there is no tool {call.name[:60]!r}; expected check_utility"
-            return Event(call.name[:60], arguments, f"error: {wrong}", failed=True)
+            return AgentEvent(call.name[:60], arguments, f"error: {wrong}", failed=True)
         words = self.problem.vocabulary
         read = self.problem.read(json.dumps(_flat(arguments.get(self._argument), texts=bool(words.options))))
         if not read.decisions:
             wrong = read.problems[0] if read.problems else f"no {words.decision}: {self._give}"
-            return Event(call.name, arguments, f"error: {wrong}", failed=True)
+            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
         if read.decisions[0] not in presented:
             wrong = f"this is none of the {words.decision}s that you were just shown: check one of those"
-            return Event(call.name, arguments, f"error: {wrong}", failed=True)
-        return Event(call.name, arguments, _told(self.stakeholder(read.decisions[0]), self.persona.feedback))
+            return AgentEvent(call.name, arguments, f"error: {wrong}", failed=True)
+        return AgentEvent(call.name, arguments, _told(self.stakeholder(read.decisions[0]), self.persona.feedback))
 
 
 def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona) -> str:
@@ -188,7 +188,7 @@ def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona)
     return "\n\n".join([text, *(fill(one, **told) for one in persona.templates)])
 
 
-def _style(problem: DecisionProblem, telling: Telling, style: Style) -> str:
+def _style(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
     units = [quiet(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
     said = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
     return fill(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",

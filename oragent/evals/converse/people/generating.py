@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from oragent.converse.problems.exact import Exact
-from oragent.converse.problems.frontier import Point, conditional
-from oragent.evals.converse.people.utilities import Direction, Outcome, Utility
+from oragent.converse.problems.frontier import FrontierPoint, conditional
+from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility
 
 LOAD_STEP, DEVIATION_STEP = 50, 0.5
 DRAWS = 10_000  # weights drawn for one pair of thresholds
@@ -46,7 +46,7 @@ def solution_centric(exact: Exact, rng: np.random.Generator) -> list[Target]:
         In order of school, early before late, time, load.
     """
     targets = []
-    for school, direction in product(range(len(exact.district.schools)), Direction):
+    for school, direction in product(range(len(exact.district.schools)), TimePreference):
         for time, point in conditional(exact, school):
             utility = _singled_out(exact, school, direction, time, point, rng)
             if utility:
@@ -67,7 +67,7 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
     for _ in range(number):
         utility = Utility(
             int(rng.integers(len(exact.district.schools))),
-            list(Direction)[rng.integers(2)],
+            list(TimePreference)[rng.integers(2)],
             LOAD_STEP * int(rng.integers(ceil(min(loads) / LOAD_STEP), ceil(max(loads) / LOAD_STEP) + 1)),
             DEVIATION_STEP
             * int(rng.integers(ceil(min(deviations) / DEVIATION_STEP), ceil(max(deviations) / DEVIATION_STEP) + 1)),
@@ -78,12 +78,12 @@ def function_centric(exact: Exact, rng: np.random.Generator, number: int) -> lis
 
 
 def _singled_out(
-    exact: Exact, school: int, direction: Direction, time: int, point: Point, rng: np.random.Generator
+    exact: Exact, school: int, direction: TimePreference, time: int, point: FrontierPoint, rng: np.random.Generator
 ) -> Utility | None:
     """The first thresholds and weights for which a conditional solution is the only maximiser, if there are any."""
     if len(point.schedules) > 1:
         return None  # equal in all that a utility sees
-    wished = Outcome(time, True, True)
+    wished = ScheduleOutcome(time, True, True)
     for load, deviation, outcomes in _thresholds(exact, school, wished, point):
         losses = _losses(direction, wished, outcomes, len(exact.district.times))
         if _greatest_margin(losses) > MARGIN:
@@ -95,14 +95,14 @@ def _singled_out(
 
 
 def _thresholds(
-    exact: Exact, school: int, wished: Outcome, point: Point
-) -> Iterator[tuple[float, float, frozenset[Outcome]]]:
+    exact: Exact, school: int, wished: ScheduleOutcome, point: FrontierPoint
+) -> Iterator[tuple[float, float, frozenset[ScheduleOutcome]]]:
     """Thresholds that admit a point and leave it alone in its outcome, with all outcomes that are possible there.
 
     The outcome only gains schedules as a threshold rises, so the first threshold with a second one ends the search.
     """
 
-    def alone(load: float, deviation: float) -> frozenset[Outcome]:
+    def alone(load: float, deviation: float) -> frozenset[ScheduleOutcome]:
         counts = _counts(exact, school, load, deviation)
         return frozenset(counts) if counts[wished] == 1 else frozenset()
 
@@ -123,13 +123,13 @@ def _thresholds(
             yield load, deviation, outcomes
 
 
-def _counts(exact: Exact, school: int, load: float, deviation: float) -> dict[Outcome, int]:
+def _counts(exact: Exact, school: int, load: float, deviation: float) -> dict[ScheduleOutcome, int]:
     """How many schedules have each outcome; none with 0."""
     schedules = exact.schedules
     code = 4 * schedules.times[:, school].astype(np.intp)
     code += 2 * (schedules.load <= load) + (schedules.deviation <= deviation)
     return {
-        Outcome(place // 4, bool(place & 2), bool(place & 1)): int(number)
+        ScheduleOutcome(place // 4, bool(place & 2), bool(place & 1)): int(number)
         for place, number in enumerate(np.bincount(code))
         if number
     }
@@ -138,7 +138,9 @@ def _counts(exact: Exact, school: int, load: float, deviation: float) -> dict[Ou
 Losses = tuple[tuple[float, float, float], ...]
 
 
-def _losses(direction: Direction, wished: Outcome, outcomes: frozenset[Outcome], times: int) -> Losses:
+def _losses(
+    direction: TimePreference, wished: ScheduleOutcome, outcomes: frozenset[ScheduleOutcome], times: int
+) -> Losses:
     """What every other possible outcome loses against the wished one, a unit of each weight."""
     judge = Utility(0, direction, 0, 0, (1, 0, 0))
     top = judge.wish(wished.time, times)

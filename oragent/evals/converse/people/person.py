@@ -7,18 +7,18 @@ from typing import Any
 
 from oragent.converse.decision import figure
 from oragent.converse.judging import Judged
-from oragent.converse.problems.constraints import Constraints, Oracle
+from oragent.converse.problems.constraints import Constraints, ScheduleOracle
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.oracle import restrictions
 from oragent.converse.problems.school_texts import told
 from oragent.converse.prompting import quiet
 from oragent.evals.converse.people import records
-from oragent.evals.converse.people.utilities import Direction, Outcome, Utility, classes, maximum, standing
+from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
 from oragent.evals.converse.stakeholders import Profile, Request, Wish
 
 
-class Role(StrEnum):
+class SchoolRole(StrEnum):
     """Who somebody at a school is."""
 
     PRINCIPAL = "principal"
@@ -37,7 +37,7 @@ class Person:
     """
 
     utility: Utility
-    oracle: Oracle
+    oracle: ScheduleOracle
     _known: dict[str, Judged] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -98,7 +98,7 @@ class Person:
         )
         return Profile(
             {"school": name, "direction": way}, {"school": name, "wants it": way}, utility,
-            {role: told(f"character_{role}", school=school) for role in Role},
+            {role: told(f"character_{role}", school=school) for role in SchoolRole},
             told("wishes", school=school, way=way), self._worth(),
             (*own.weights, *(value for _, value in self._ranked), self.maximum),
         )  # fmt: skip
@@ -109,10 +109,10 @@ class Person:
 
     @property
     def _top(self) -> int:
-        return 0 if self.utility.direction is Direction.EARLY else self._times - 1
+        return 0 if self.utility.direction is TimePreference.EARLY else self._times - 1
 
     @cached_property
-    def _ranked(self) -> list[tuple[Outcome, float]]:
+    def _ranked(self) -> list[tuple[ScheduleOutcome, float]]:
         """All outcomes by falling utility, with what they are worth."""
         return [(one, self.utility.value(one, self._times)) for one, _ in classes(self.utility, self._times)]
 

@@ -7,7 +7,7 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
 from oragent.converse.problems.names import find_school, quoted, unknown_school
-from oragent.evals.converse.people.utilities import Direction, Utility
+from oragent.evals.converse.people.utilities import TimePreference, Utility
 
 KEYS, LISTED_KEYS = ("load", "deviation", "weights"), ("L", "R", "w")
 
@@ -69,16 +69,16 @@ def _named(value: Any, district: District) -> int:
     return found
 
 
-def _early(value: Any) -> Direction:
+def _early(value: Any) -> TimePreference:
     if not isinstance(value, bool):
         raise ConfigError(f"early must be true or false, not {value!r:.40}")
-    return Direction.EARLY if value else Direction.LATE
+    return TimePreference.EARLY if value else TimePreference.LATE
 
 
-def _direction(value: Any) -> Direction:
-    if value not in list(Direction):
+def _direction(value: Any) -> TimePreference:
+    if value not in list(TimePreference):
         raise ConfigError(f"direction must be early or late, not {value!r:.40}")
-    return Direction(value)
+    return TimePreference(value)
 
 
 def doubts(utility: Utility, optimum: str | None, best: Sequence[str], schedules: Schedules) -> Iterator[str]:

@@ -11,9 +11,9 @@ from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.schools import Schools
 from oragent.evals.converse.people import records
 from oragent.evals.converse.people.generating import function_centric, solution_centric
-from oragent.evals.converse.people.person import Person, Role
+from oragent.evals.converse.people.person import Person, SchoolRole
 from oragent.evals.converse.people.script import Script
-from oragent.evals.converse.stakeholders import Telling
+from oragent.evals.converse.stakeholders import PersonaTexts
 
 VAGUE = (
     "That is rather late for us. Could it be somewhat earlier, if that is not too hard on the others?",
@@ -40,10 +40,10 @@ class SchoolStakeholders:
     exact: Exact
 
     @cached_property
-    def telling(self) -> Telling:
+    def telling(self) -> PersonaTexts:
         """Words of parents, principals, administrators and coordinators."""
-        return Telling(
-            tuple(Role), "schools",
+        return PersonaTexts(
+            tuple(SchoolRole), "schools",
             "the schools, their students and start times today, the start times to choose from, what riders at the "
             "busiest time and change on average mean",
             "the start time, the riders, the change", {"vague": VAGUE, "precise": PRECISE}, Script(self.problem),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from oragent.converse.problems.constraints import STUDENTS_A_UNIT, Objective
+from oragent.converse.problems.constraints import STUDENTS_A_UNIT, ScheduleObjective
 from oragent.converse.problems.district import clock
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.school_program import SCHOOLS_PROGRAM
@@ -131,7 +131,10 @@ class Script:
 
     def _changes(self, wanted: _Wanted, messages: Sequence[Message]) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Calls that put what is wanted in force, and nothing else that was put in force before."""
-        bounds = ((Objective.LOAD, wanted.load, STUDENTS_A_UNIT), (Objective.DEVIATION, wanted.deviation, 1))
+        bounds = (
+            (ScheduleObjective.LOAD, wanted.load, STUDENTS_A_UNIT),
+            (ScheduleObjective.DEVIATION, wanted.deviation, 1),
+        )
         wished = {f"fix[{wanted.school}]"} | {f"{name}_upper_bound" for name, value, _ in bounds if value is not None}
         for name in sorted(_in_force(messages) - wished):
             yield "remove_constraint", {"name": name}

@@ -6,16 +6,20 @@ from dataclasses import replace
 from oragent.converse.decision import Solved
 from oragent.converse.problems.oracle import OfDistrict, Solving, restrictions
 from oragent.converse.solving import model
-from oragent.converse.state import State
+from oragent.converse.state import RestrictionState
 from oragent.evals.converse.people.utilities import Utility, classes, maximum
 from oragent.milp.model import Objective as Cost
 from oragent.milp.model import Relation, Row
-from oragent.milp.solution import Status
+from oragent.milp.solution import SolveStatus
 from oragent.milp.solving import solve
 
 
 def is_unique(
-    problem: OfDistrict, utility: Utility, schedule: str, solver: Callable[[State], Solved], limit_s: float = 60.0
+    problem: OfDistrict,
+    utility: Utility,
+    schedule: str,
+    solver: Callable[[RestrictionState], Solved],
+    limit_s: float = 60.0,
 ) -> bool | None:
     """Whether a schedule is the only one of greatest utility: no other is, by a no-good cut in each best outcome.
 
@@ -29,10 +33,10 @@ def is_unique(
     for outcome, asked in classes(utility, times):
         if utility.value(outcome, times) < greatest - 1e-9:
             return True
-        milp = model(problem, State((0.0, 0.0), restrictions(problem.district, asked)))
+        milp = model(problem, RestrictionState((0.0, 0.0), restrictions(problem.district, asked)))
         found = solve(replace(milp, rows=(*milp.rows, other), objective=Cost()), limit_s, duals=False)
         if found.status.has_point:
             return False
-        if found.status is not Status.INFEASIBLE:
+        if found.status is not SolveStatus.INFEASIBLE:
             return None
     return True

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oragent._base.errors import ConfigError
-from oragent.converse.problems.constraints import Constraints, Oracle
+from oragent.converse.problems.constraints import Constraints, ScheduleOracle
 from oragent.converse.problems.district import District
 from oragent.converse.problems.enumeration import Schedules
 
@@ -21,7 +21,7 @@ TOLERANCE = 1e-9  # of sums of three products
 WEIGHTS_OFF = 1e-3  # how far weights that were rounded may miss 1
 
 
-class Direction(StrEnum):
+class TimePreference(StrEnum):
     """Whether an agent wants its school early or late."""
 
     EARLY = "early"
@@ -29,7 +29,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, order=True)
-class Outcome:
+class ScheduleOutcome:
     """All that a utility tells apart of a schedule.
 
     Attributes:
@@ -59,7 +59,7 @@ class Utility:
     """
 
     school: int
-    direction: Direction
+    direction: TimePreference
     load: float
     deviation: float
     weights: tuple[float, float, float]
@@ -77,18 +77,18 @@ class Utility:
     def wish(self, time: int, times: int) -> float:
         """f1: 1 at the wished end of ``times`` start times, 0 at the other one, even steps between."""
         share = time / (times - 1)
-        return 1 - share if self.direction is Direction.EARLY else share
+        return 1 - share if self.direction is TimePreference.EARLY else share
 
-    def outcome(self, district: District, schedule: str) -> Outcome:
+    def outcome(self, district: District, schedule: str) -> ScheduleOutcome:
         """What this utility sees of a schedule, recomputed from the schedule alone."""
         features = district.features(schedule)
-        return Outcome(
+        return ScheduleOutcome(
             district.chosen(schedule)[self.school],
             features.load <= self.load + TOLERANCE,
             features.deviation <= self.deviation + TOLERANCE,
         )
 
-    def value(self, outcome: Outcome, times: int) -> float:
+    def value(self, outcome: ScheduleOutcome, times: int) -> float:
         """The utility of an outcome, of a district with so many start times."""
         time, load, deviation = self.weights
         return time * self.wish(outcome.time, times) + load * outcome.load_met + deviation * outcome.deviation_met
@@ -111,7 +111,7 @@ class Utility:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ScheduleStanding:
     """How good a schedule is for an agent; the rich answer of ``check_utility``.
 
     Attributes:
@@ -122,7 +122,7 @@ class Standing:
 
     value: float
     maximum: float
-    outcome: Outcome
+    outcome: ScheduleOutcome
 
     @property
     def score(self) -> float:
@@ -135,23 +135,23 @@ class Standing:
         return self.value >= self.maximum - TOLERANCE
 
 
-def classes(utility: Utility, times: int) -> list[tuple[Outcome, Constraints]]:
+def classes(utility: Utility, times: int) -> list[tuple[ScheduleOutcome, Constraints]]:
     """All outcomes from best to worst, each with what to ask for: four for each of so many start times.
 
     Among equals the better time comes first, then load met, then deviation met. A threshold that an outcome does not
     meet is not asked for: to meet it is no worse.
     """
     met = (True, False)
-    outcomes = [Outcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
+    outcomes = [ScheduleOutcome(time, load, deviation) for time, load, deviation in product(range(times), met, met)]
 
-    def rank(outcome: Outcome) -> tuple[float, float, bool, bool]:
+    def rank(outcome: ScheduleOutcome) -> tuple[float, float, bool, bool]:
         value = round(utility.value(outcome, times), 9)  # sums that are equal but for their last bits are equal
         return -value, -utility.wish(outcome.time, times), not outcome.load_met, not outcome.deviation_met
 
     return [(outcome, _asked(utility, outcome)) for outcome in sorted(outcomes, key=rank)]
 
 
-def maximum(utility: Utility, oracle: Oracle) -> float:
+def maximum(utility: Utility, oracle: ScheduleOracle) -> float:
     """The greatest utility of any schedule: that of the best outcome that is possible.
 
     It takes at most four solves for each start time, whatever the size of the district.
@@ -161,13 +161,13 @@ def maximum(utility: Utility, oracle: Oracle) -> float:
     return utility.value(next(possible), times)  # the last outcomes ask for a start time alone, which every school has
 
 
-def standing(utility: Utility, district: District, schedule: str, greatest: float) -> Standing:
+def standing(utility: Utility, district: District, schedule: str, greatest: float) -> ScheduleStanding:
     """Judge a schedule, recomputed from itself, against the greatest utility that can be had."""
     outcome = utility.outcome(district, schedule)
-    return Standing(utility.value(outcome, len(district.times)), greatest, outcome)
+    return ScheduleStanding(utility.value(outcome, len(district.times)), greatest, outcome)
 
 
-def _asked(utility: Utility, outcome: Outcome) -> Constraints:
+def _asked(utility: Utility, outcome: ScheduleOutcome) -> Constraints:
     return Constraints(
         fixed=frozenset({(utility.school, outcome.time)}),
         load=utility.load if outcome.load_met else inf,

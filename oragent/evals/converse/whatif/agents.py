@@ -13,12 +13,12 @@ from oragent.converse.agents.tools_agent import MOST_ROUNDS, ROLE
 from oragent.converse.decision import unknown
 from oragent.converse.problems.programs import ProgramForm
 from oragent.converse.prompting import fill
-from oragent.evals.converse.whatif.answers import Answer, Status
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
-from oragent.evals.converse.whatif.textbooks import BASE, Change, Key, answered, built, plain_data
+from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, answered, built, plain_data
 from oragent.llm.model import Message, Tool, ToolCall
 from oragent.milp import Relation, Row
-from oragent.milp import Status as Solved
+from oragent.milp import SolveStatus as Solved
 from oragent.milp.as_latex import to_latex
 from oragent.milp.solving import solve
 
@@ -27,14 +27,14 @@ TERMS = {"type": "object", "additionalProperties": {"type": "number"}}
 SOLVE_S = 20.0
 
 
-async def by_tools(question: Question, asker: Asker) -> Answer | None:
+async def by_tools(question: Question, asker: Asker) -> WhatIfAnswer | None:
     """T-P-P: what its last call of the solver came to; None where it never called it."""
     hands = _Hands(question.model)
     prompt = fill("whatif_tools", model=_described(question.model))
     return await _asked(question, asker, prompt, hands.tools, hands)
 
 
-async def by_program(question: Question, asker: Asker, guests: Guests) -> Answer | None:
+async def by_program(question: Question, asker: Asker, guests: Guests) -> WhatIfAnswer | None:
     """C-P-P: what the model of its last program came to."""
     hands = _Programs(question.model, guests)
     prompt = fill("whatif_program", model=_described(question.model), program=PROGRAM)
@@ -43,7 +43,7 @@ async def by_program(question: Question, asker: Asker, guests: Guests) -> Answer
 
 async def _asked(
     question: Question, asker: Asker, prompt: str, tools: tuple[Tool, ...], hands: "_Hands | _Programs"
-) -> Answer | None:
+) -> WhatIfAnswer | None:
     messages = [Message("system", prompt), Message("user", question.text)]
     for _ in range(MOST_ROUNDS):
         reply = await asker.ask(ROLE, messages, 0.0, tools)
@@ -63,7 +63,7 @@ class _Hands:
     model: str
     data: dict[tuple[str, Key], float] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
-    answer: Answer | None = None
+    answer: WhatIfAnswer | None = None
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -115,12 +115,12 @@ class _Hands:
     def _row(self, given: dict[str, Any]) -> str:
         terms = {str(name): _number(value) for name, value in given["terms"].items()}
         row = Row("row", terms, Relation(given["relation"]), _number(given["rhs"]))
-        built(self.model, Change({}, (row,)))  # see that it names variables that there are
+        built(self.model, WhatIfChange({}, (row,)))  # see that it names variables that there are
         self.rows.append(row)
         return f"{len(self.rows)} constraints added"
 
     def _solve(self) -> str:
-        self.answer = answered(self.model, Change(self.data, tuple(self.rows)))
+        self.answer = answered(self.model, WhatIfChange(self.data, tuple(self.rows)))
         return _told(self.answer)
 
 
@@ -130,7 +130,7 @@ class _Programs:
 
     model: str
     guests: Guests
-    answer: Answer | None = None
+    answer: WhatIfAnswer | None = None
 
     def __call__(self, call: ToolCall) -> str:
         """Build and solve what a program formulates."""
@@ -143,9 +143,9 @@ class _Programs:
             return f"error: {made.problem}"
         found = solve(made.milp, SOLVE_S, duals=False)
         optimal = found.status is Solved.OPTIMAL
-        status = Status.OPTIMAL if optimal else (
-            Status.UNBOUNDED if found.status is Solved.UNBOUNDED else Status.INFEASIBLE)  # fmt: skip
-        self.answer = Answer(status, found.objective if optimal else None)
+        status = AnswerStatus.OPTIMAL if optimal else (
+            AnswerStatus.UNBOUNDED if found.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)  # fmt: skip
+        self.answer = WhatIfAnswer(status, found.objective if optimal else None)
         return _told(self.answer)
 
 
@@ -169,7 +169,7 @@ SUBMIT = Tool("submit_formulation", "Build and solve the model of a program that
 
 
 def _program_data(model: str) -> dict[str, Any]:
-    milp = built(model, Change())
+    milp = built(model, WhatIfChange())
     return {
         "tables": plain_data(model),
         "variables": [
@@ -188,10 +188,10 @@ def _program_data(model: str) -> dict[str, Any]:
 def _described(model: str) -> str:
     tables = json.dumps({name: {", ".join(key): value for key, value in table.items()}
                          for name, table in BASE[model].items()}, indent=0)  # fmt: skip
-    return f"{to_latex(built(model, Change()))}\nData:\n{tables}"
+    return f"{to_latex(built(model, WhatIfChange()))}\nData:\n{tables}"
 
 
-def _told(answer: Answer) -> str:
+def _told(answer: WhatIfAnswer) -> str:
     return f"{answer.status}" if answer.objective is None else f"{answer.status}, objective {answer.objective:.10g}"
 
 

@@ -7,7 +7,7 @@ from math import isfinite
 TOLERANCE = 1e-6  # of objectives, relative where they are larger than 1
 
 
-class Status(StrEnum):
+class AnswerStatus(StrEnum):
     """How the changed model was solved."""
 
     OPTIMAL = "optimal"
@@ -16,7 +16,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class WhatIfAnswer:
     """What the changed model gives.
 
     Attributes:
@@ -24,11 +24,11 @@ class Answer:
         objective: Optimal value of the changed model; None unless there is one.
     """
 
-    status: Status
+    status: AnswerStatus
     objective: float | None = None
 
 
-def agrees(given: Answer | None, gold: Answer) -> bool:
+def agrees(given: WhatIfAnswer | None, gold: WhatIfAnswer) -> bool:
     """Whether an answer has the status of the gold answer and, where that is optimal, its objective to 1e-6."""
     if given is None or given.status is not gold.status:
         return False

@@ -16,15 +16,15 @@ from oragent._base.files import replace
 from oragent.converse.agents.guests import Guests
 from oragent.converse.decision import unknown
 from oragent.evals.bench.board import rich_table
-from oragent.evals.bench.tables import Table
+from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
-from oragent.evals.converse.whatif.answers import Answer, Status, agrees
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer, agrees
 from oragent.evals.converse.whatif.gold import gold
 from oragent.evals.converse.whatif.parser import read_change
 from oragent.evals.converse.whatif.questions import MODELS, Question, read
 from oragent.evals.converse.whatif.tallies import Tally, floor, tally
-from oragent.evals.converse.whatif.textbooks import BASE, Change, answered
-from oragent.ledger import Case, Study
+from oragent.evals.converse.whatif.textbooks import BASE, WhatIfChange, answered
+from oragent.ledger import LedgerCase, Study
 from oragent.llm.factory import models as models_of
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
@@ -33,7 +33,7 @@ from oragent.sandbox.border import Sandbox
 
 AGENTS = ("gold", "rules", "T-P-P", "C-P-P")
 ASKING = AGENTS[2:]
-Answers = dict[str, list[Answer | None]]
+Answers = dict[str, list[WhatIfAnswer | None]]
 
 
 def run_whatif(
@@ -75,9 +75,9 @@ def run_whatif(
     return 3 if unfinished else 0
 
 
-def answers_by_rules(questions: Sequence[Question]) -> list[Answer | None]:
+def answers_by_rules(questions: Sequence[Question]) -> list[WhatIfAnswer | None]:
     """The answers of the parser; equal changes are solved once."""
-    known: dict[str, Answer | None] = {}
+    known: dict[str, WhatIfAnswer | None] = {}
     answers = []
     for question in questions:
         change = read_change(question)
@@ -88,9 +88,9 @@ def answers_by_rules(questions: Sequence[Question]) -> list[Answer | None]:
     return answers
 
 
-def by_kind(questions: Sequence[Question], found: Mapping[str, Sequence[Answer | None]]) -> Table:
+def by_kind(questions: Sequence[Question], found: Mapping[str, Sequence[WhatIfAnswer | None]]) -> TextTable:
     """Right answers by model and kind, with the floor: always the result of the unchanged model."""
-    base = {name: answered(name, Change()) for name in BASE}
+    base = {name: answered(name, WhatIfChange()) for name in BASE}
     columns: dict[str, Mapping[tuple[str, str], Tally]] = {"floor": floor(questions, base)}
     columns |= {name: tally(questions, own) for name, own in found.items()}
     rows = []
@@ -102,10 +102,10 @@ def by_kind(questions: Sequence[Question], found: Mapping[str, Sequence[Answer |
         asked = sum(columns["floor"][kind].asked for kind in own)
         cells = [str(sum(column[kind].right for kind in own)) for column in columns.values()]
         rows.append((f"all {name}".strip(), str(asked), *cells))
-    return Table(("kind", "asked", *columns), tuple(rows))
+    return TextTable(("kind", "asked", *columns), tuple(rows))
 
 
-def _by_gold(questions: Sequence[Question], console: Console) -> list[Answer | None]:
+def _by_gold(questions: Sequence[Question], console: Console) -> list[WhatIfAnswer | None]:
     with Sandbox(1) as box:
         found = gold(questions, box)
     for question, (answer, problem) in zip(questions, found, strict=True):
@@ -117,7 +117,7 @@ def _by_gold(questions: Sequence[Question], console: Console) -> list[Answer | N
 
 async def _by_model(
     name: str, model: str, questions: Sequence[Question], outputs: Path, workers: int, given: Model | None
-) -> tuple[list[Answer | None], str]:
+) -> tuple[list[WhatIfAnswer | None], str]:
     cases = {f"{question.model}-{question.number:03d}": question for question in questions}
     async with AsyncExitStack() as stack:
         asked: Model = given if given is not None else await stack.enter_async_context(models_of(ModelSettings(model)))
@@ -125,7 +125,7 @@ async def _by_model(
         study = stack.enter_context(Study(place, {"": asked}, Budget(evaluations=None), workers=workers))
         guests = Guests(stack.enter_context(Sandbox(workers)))
 
-        async def work(case: Case) -> Any:
+        async def work(case: LedgerCase) -> Any:
             question = cases[case.name]
             answer = await (by_tools(question, case) if name == "T-P-P" else by_program(question, case, guests))
             return None if answer is None else asdict(answer)
@@ -135,18 +135,18 @@ async def _by_model(
         return [_answer(done.get(name)) for name in cases], study.reason
 
 
-def _answer(plain: Mapping[str, Any] | None) -> Answer | None:
-    return None if plain is None else Answer(Status(plain["status"]), plain["objective"])
+def _answer(plain: Mapping[str, Any] | None) -> WhatIfAnswer | None:
+    return None if plain is None else WhatIfAnswer(AnswerStatus(plain["status"]), plain["objective"])
 
 
-def _solved(model: str, change: Change) -> Answer | None:
+def _solved(model: str, change: WhatIfChange) -> WhatIfAnswer | None:
     try:
         return answered(model, change)
     except (ConfigError, MilpError):  # it names what the model has not: not understood
         return None
 
 
-def _page(outputs: Path, table: Table, questions: Sequence[Question], found: Answers) -> Path:
+def _page(outputs: Path, table: TextTable, questions: Sequence[Question], found: Answers) -> Path:
     """Write ``whatif.html``: the table, and each question that somebody answered wrongly."""
     wrong = [
         (name, question, answer)

@@ -60,7 +60,7 @@ def term(value: Any) -> Term:
     return value if isinstance(value, Term) else Term({}, float(value))
 
 
-class Model:
+class RowCollector:
     """Collects rows."""
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ def change(question: dict[str, Any]) -> dict[str, Any]:
     """What the code of one question does."""
     data = {name: {bare(key): value for key, value in table} for name, table in question["data"].items()}
     before = {name: dict(table) for name, table in data.items()}
-    model = Model()
+    model = RowCollector()
     names = {**data, **tables(question["variables"]), **question["sets"], "m": model, "model": model}
     for part in ("data_code", "row_code"):
         exec(compile(question[part], part, "exec"), names)

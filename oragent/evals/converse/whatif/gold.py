@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oragent._base.errors import ConfigError, MilpError, SandboxError
-from oragent.evals.converse.whatif.answers import Answer
+from oragent.evals.converse.whatif.answers import WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
 from oragent.evals.converse.whatif.textbooks import BASE, answered, change_of, plain_data, variables
 from oragent.sandbox.border import Sandbox
@@ -13,7 +13,7 @@ from oragent.sandbox.messages import PYTHON, Command, Limits
 
 EXECUTING = Path(__file__).with_name("executing.py")
 LIMITS = Limits(cpu_s=60.0, memory_mb=512, file_mb=32, processes=4, output_kb=64)
-Gold = list[tuple[Answer | None, str]]
+Gold = list[tuple[WhatIfAnswer | None, str]]
 
 
 def gold(questions: Sequence[Question], box: Sandbox) -> Gold:
@@ -50,7 +50,7 @@ def _asked(question: Question) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _solved(question: Question, plain: object) -> tuple[Answer | None, str]:
+def _solved(question: Question, plain: object) -> tuple[WhatIfAnswer | None, str]:
     if isinstance(plain, dict) and "problem" in plain:
         return None, str(plain["problem"])[:300]
     try:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from oragent.evals.converse.whatif.questions import Question
-from oragent.evals.converse.whatif.textbooks import COFFEE, FOODS, NETFLOW, Change, Key
+from oragent.evals.converse.whatif.textbooks import COFFEE, FOODS, NETFLOW, Key, WhatIfChange
 from oragent.milp import Relation, Row
 
 PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s?(?:%|percent)")
@@ -35,19 +35,19 @@ SYNONYMS = {
 }  # fmt: skip
 
 
-def read_change(question: Question) -> Change | None:
+def read_change(question: Question) -> WhatIfChange | None:
     """What a question changes, by its words alone; None where it is not understood."""
     text = " ".join(question.text.split())
     return {"coffee": _coffee, "netflow": _netflow, "diet": _diet}[question.model](text)
 
 
-def _coffee(text: str) -> Change | None:
+def _coffee(text: str) -> WhatIfChange | None:
     suppliers, roasteries, cafes = (_numbered(kind, text) for kind in ("supplier", "roastery", "cafe"))
     roasteries = roasteries or _numbered("roaster", text, "roastery")
     if suppliers and roasteries:
         if COST.search(text) and (number := _number(_without_names(text))) is not None:
             return _data("shipping_cost_from_supplier_to_roastery", (suppliers[0], roasteries[0]), number)
-        return Change(rows=_zero([f"x[{suppliers[0]},{roasteries[0]}]"]))
+        return WhatIfChange(rows=_zero([f"x[{suppliers[0]},{roasteries[0]}]"]))
     if suppliers and HALF.search(text):
         capacity = COFFEE["capacity_in_supplier"][suppliers[0],]
         return _data("capacity_in_supplier", (suppliers[0],), capacity / 2)
@@ -57,18 +57,20 @@ def _coffee(text: str) -> Change | None:
     if cafes and share:
         kinds = ["light"] if re.search(r"\blight\b", text, re.IGNORECASE) else ["light", "dark"]
         tables = [f"{kind}_coffee_needed_for_cafe" for kind in kinds]
-        return Change({(name, (cafes[0],)): COFFEE[name][cafes[0],] * (1 + float(share[1]) / 100) for name in tables})
+        return WhatIfChange(
+            {(name, (cafes[0],)): COFFEE[name][cafes[0],] * (1 + float(share[1]) / 100) for name in tables}
+        )
     return None
 
 
-def _exclusive(roastery: str, cafe: str, *, both: bool) -> Change:
+def _exclusive(roastery: str, cafe: str, *, both: bool) -> WhatIfChange:
     """A roastery sells to one cafe alone; with ``both`` the cafe buys there alone, too."""
     arcs = [arc for arc in COFFEE["shipping_cost_from_roastery_to_cafe"] if (arc[0] == roastery) != (arc[1] == cafe)]
     shut = [arc for arc in arcs if both or arc[0] == roastery]
-    return Change(rows=_zero(f"y_{kind}[{arc[0]},{arc[1]}]" for kind in ("light", "dark") for arc in shut))
+    return WhatIfChange(rows=_zero(f"y_{kind}[{arc[0]},{arc[1]}]" for kind in ("light", "dark") for arc in shut))
 
 
-def _netflow(text: str) -> Change | None:
+def _netflow(text: str) -> WhatIfChange | None:
     cities = _in_order(text, {key[1]: re.escape(key[1]) for key in NETFLOW["inflow"]})
     goods = _in_order(text, {"Pencils": r"pencils?", "Pens": r"pens?"})
     if goods and len(cities) >= 2:
@@ -78,9 +80,9 @@ def _netflow(text: str) -> Change | None:
             return _data("cost", (goods[0], start, end), number)
         name = f"flow[{goods[0]},{start},{end}]"
         if (start, end) not in NETFLOW["capacity"]:
-            return Change()
+            return WhatIfChange()
         value = 1.0 if AGAINST.search(text) else 0.0
-        return Change(rows=(Row("row", {name: 1.0}, Relation.EQUAL, value),))
+        return WhatIfChange(rows=(Row("row", {name: 1.0}, Relation.EQUAL, value),))
     if cities and HALF.search(text):
         return _costs(lambda key: key[1] == cities[0], lambda cost: cost / 2)
     number = _number(text)
@@ -89,16 +91,16 @@ def _netflow(text: str) -> Change | None:
     return None
 
 
-def _diet(text: str) -> Change | None:
+def _diet(text: str) -> WhatIfChange | None:
     foods = _in_order(text, {food: SYNONYMS.get(food, re.escape(food)) for food in FOODS})
     if not foods:
         return None
     number = _number(text)
     if number is None:
-        return Change(rows=_zero([f"buy[{foods[0]}]"]))
+        return WhatIfChange(rows=_zero([f"buy[{foods[0]}]"]))
     if EXTRA.search(text):
-        return Change(rows=(Row("row", {f"buy[{foods[0]}]": 1.0}, Relation.AT_LEAST, number),))
-    return Change(rows=(Row("row", {f"buy[{foods[0]}]": 1.0}, Relation.EQUAL, number),))
+        return WhatIfChange(rows=(Row("row", {f"buy[{foods[0]}]": 1.0}, Relation.AT_LEAST, number),))
+    return WhatIfChange(rows=(Row("row", {f"buy[{foods[0]}]": 1.0}, Relation.EQUAL, number),))
 
 
 def _numbered(kind: str, text: str, name: str = "") -> list[str]:
@@ -130,12 +132,12 @@ def _ends(text: str, cities: list[str]) -> tuple[str, str]:
     return (second, first) if turned else (first, second)
 
 
-def _costs(chosen: Callable[[Key], bool], changed: Callable[[float], float]) -> Change:
-    return Change({("cost", key): changed(cost) for key, cost in NETFLOW["cost"].items() if chosen(key)})
+def _costs(chosen: Callable[[Key], bool], changed: Callable[[float], float]) -> WhatIfChange:
+    return WhatIfChange({("cost", key): changed(cost) for key, cost in NETFLOW["cost"].items() if chosen(key)})
 
 
-def _data(table: str, key: Key, value: float) -> Change:
-    return Change({(table, key): value})
+def _data(table: str, key: Key, value: float) -> WhatIfChange:
+    return WhatIfChange({(table, key): value})
 
 
 def _zero(names: Iterable[str]) -> tuple[Row, ...]:

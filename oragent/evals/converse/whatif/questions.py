@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ConfigError, StoreError
-from oragent.evals.converse.whatif.answers import Answer, Status
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
 
 MODELS = ("coffee", "netflow", "diet")
 SUFFIX = ".benchmark.json"
@@ -41,7 +41,7 @@ class Question:
     template: str
     data_code: str
     row_code: str
-    gold: Answer
+    gold: WhatIfAnswer
 
 
 def read(folder: Path) -> tuple[Question, ...]:
@@ -97,11 +97,11 @@ def _text(record: dict[str, Any], key: str, default: str | None = None) -> str:
     return found
 
 
-def _gold(result: Any) -> Answer:
+def _gold(result: Any) -> WhatIfAnswer:
     """The executed result: an objective, or a status with more lines after it."""
     if isinstance(result, int | float) and not isinstance(result, bool) and abs(result) < 1e300:
-        return Answer(Status.OPTIMAL, float(result))
+        return WhatIfAnswer(AnswerStatus.OPTIMAL, float(result))
     first = result.partition("\n")[0].strip().lower() if isinstance(result, str) else ""
-    if first in (Status.INFEASIBLE, Status.UNBOUNDED):
-        return Answer(Status(first))
+    if first in (AnswerStatus.INFEASIBLE, AnswerStatus.UNBOUNDED):
+        return WhatIfAnswer(AnswerStatus(first))
     raise ConfigError(f"GT EXEC RESULT must be a number, infeasible or unbounded, not {result!r:.40}")

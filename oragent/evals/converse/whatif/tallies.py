@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from oragent.evals.converse.whatif.answers import Answer, agrees
+from oragent.evals.converse.whatif.answers import WhatIfAnswer, agrees
 from oragent.evals.converse.whatif.questions import Question
 
 
@@ -20,7 +20,7 @@ class Tally:
     asked: int
 
 
-def tally(questions: Sequence[Question], answers: Iterable[Answer | None]) -> dict[tuple[str, str], Tally]:
+def tally(questions: Sequence[Question], answers: Iterable[WhatIfAnswer | None]) -> dict[tuple[str, str], Tally]:
     """Count right answers by model and kind of question, in the order of the questions.
 
     Args:
@@ -35,7 +35,7 @@ def tally(questions: Sequence[Question], answers: Iterable[Answer | None]) -> di
     return counted
 
 
-def floor(questions: Sequence[Question], base: Mapping[str, Answer]) -> dict[tuple[str, str], Tally]:
+def floor(questions: Sequence[Question], base: Mapping[str, WhatIfAnswer]) -> dict[tuple[str, str], Tally]:
     """What always answering the unchanged model's result scores: the floor of every table.
 
     Args:

@@ -10,9 +10,9 @@ from typing import Any
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import unknown
-from oragent.evals.converse.whatif.answers import Answer, Status
-from oragent.milp import Kind, Milp, Objective, Relation, Row, Sense, Variable
-from oragent.milp import Status as Solved
+from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
+from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
+from oragent.milp import SolveStatus as Solved
 from oragent.milp.solving import solve
 
 Key = tuple[str, ...]
@@ -80,7 +80,7 @@ DAIRY, MOST_DAIRY = ("milk", "ice cream"), 6.0
 
 
 @dataclass(frozen=True)
-class Change:
+class WhatIfChange:
     """What a question changes.
 
     Attributes:
@@ -92,7 +92,7 @@ class Change:
     rows: tuple[Row, ...] = ()
 
 
-def answered(model: str, change: Change) -> Answer:
+def answered(model: str, change: WhatIfChange) -> WhatIfAnswer:
     """Solve a changed model.
 
     Raises:
@@ -100,11 +100,11 @@ def answered(model: str, change: Change) -> Answer:
     """
     found = solve(built(model, change), 30.0, duals=False)
     if found.status is Solved.OPTIMAL:
-        return Answer(Status.OPTIMAL, found.objective)
-    return Answer(Status.UNBOUNDED if found.status is Solved.UNBOUNDED else Status.INFEASIBLE)
+        return WhatIfAnswer(AnswerStatus.OPTIMAL, found.objective)
+    return WhatIfAnswer(AnswerStatus.UNBOUNDED if found.status is Solved.UNBOUNDED else AnswerStatus.INFEASIBLE)
 
 
-def built(model: str, change: Change) -> Milp:
+def built(model: str, change: WhatIfChange) -> Milp:
     """A textbook model with changed data and further rows."""
     data = {name: dict(table) for name, table in BASE[model].items()}
     for (table, key), value in change.data.items():
@@ -123,7 +123,7 @@ def built(model: str, change: Change) -> Milp:
 
 def variables(model: str) -> tuple[str, ...]:
     """Names of the variables of a model."""
-    return tuple(variable.name for variable in built(model, Change()).variables)
+    return tuple(variable.name for variable in built(model, WhatIfChange()).variables)
 
 
 def plain_data(model: str) -> dict[str, list[list[object]]]:
@@ -158,7 +158,7 @@ def _coffee(data: Data) -> Milp:
         for (cafe,), needed in data[f"{kind}_coffee_needed_for_cafe"].items():
             terms = {name: 1.0 for key, name in sold.items() if key[0] == kind and key[2] == cafe}
             rows.append(Row(f"{kind} demand[{cafe}]", terms, Relation.AT_LEAST, needed))
-    return _milp([*bought.values(), *sold.values()], rows, cost, Kind.INTEGER)
+    return _milp([*bought.values(), *sold.values()], rows, cost, VariableKind.INTEGER)
 
 
 def _netflow(data: Data) -> Milp:
@@ -188,11 +188,13 @@ def _diet(data: Data) -> Milp:
     return _milp(list(buy.values()), rows, {buy[food]: price for (food,), price in data["cost"].items()})
 
 
-def _milp(names: list[str], rows: list[Row], cost: Mapping[str, float], kind: Kind = Kind.CONTINUOUS) -> Milp:
+def _milp(
+    names: list[str], rows: list[Row], cost: Mapping[str, float], kind: VariableKind = VariableKind.CONTINUOUS
+) -> Milp:
     return Milp(tuple(Variable(name, kind=kind) for name in names), tuple(rows), Objective(dict(cost)), Sense.MINIMIZE)
 
 
-def change_of(plain: Any) -> Change:
+def change_of(plain: Any) -> WhatIfChange:
     """A change out of JSON that a child wrote; nothing in it is trusted.
 
     Raises:
@@ -206,4 +208,4 @@ def change_of(plain: Any) -> Change:
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise ConfigError(f"what the code left is no change of a model: {type(problem).__name__}") from None
-    return Change(data, rows)
+    return WhatIfChange(data, rows)

@@ -8,7 +8,7 @@ from typing import Any
 from oragent._base.errors import ProblemError
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet, figure, label_of, slug
 from oragent.evals.formulate.sets.scaffold import scaffold, shape_of
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.texts import read_text, shown
 
 PARAMETER = re.compile(r"\\param\{([^}]*)\}")
@@ -35,7 +35,7 @@ def read_complexor(path: Path) -> ProblemSet:
         background = str(record.get("background") or "")
         form = scaffold(record["input"], record.get("parameters"), [str(record.get("objective")), words])
         name = slug(str(record.get("id", line)))
-        cases.append(Labelled(Problem(name, words, record["input"], form, background), label_of(answer)))
+        cases.append(Labelled(ProblemText(name, words, record["input"], form, background), label_of(answer)))
     title = (
         f"{len(cases)} problems of {path.name}; the published scaffolds declare the variables too, ours cannot: not to "
         "be held against the published figures"

@@ -2,7 +2,7 @@
 
 from oragent._base.errors import ConfigError
 from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, slug
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.milp.families import FAMILIES
 
 SIZE = 3
@@ -24,6 +24,6 @@ def family_set(size: str = "", seeds: int = 2) -> ProblemSet:
     for name, generate in FAMILIES.items():
         for seed in range(1, seeds + 1):
             one = generate(seed, int(size or SIZE))
-            problem = Problem(slug(f"{name}-{seed}"), one.text, one.data)
+            problem = ProblemText(slug(f"{name}-{seed}"), one.text, one.data)
             cases.append(Labelled(problem, Label(one.optimum), one.milp))
     return ProblemSet("families", f"{len(FAMILIES)} families of our own, proven optima", tuple(cases))

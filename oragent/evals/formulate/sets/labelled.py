@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from oragent._base.errors import ProblemError
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.texts import shown
 from oragent.milp.model import Milp
 
@@ -42,7 +42,7 @@ class Labelled:
         unsupported: Why it is out of scope; empty where it is not.
     """
 
-    problem: Problem
+    problem: ProblemText
     label: Label
     gold: Milp | None = None
     unsupported: str = ""

@@ -8,9 +8,9 @@ from typing import Any
 
 from oragent._base.errors import MilpError, ProblemError
 from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, records, slug
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.texts import read_text, shown
-from oragent.milp.model import Kind, Milp, Objective, Relation, Row, Sense, Variable
+from oragent.milp.model import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 
 SPELLINGS = "nl4opt_test_gold.json"  # beside the verified set: it has the names' spellings
 STATUSES = {"infeasible": "infeasible", "4": "unbounded"}
@@ -48,7 +48,7 @@ def read_nl4opt(path: Path) -> ProblemSet:
             gold = gold_milp(record, record.get("var_map") or spelled.get(str(record.get("id")), {}))
         except (KeyError, ValueError, TypeError, AttributeError, MilpError):
             gold = None
-        cases.append(Labelled(Problem(name, question), label, gold))
+        cases.append(Labelled(ProblemText(name, question), label, gold))
     whole = " (the published table is of all 289)" if len(cases) < 280 else ""
     return ProblemSet(slug(path.stem), f"{len(cases)} problems of {path.name}{whole}", tuple(cases), tuple(left_out),
                       path)  # fmt: skip
@@ -95,7 +95,7 @@ def gold_milp(record: Mapping[str, Any], spellings: Mapping[str, str]) -> Milp:
     goal = record["objective"]
     costs = terms(goal["terms"]) if goal["type"] == "objective" else dict.fromkeys(map(own, goal["vars"]), 1.0)
     return Milp(
-        tuple(Variable(name, kind=Kind.INTEGER) for name in names),
+        tuple(Variable(name, kind=VariableKind.INTEGER) for name in names),
         rows,
         Objective(costs),
         Sense.MAXIMIZE if goal["direction"] in LARGER else Sense.MINIMIZE,

@@ -6,7 +6,7 @@ from typing import Any
 
 from oragent._base.errors import ProblemError
 from oragent.evals.formulate.sets.labelled import Label, Labelled, ProblemSet, figure, records, slug
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.texts import read_text, shown
 
 
@@ -29,7 +29,7 @@ def read_optibench(path: Path) -> ProblemSet:
             continue
         kind = str(record.get("type") or "")
         unsupported = "nonlinear" if kind.startswith("nonlinear") else ""
-        cases.append(Labelled(Problem(f"{place:04d}", question), Label(values=results), unsupported=unsupported))
+        cases.append(Labelled(ProblemText(f"{place:04d}", question), Label(values=results), unsupported=unsupported))
     scope = sum(not case.unsupported for case in cases)
     title = f"{scope} linear problems of {len(cases)} in {path.name}; the others are unsupported"
     return ProblemSet(slug(path.stem), title, tuple(cases), tuple(left_out), path)

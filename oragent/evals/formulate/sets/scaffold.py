@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from oragent.formulate.interface import Form, Interface
+from oragent.formulate.interface import Form, ProgramInterface
 from oragent.report.pages.text import one_line
 
 MARK = "# TO DO: variables (into `variables`), the objective, and every constraint with a short name"
@@ -36,7 +36,7 @@ SENSE = re.compile(r"\b(min|max)imi[sz]")
 UNKNOWN = "pulp.LpMinimize)  # or pulp.LpMaximize"
 
 
-def scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> Interface:
+def scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> ProgramInterface:
     """The interface of a record.
 
     Args:
@@ -55,7 +55,7 @@ def scaffold(data: Mapping[str, Any], parameters: Any, texts: Sequence[str]) -> 
     sense = next((SENSES[words.pop()] for words in named if len(words) == 1), UNKNOWN)
     unpacked = unpacked or "    # the data have no names that can be unpacked"
     source = BODY.format(unpacked=unpacked, sense=sense, mark=MARK).strip()
-    return Interface("solve", ("data",), source, Form.SCAFFOLD)
+    return ProgramInterface("solve", ("data",), source, Form.SCAFFOLD)
 
 
 def shape_of(shape: Any, before: str = ", ") -> str:

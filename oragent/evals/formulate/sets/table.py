@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oragent._base.errors import ProblemError
 from oragent.evals.formulate.sets.labelled import Labelled, ProblemSet, figure, label_of, slug
-from oragent.formulate.problem import Problem
+from oragent.formulate.problem import ProblemText
 from oragent.formulate.texts import read_text, shown
 
 
@@ -28,7 +28,7 @@ def read_table(path: Path) -> ProblemSet:
                 what = "question" if not (row["question"] or "").strip() else "answer that is a number"
                 left_out.append(f"line {begin}: record {number} has no {what}")
                 continue
-            problem = Problem(f"{number:04d}", row["question"], background=row.get("background") or "")
+            problem = ProblemText(f"{number:04d}", row["question"], background=row.get("background") or "")
             cases.append(Labelled(problem, label_of(answer)))
     except csv.Error as problem:
         raise ProblemError(f"{shown(path)}, line {reader.line_num}: no CSV ({problem})") from None

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oragent.evals.workspace.generating.patches import Figure, NewRow, Patch
+from oragent.evals.workspace.generating.patches import Coefficient, NewRow, Patch
 from oragent.evals.workspace.generating.sketching import Sketch, Sketches, listed, most_active, parameter, told
 from oragent.evals.workspace.generating.uses import Base, use
 from oragent.milp.model import Relation, Variable
@@ -16,7 +16,7 @@ def weighted(base: Base, rng: np.random.Generator) -> Sketches:
     for share in (0.05, 0.1, 0.2, 0.4):
         name = "emission_charge"
         value = max(0.01, round(share * max(abs(base.optimum), 1.0) / size, 2))
-        objective = {one.name: Figure(0.0, {name: base.worse}) for one in chosen}
+        objective = {one.name: Coefficient(0.0, {name: base.worse}) for one in chosen}
         sentence = (
             f"From now on the books also carry `{name}` for every unit of {listed(base, chosen)}; it counts against "
             "the result like any other amount of money."
@@ -35,15 +35,21 @@ def max_min(base: Base, rng: np.random.Generator) -> Sketches:
         name, low = "fairness_bonus", "smallest_share"
         value = round(share * max(abs(base.optimum), 1.0), 2)
         rows = tuple(
-            NewRow(f"at_least_{one.name}", {one.name: Figure(1.0), low: Figure(-1.0)}, Relation.AT_LEAST, Figure(),
-                   f"The smallest of the amounts is no more than {base.label(one)}.") for one in chosen
-        )  # fmt: skip
+            NewRow(
+                f"at_least_{one.name}",
+                {one.name: Coefficient(1.0), low: Coefficient(-1.0)},
+                Relation.AT_LEAST,
+                Coefficient(),
+                f"The smallest of the amounts is no more than {base.label(one)}.",
+            )
+            for one in chosen
+        )
         sentence = (
             f"We want nobody to be left out: the smallest of the amounts of {listed(base, chosen)} earns `{name}` a "
             "unit, which counts in favour of the result."
         )
         patch = Patch(parameter(name, value, 0.0, f"{base.money} a unit", "earned by a unit of the smallest amount"),
-                      (Variable(low),), rows, objective={low: Figure(0.0, {name: -base.worse})})  # fmt: skip
+                      (Variable(low),), rows, objective={low: Coefficient(0.0, {name: -base.worse})})  # fmt: skip
         yield Sketch(Type.R2, patch, (sentence,))
 
 
@@ -61,7 +67,7 @@ def fixed_cost(base: Base, rng: np.random.Generator) -> Sketches:
             f"The authority now asks for `{name}` for each of {listed(base, chosen)} that is run at all, whatever the "
             "amount."
         )
-        objective = {names[one.name]: Figure(0.0, {name: base.worse}) for one in chosen}
+        objective = {names[one.name]: Coefficient(0.0, {name: base.worse}) for one in chosen}
         more = Patch(parameter(name, value, 0.0, base.money, "for each activity that is run at all"),
                      objective=objective)  # fmt: skip
         yield Sketch(Type.R4, patch.joined(more), (*told(patch), sentence))
@@ -79,11 +85,11 @@ def soft_bound(base: Base, rng: np.random.Generator) -> Sketches:
             f"The carrier handles up to `{threshold}` units of {listed(base, chosen)} together as before; every unit "
             f"beyond that costs us `{name}`."
         )
-        row = NewRow("free_until", {**{one.name: Figure(1.0) for one in chosen}, excess: Figure(-1.0)},
-                     Relation.AT_MOST, Figure(0.0, {threshold: 1.0}), sentence)  # fmt: skip
+        row = NewRow("free_until", {**{one.name: Coefficient(1.0) for one in chosen}, excess: Coefficient(-1.0)},
+                     Relation.AT_MOST, Coefficient(0.0, {threshold: 1.0}), sentence)  # fmt: skip
         given = (
             *parameter(threshold, free, free, chosen[0].unit or "units", "units without an extra cost"),
             *parameter(name, value, 0.0, f"{base.money} a unit", "cost of a unit beyond"),
         )
-        patch = Patch(given, (Variable(excess),), (row,), objective={excess: Figure(0.0, {name: base.worse})})
+        patch = Patch(given, (Variable(excess),), (row,), objective={excess: Coefficient(0.0, {name: base.worse})})
         yield Sketch(Type.R4, patch, (sentence,))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oragent.evals.workspace.generating.patches import Figure, NewRow, Patch
+from oragent.evals.workspace.generating.patches import Coefficient, NewRow, Patch
 from oragent.evals.workspace.generating.sketching import Sketch, Sketches, binding, listed, parameter, told
 from oragent.evals.workspace.generating.uses import Base, use
 from oragent.milp.model import Relation
@@ -20,8 +20,8 @@ def perturbation(base: Base, rng: np.random.Generator) -> Sketches:
             if base.milp.has_integers and float(row.rhs).is_integer():
                 step = float(np.sign(step) * max(1.0, abs(round(step))))
             name = f"allowance_{row.name}"
-            changed = NewRow(row.name, {key: Figure(value) for key, value in row.terms.items()}, row.relation,
-                             Figure(row.rhs, {name: 1.0}), "")  # fmt: skip
+            changed = NewRow(row.name, {key: Coefficient(value) for key, value in row.terms.items()}, row.relation,
+                             Coefficient(row.rhs, {name: 1.0}), "")  # fmt: skip
             sentence = (
                 f"The figure that we had for '{row.name}' is out of date: `{name}` is added to what stood there "
                 "before, and it may be negative."
@@ -43,8 +43,8 @@ def exclusion(base: Base, rng: np.random.Generator) -> Sketches:
         sentence = (
             f"The new safety rule looks at {listed(base, chosen)}: of these, no more than `{limit}` may be run at all."
         )
-        row = NewRow("not_together", {names[one.name]: Figure(1.0) for one in chosen}, Relation.AT_MOST,
-                     Figure(0.0, {limit: 1.0}), sentence)  # fmt: skip
+        row = NewRow("not_together", {names[one.name]: Coefficient(1.0) for one in chosen}, Relation.AT_MOST,
+                     Coefficient(0.0, {limit: 1.0}), sentence)  # fmt: skip
         more = Patch(parameter(limit, 1, 2, "activities", "how many of the two may be run"), rows=(row,))
         yield Sketch(Type.R3, patch.joined(more), (*told(patch), sentence))
 
@@ -61,8 +61,8 @@ def shared(base: Base, rng: np.random.Generator) -> Sketches:
             f"Every unit of {listed(base, chosen)} takes one hour of the inspector, who is there for `{name}` hours "
             "and no longer."
         )
-        row = NewRow("inspection", {one.name: Figure(1.0) for one in chosen}, Relation.AT_MOST,
-                     Figure(0.0, {name: 1.0}), sentence)  # fmt: skip
+        row = NewRow("inspection", {one.name: Coefficient(1.0) for one in chosen}, Relation.AT_MOST,
+                     Coefficient(0.0, {name: 1.0}), sentence)  # fmt: skip
         patch = Patch(parameter(name, float(limit), FAR, "h", "hours of the inspector"), rows=(row,))
         yield Sketch(Type.R3, patch, (sentence,))
 
@@ -81,17 +81,22 @@ def dependency(base: Base, rng: np.random.Generator) -> Sketches:
                 f"Where `{rule}` is 1, {base.label(follower)} may be run only if {base.label(leader)} is opened as "
                 "well; where it is 0, the rule is off."
             )
-            row = NewRow("needs_the_other", {names[follower.name]: Figure(1.0), names[leader.name]: Figure(-1.0)},
-                         Relation.AT_MOST, Figure(1.0, {rule: -1.0}), sentence)  # fmt: skip
+            row = NewRow(
+                "needs_the_other",
+                {names[follower.name]: Coefficient(1.0), names[leader.name]: Coefficient(-1.0)},
+                Relation.AT_MOST,
+                Coefficient(1.0, {rule: -1.0}),
+                sentence,
+            )
             more = Patch(parameter(rule, 1, 0, "0 or 1", "whether the rule holds"), rows=(row,))
             sayings = [*told(patch), sentence]
             if not leader.is_binary:
                 most = base.reach(leader) or 0.0
                 amount = max(1.0, float(np.floor(0.3 * most))) if leader.is_integer else round(max(0.3 * most, 0.1), 1)
                 lot = f"What is opened is run at `{least}` units or more: {base.label(leader)}."
-                terms = {leader.name: Figure(1.0), names[leader.name]: Figure(0.0, {least: -1.0})}
+                terms = {leader.name: Coefficient(1.0), names[leader.name]: Coefficient(0.0, {least: -1.0})}
                 floor = NewRow("least_of_it", terms,
-                               Relation.AT_LEAST, Figure(), lot)  # fmt: skip
+                               Relation.AT_LEAST, Coefficient(), lot)  # fmt: skip
                 unit = leader.unit or "units"
                 more = more.joined(Patch(parameter(least, amount, 0, unit, "least amount once opened"), rows=(floor,)))
                 sayings.append(lot)
@@ -117,8 +122,8 @@ def lot(base: Base, rng: np.random.Generator) -> Sketches:
                 f"least `{name}`."
             )
             rows = tuple(
-                NewRow(f"lot_{one.name}", {one.name: Figure(1.0), names[one.name]: Figure(0.0, {name: -1.0})},
-                       Relation.AT_LEAST, Figure(), sentence) for one in chosen
+                NewRow(f"lot_{one.name}", {one.name: Coefficient(1.0), names[one.name]: Coefficient(0.0, {name: -1.0})},
+                       Relation.AT_LEAST, Coefficient(), sentence) for one in chosen
             )  # fmt: skip
             more = Patch(parameter(name, size, 0.0, chosen[0].unit or "units", "least amount of an order"), rows=rows)
             yield Sketch(Type.R3, patch.joined(more), (*told(patch), sentence))

@@ -17,17 +17,17 @@ from oragent.evals.workspace.generating.sheets import REQUIREMENT, written
 from oragent.evals.workspace.generating.sketching import Sketch
 from oragent.evals.workspace.generating.stories import STORIES
 from oragent.evals.workspace.generating.uses import Base
-from oragent.evals.workspace.noise.artifacts import Artifacts, Step
+from oragent.evals.workspace.noise.artifacts import Artifacts, NoiseStep
 from oragent.evals.workspace.noise.planting import plant, resolve
 from oragent.milp.as_pulp import to_pulp
 from oragent.milp.families import FAMILIES
 from oragent.milp.model import Milp
 from oragent.milp.naming import safe_names
-from oragent.milp.solution import Solution, Status
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 from oragent.workspace import parameters
 from oragent.workspace.revisions import Depth, Type
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 MOVED = 0.01  # relative, that a revision moves the optimum by, at least
 SAME = 1e-6
@@ -99,7 +99,7 @@ class Made:
     optimum: float
     clean: Artifacts
     noisy: Artifacts
-    steps: tuple[Step, ...]
+    steps: tuple[NoiseStep, ...]
     revised: Revised
     revised_noisy: Artifacts
 
@@ -150,7 +150,7 @@ def proven(milp: Milp, solution: Solution | None = None) -> float:
         WorkspaceError: if it is not optimal, or they do not.
     """
     solution = solution or solve(milp, SOLVE_S, duals=False)
-    if solution.status is not Status.OPTIMAL or solution.objective is None:
+    if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
         raise WorkspaceError(f"the model ended {solution.status}; expected an optimum")
     second = _by_cbc(milp)
     if second is not None and not math.isclose(second, solution.objective, rel_tol=SAME, abs_tol=1e-3):
@@ -199,7 +199,7 @@ def _accepted(base: Base, operator: str, sketch: Sketch, rng: np.random.Generato
     try:
         milp = apply(patch, base.milp, patch.values)
         solution = solve(milp, SOLVE_S, duals=False)
-        if solution.status is not Status.OPTIMAL or solution.objective is None:
+        if solution.status is not SolveStatus.OPTIMAL or solution.objective is None:
             return None
         if not moved(solution.objective, base.optimum) or _too_far(solution.objective, base.optimum):
             return None
@@ -222,7 +222,7 @@ def _too_far(value: float, before: float) -> bool:
 
 def revised_artifacts(noisy: Artifacts, revised: Revised) -> Artifacts:
     """What the revised version tells: all of the original, the brief, and the new figures, which no noise hides."""
-    table = noisy.tables.get(parameters.FILE, Table(parameters.HEADER, ()))
+    table = noisy.tables.get(parameters.FILE, CsvTable(parameters.HEADER, ()))
     new = [
         (one.name, _figure(one.value), one.unit, one.meaning, *("",) * (len(table.header) - len(parameters.HEADER)))
         for one in revised.patch.parameters

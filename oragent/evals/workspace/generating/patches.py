@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oragent.milp.model import Milp, Relation, Row, Variable
-from oragent.workspace.revisions import Change, Diff
+from oragent.workspace.revisions import Diff, RevisionOperation
 
 
 @dataclass(frozen=True)
-class Figure:
+class Coefficient:
     """A coefficient: a constant, and parameters of the revised data times factors.
 
     Attributes:
@@ -65,9 +65,9 @@ class NewRow:
     """
 
     name: str
-    terms: Mapping[str, Figure]
+    terms: Mapping[str, Coefficient]
     relation: Relation
-    rhs: Figure
+    rhs: Coefficient
     sentence: str = ""
 
     def at(self, values: Mapping[str, float]) -> Row:
@@ -93,7 +93,7 @@ class Patch:
     variables: tuple[Variable, ...] = ()
     rows: tuple[NewRow, ...] = ()
     changed: tuple[NewRow, ...] = ()
-    objective: Mapping[str, Figure] = field(default_factory=dict)
+    objective: Mapping[str, Coefficient] = field(default_factory=dict)
 
     @property
     def values(self) -> dict[str, float]:
@@ -109,9 +109,9 @@ class Patch:
     def diff(self) -> Diff:
         """Its operations, counted."""
         counts = {
-            Change.ADD_VARIABLE: len(self.variables), Change.ADD_CONSTRAINT: len(self.rows),
-            Change.MODIFY_CONSTRAINT: len(self.changed), Change.MODIFY_DATA: len(self.parameters),
-            Change.MODIFY_OBJECTIVE: int(bool(self.objective)),
+            RevisionOperation.ADD_VARIABLE: len(self.variables), RevisionOperation.ADD_CONSTRAINT: len(self.rows),
+            RevisionOperation.MODIFY_CONSTRAINT: len(self.changed), RevisionOperation.MODIFY_DATA: len(self.parameters),
+            RevisionOperation.MODIFY_OBJECTIVE: int(bool(self.objective)),
         }  # fmt: skip
         return Diff(counts)
 
@@ -122,8 +122,8 @@ class Patch:
         known = {one.name for one in self.parameters}
         objective = dict(self.objective)
         for name, figure in other.objective.items():
-            before = objective.get(name, Figure())
-            objective[name] = Figure(before.constant + figure.constant, {**before.factors, **figure.factors})
+            before = objective.get(name, Coefficient())
+            objective[name] = Coefficient(before.constant + figure.constant, {**before.factors, **figure.factors})
         return replace(
             self,
             parameters=(*self.parameters, *(one for one in other.parameters if one.name not in known)),
@@ -154,6 +154,6 @@ def operations(patch: Patch) -> dict[str, Any]:
     found: dict[str, Any] = {f"+constraint {row.name}": row for row in patch.rows}
     found |= {f"modify_constraint {row.name}": row for row in patch.changed}
     found |= {f"+variable {one.name}": one for one in patch.variables}
-    if patch.diff.uses(Change.MODIFY_OBJECTIVE):
+    if patch.diff.uses(RevisionOperation.MODIFY_OBJECTIVE):
         found["modify_objective"] = patch.objective
     return found

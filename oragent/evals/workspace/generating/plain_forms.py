@@ -6,17 +6,17 @@ from typing import Any
 
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.evals.workspace.generating.making import Made
-from oragent.evals.workspace.generating.patches import Figure, NewParameter, NewRow, Patch
+from oragent.evals.workspace.generating.patches import Coefficient, NewParameter, NewRow, Patch
 from oragent.evals.workspace.generating.programs import program
 from oragent.milp import as_json
-from oragent.milp.model import Kind, Milp, Relation, Variable
+from oragent.milp.model import Milp, Relation, Variable, VariableKind
 from oragent.workspace import tables
 from oragent.workspace.reading import named
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 
 @dataclass(frozen=True)
-class Known:
+class VaultRecord:
     """What a vault knows of an instance.
 
     Attributes:
@@ -43,7 +43,7 @@ class Known:
     patch: Patch
     optimum: float
     revised_optimum: float
-    tables: Mapping[str, Table]
+    tables: Mapping[str, CsvTable]
 
     def program(self, revised: bool) -> str:
         """The exact model as a program."""
@@ -70,7 +70,7 @@ def to_plain(made: Made) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def from_plain(plain: Mapping[str, Any], place: object) -> Known:
+def from_plain(plain: Mapping[str, Any], place: object) -> VaultRecord:
     """Read what ``to_plain`` wrote.
 
     Raises:
@@ -82,9 +82,9 @@ def from_plain(plain: Mapping[str, Any], place: object) -> Known:
             tuple(NewParameter(**one) for one in given["parameters"]),
             tuple(_variable(one) for one in given["variables"]),
             tuple(_from_row(row) for row in given["rows"]), tuple(_from_row(row) for row in given["changed"]),
-            {name: Figure(one["constant"], one["factors"]) for name, one in given["objective"].items()},
+            {name: Coefficient(one["constant"], one["factors"]) for name, one in given["objective"].items()},
         )  # fmt: skip
-        return Known(
+        return VaultRecord(
             int(plain["number"]), plain["family"], plain["operator"], plain["depth"], plain["title"],
             as_json.from_dict(plain["milp"]), as_json.from_dict(plain["revised"]), patch,
             float(plain["optimum"]), float(plain["revised_optimum"]),
@@ -94,16 +94,16 @@ def from_plain(plain: Mapping[str, Any], place: object) -> Known:
         raise WorkspaceError(f"{named(place)} is no record of an instance: {type(problem).__name__}") from None
 
 
-def _table(text: str) -> Table:
-    return tables.read(text).table or Table((), ())
+def _table(text: str) -> CsvTable:
+    return tables.read(text).table or CsvTable((), ())
 
 
 def _variable(plain: Mapping[str, Any]) -> Variable:
     high = float("inf") if plain["high"] is None else plain["high"]
-    return Variable(plain["name"], 0.0, high, Kind(plain["kind"]))
+    return Variable(plain["name"], 0.0, high, VariableKind(plain["kind"]))
 
 
-def _figure(one: Figure) -> dict[str, Any]:
+def _figure(one: Coefficient) -> dict[str, Any]:
     return {"constant": one.constant, "factors": dict(one.factors)}
 
 
@@ -114,6 +114,6 @@ def _row(row: NewRow) -> dict[str, Any]:
 
 
 def _from_row(plain: Mapping[str, Any]) -> NewRow:
-    terms = {name: Figure(one["constant"], one["factors"]) for name, one in plain["terms"].items()}
-    rhs = Figure(plain["rhs"]["constant"], plain["rhs"]["factors"])
+    terms = {name: Coefficient(one["constant"], one["factors"]) for name, one in plain["terms"].items()}
+    rhs = Coefficient(plain["rhs"]["constant"], plain["rhs"]["factors"])
     return NewRow(plain["name"], terms, Relation(plain["relation"]), rhs, plain["sentence"])

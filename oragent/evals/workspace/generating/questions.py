@@ -11,13 +11,13 @@ from oragent.evals.workspace.generating.patches import NewRow
 from oragent.evals.workspace.generating.sheets import REQUIREMENT
 from oragent.milp.model import Milp
 from oragent.workspace import parameters
-from oragent.workspace.runner import Model, Ran
+from oragent.workspace.runner import ProgramRun, SolvedModel
 
 DIMENSIONS = ("Logical-Physical Alignment", "Comparative Dynamics", "Dual-Theory Soundness & State Interpretation")
 
 
 @dataclass(frozen=True)
-class Asked:
+class GeneratedQuestion:
     """A question and its checklist.
 
     Attributes:
@@ -35,7 +35,7 @@ class Asked:
     path: str
 
 
-def question(made: Made, original: Ran, revised: Ran) -> dict[str, Any]:
+def question(made: Made, original: ProgramRun, revised: ProgramRun) -> dict[str, Any]:
     """The rubric of an instance's question, as the public release writes it.
 
     Args:
@@ -73,7 +73,7 @@ def figure(value: float) -> str:
     return f"{value:.10g}"
 
 
-def _alignment(made: Made, before: Model, after: Model) -> Asked:
+def _alignment(made: Made, before: SolvedModel, after: SolvedModel) -> GeneratedQuestion:
     """Which rule of the brief is which row, and which cell gives its figure."""
     patch = made.revised.patch
     rows = [row for row in (*patch.changed, *patch.rows) if _parameters(row)]
@@ -97,11 +97,11 @@ def _alignment(made: Made, before: Model, after: Model) -> Asked:
     sentences = [(f"Connects {row} with {name}", (row, name), False) for row, name in pairs]
     sentences += [(f"Gives the value of {name}", (name, values[name]), False) for name in names[:2]]
     answer = "; ".join(f"{name} = {value}" for name, value in values.items())
-    return Asked(text, tuple(entities), tuple(sentences), f"Figures: {answer}.",
+    return GeneratedQuestion(text, tuple(entities), tuple(sentences), f"Figures: {answer}.",
                  f"{REQUIREMENT} -> rows -> {parameters.FILE}")  # fmt: skip
 
 
-def _dynamics(made: Made, before: Model, after: Model) -> Asked:
+def _dynamics(made: Made, before: SolvedModel, after: SolvedModel) -> GeneratedQuestion:
     """What changed, and by how much the objective moved."""
     patch = made.revised.patch
     old, new = figure(made.optimum), figure(made.revised.optimum)
@@ -121,10 +121,10 @@ def _dynamics(made: Made, before: Model, after: Model) -> Asked:
         ("Says by how much", (old, new, change), False),
     ]
     answer = f"The objective moves from {old} to {new}."
-    return Asked(text, tuple(entities), tuple(sentences), answer, "documents -> data -> both records")
+    return GeneratedQuestion(text, tuple(entities), tuple(sentences), answer, "documents -> data -> both records")
 
 
-def _theory(made: Made, before: Model, after: Model) -> Asked:
+def _theory(made: Made, before: SolvedModel, after: SolvedModel) -> GeneratedQuestion:
     """What one unit is worth, and what a relaxation says and does not say."""
     relaxed = after.relaxed if after.milp is not None and after.milp.has_integers else None
     if relaxed is not None and relaxed.objective is not None:
@@ -138,7 +138,7 @@ def _theory(made: Made, before: Model, after: Model) -> Asked:
             ("Denies that duals of the relaxation are prices of the integer plan", ("relaxation", "duals"), True),
         )
         both = tuple(dict.fromkeys((value, whole)))
-        return Asked(text, (("Gives both values", both),), sentences,
+        return GeneratedQuestion(text, (("Gives both values", both),), sentences,
                      f"The relaxation comes to {value}, the plan to {whole}; its duals are not the plan's prices.",
                      "solver records -> relaxation record")  # fmt: skip
     assert after.milp is not None
@@ -153,7 +153,7 @@ def _theory(made: Made, before: Model, after: Model) -> Asked:
     entities += [("Names one that leaves room", tuple(slack))] if slack else []
     worth = (("Says what one unit is worth", (row, figure(dual)), False),)
     answer = f"{row} binds; one unit more changes the objective by {figure(dual)}."
-    return Asked(text, tuple(entities), worth, answer, "solver record -> rows")
+    return GeneratedQuestion(text, tuple(entities), worth, answer, "solver record -> rows")
 
 
 def _parameters(row: NewRow) -> list[str]:

@@ -20,13 +20,13 @@ from oragent.evals.workspace.generating.programs import program
 from oragent.evals.workspace.generating.sheets import REQUIREMENT
 from oragent.evals.workspace.noise.artifacts import Artifacts
 from oragent.evals.workspace.roles import code_in, files_told
-from oragent.ledger.case import Case
+from oragent.ledger.case import LedgerCase
 from oragent.llm.model import Message
 from oragent.programs.blocks import drop_thoughts
 from oragent.workspace import tables
 from oragent.workspace.reading import walk
 from oragent.workspace.roles import TRACKS, Track, fill
-from oragent.workspace.runner import Ran, Runner
+from oragent.workspace.runner import ProgramRun, ProgramRunner
 
 ROLES = {"specifier": 0.35, "author": 0.35, "model_reviser": 0.35, "writer": 0.55, "verifier": 0.4}  # temperatures
 ROUNDS, WARMER, REPAIR = 3, 0.1, 0.2  # attempts; what an attempt of an author adds; temperature of a repair
@@ -35,7 +35,7 @@ PROGRAM = "src/optimization_model.py"
 TOLD = 2000  # characters of an error that go back
 
 
-async def rewrite(case: Case, one: Made, runner: Runner) -> dict[str, Any]:
+async def rewrite(case: LedgerCase, one: Made, runner: ProgramRunner) -> dict[str, Any]:
     """Have the texts of an instance rewritten.
 
     Args:
@@ -109,11 +109,11 @@ def _told(folder: Path) -> str:
     return files_told(walk(folder))
 
 
-async def _ask(case: Case, role: str, **values: object) -> Any:
+async def _ask(case: LedgerCase, role: str, **values: object) -> Any:
     return await case.ask(role, [Message("user", fill(role, **values))], ROLES[role])
 
 
-async def _written(case: Case, note: str) -> tuple[str, str]:
+async def _written(case: LedgerCase, note: str) -> tuple[str, str]:
     """A note in other words; or why there is none."""
     messages, problem = [Message("user", fill("writer", note=note))], ""
     for attempt in range(ROUNDS):
@@ -139,7 +139,9 @@ def _fault(note: str, text: str) -> str:
     return ""
 
 
-async def _programmed(case: Case, role: str, runner: Runner, folder: Path, **values: object) -> tuple[str, Ran | None]:
+async def _programmed(
+    case: LedgerCase, role: str, runner: ProgramRunner, folder: Path, **values: object
+) -> tuple[str, ProgramRun | None]:
     """A program of a role and what running it came to; errors go back, the optimum never does."""
     prompt = fill(role, files=_told(folder), track=TRACKS[Track.PULP], **values)
     messages, source, ran = [Message("user", prompt)], "", None
@@ -158,11 +160,11 @@ async def _programmed(case: Case, role: str, runner: Runner, folder: Path, **val
     return source, ran
 
 
-def _trouble(ran: Ran) -> str:
+def _trouble(ran: ProgramRun) -> str:
     return (ran.stderr.strip() or ran.reason or ran.printed.note)[-TOLD:]
 
 
-def _reaches(ran: Ran | None, optimum: float) -> bool:
+def _reaches(ran: ProgramRun | None, optimum: float) -> bool:
     """Whether a program printed the optimum, and a model that it solved has it."""
     last = None if ran is None else ran.last
     if ran is None or ran.code != 0 or last is None or last.objective is None:

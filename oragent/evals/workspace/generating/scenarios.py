@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oragent.evals.workspace.generating.patches import Figure, NewRow, Patch
+from oragent.evals.workspace.generating.patches import Coefficient, NewRow, Patch
 from oragent.evals.workspace.generating.sketching import Sketch, Sketches, binding, listed, parameter, told, worth
 from oragent.evals.workspace.generating.uses import Base, use
-from oragent.milp.model import Kind, Relation, Variable
+from oragent.milp.model import Relation, Variable, VariableKind
 from oragent.workspace.revisions import Type
 
 
@@ -27,19 +27,19 @@ def new_site(base: Base, rng: np.random.Generator) -> Sketches:
                 f"costs `{price}`.",
                 f"To use the partner at all costs `{fee}` once, and they have no more than `{most}` units.",
             )
-            terms = {**{key: Figure(value) for key, value in row.terms.items()}, extra: Figure(helps)}
+            terms = {**{key: Coefficient(value) for key, value in row.terms.items()}, extra: Coefficient(helps)}
             changed = NewRow(row.name, terms,
-                             row.relation, Figure(row.rhs), sentences[0])  # fmt: skip
-            link = NewRow("outside_when_open", {extra: Figure(1.0), opened: Figure(0.0, {most: -1.0})},
-                          Relation.AT_MOST, Figure(), sentences[1])  # fmt: skip
+                             row.relation, Coefficient(row.rhs), sentences[0])  # fmt: skip
+            link = NewRow("outside_when_open", {extra: Coefficient(1.0), opened: Coefficient(0.0, {most: -1.0})},
+                          Relation.AT_MOST, Coefficient(), sentences[1])  # fmt: skip
             given = (
                 *parameter(most, size, 0.0, "units", "most that the partner has"),
                 *parameter(price, share * slope, round(share * slope, 2), f"{base.money} a unit", "of the partner"),
                 *parameter(fee, 0.2 * share * slope * size, 0.0, base.money, "for using the partner at all"),
             )
             patch = Patch(
-                given, (Variable(extra), Variable(opened, 0, 1, Kind.INTEGER)), (link,), (changed,),
-                {extra: Figure(0.0, {price: base.worse}), opened: Figure(0.0, {fee: base.worse})},
+                given, (Variable(extra), Variable(opened, 0, 1, VariableKind.INTEGER)), (link,), (changed,),
+                {extra: Coefficient(0.0, {price: base.worse}), opened: Coefficient(0.0, {fee: base.worse})},
             )  # fmt: skip
             yield Sketch(Type.R5, patch, sentences)
 
@@ -61,13 +61,13 @@ def cardinality(base: Base, rng: np.random.Generator) -> Sketches:
                 f"The staff can look after `{limit}` of {listed(base, chosen)} and no more; the others stay closed.",
                 f"Each that is open keeps a desk busy, at `{fee}`.",
             )
-            row = NewRow("few_open", {names[one.name]: Figure(1.0) for one in chosen}, Relation.AT_MOST,
-                         Figure(0.0, {limit: 1.0}), sentences[0])  # fmt: skip
+            row = NewRow("few_open", {names[one.name]: Coefficient(1.0) for one in chosen}, Relation.AT_MOST,
+                         Coefficient(0.0, {limit: 1.0}), sentences[0])  # fmt: skip
             given = (
                 *parameter(limit, max(1, running - fewer), len(chosen), "activities", "that may be open"),
                 *parameter(fee, value, 0.0, base.money, "of an open activity"),
             )
-            objective = {names[one.name]: Figure(0.0, {fee: base.worse}) for one in chosen}
+            objective = {names[one.name]: Coefficient(0.0, {fee: base.worse}) for one in chosen}
             yield Sketch(Type.R5, patch.joined(Patch(given, rows=(row,), objective=objective)),
                          (*told(patch), *sentences))  # fmt: skip
     for share in (0.02, 0.05, 0.15):
@@ -79,7 +79,7 @@ def _with_fee(base: Base, chosen: Sequence[Variable], names: dict[str, str], pat
     fee = "desk_fee"
     value = max(1.0, round(share * max(abs(base.optimum), 1.0)))
     sentence = f"Each of {listed(base, chosen)} that is open keeps a desk busy, at `{fee}`."
-    objective = {names[one.name]: Figure(0.0, {fee: base.worse}) for one in chosen}
+    objective = {names[one.name]: Coefficient(0.0, {fee: base.worse}) for one in chosen}
     more = Patch(parameter(fee, value, 0.0, base.money, "of an open activity"), objective=objective)
     yield Sketch(Type.R5, patch.joined(more), (*told(patch), sentence))
 
@@ -96,12 +96,24 @@ def carry_over(base: Base, rng: np.random.Generator) -> Sketches:
                 f"the share `{share}` arrives."
             )
             rows = (
-                NewRow(giver.name, {**{key: Figure(v) for key, v in giver.terms.items()}, moved: Figure(1.0)},
-                       Relation.AT_MOST, Figure(giver.rhs), sentence),
-                NewRow(receiver.name,
-                       {**{key: Figure(v) for key, v in receiver.terms.items()}, moved: Figure(0.0, {share: -1.0})},
-                       Relation.AT_MOST, Figure(receiver.rhs), sentence),
-            )  # fmt: skip
+                NewRow(
+                    giver.name,
+                    {**{key: Coefficient(v) for key, v in giver.terms.items()}, moved: Coefficient(1.0)},
+                    Relation.AT_MOST,
+                    Coefficient(giver.rhs),
+                    sentence,
+                ),
+                NewRow(
+                    receiver.name,
+                    {
+                        **{key: Coefficient(v) for key, v in receiver.terms.items()},
+                        moved: Coefficient(0.0, {share: -1.0}),
+                    },
+                    Relation.AT_MOST,
+                    Coefficient(receiver.rhs),
+                    sentence,
+                ),
+            )
             for value in (0.5, 0.9):
                 patch = Patch(parameter(share, value, 0.0, "share", "of what is lent that arrives"),
                               (Variable(moved),), changed=rows)  # fmt: skip

@@ -18,23 +18,23 @@ from oragent._base import files
 from oragent._base.errors import MilpError, WorkspaceError
 from oragent.evals.workspace.generating.making import Made, make
 from oragent.evals.workspace.generating.operators import OPERATORS
-from oragent.evals.workspace.generating.plain_forms import Known, from_plain, to_plain
+from oragent.evals.workspace.generating.plain_forms import VaultRecord, from_plain, to_plain
 from oragent.evals.workspace.generating.programs import program
 from oragent.evals.workspace.generating.questions import question
 from oragent.evals.workspace.generating.rewriting import lay_out, put
 from oragent.evals.workspace.generating.wording import CONSTRUCTION, Writing, beside, reworded
 from oragent.evals.workspace.label_sets import VAULT, vault_file
-from oragent.evals.workspace.leaks import Labels, labels_of
+from oragent.evals.workspace.leaks import HiddenLabels, labels_of
 from oragent.evals.workspace.references import HEADER, TOLERANCE, Reference
 from oragent.evals.workspace.rubric import Rubric, read_rubrics
-from oragent.evals.workspace.views import Variant, copy_view, write_manifest
+from oragent.evals.workspace.views import RevisionView, copy_view, write_manifest
 from oragent.milp.as_latex import to_latex
 from oragent.milp.families import FAMILIES
 from oragent.sandbox.border import Sandbox
 from oragent.workspace.layout import Mode, open_workspace
 from oragent.workspace.reading import named, read_json
 from oragent.workspace.recording import records_of
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 
 SIZES = (3, 4, 5)
 SMALL = {"setups": (3, 4), "cutting_stock": (3, 4), "facility_location": (3, 4)}
@@ -43,7 +43,7 @@ SET = "set.json"
 
 
 @dataclass(frozen=True)
-class Request:
+class GenerateRequest:
     """What is wanted.
 
     Attributes:
@@ -60,7 +60,7 @@ class Request:
 
 
 def generate(
-    request: Request, out: Path, note: Callable[[str], None] = lambda text: None, writing: Writing | None = None
+    request: GenerateRequest, out: Path, note: Callable[[str], None] = lambda text: None, writing: Writing | None = None
 ) -> tuple[Made, ...]:
     """Make a set in a new folder.
 
@@ -82,7 +82,7 @@ def generate(
         raise WorkspaceError(f"{named(out)} is there already; expected a new folder")
     made = tuple(_instances(request, note))
     with Sandbox(1) as box:
-        runner = Runner(box)
+        runner = ProgramRunner(box)
         if writing is not None:
             made = asyncio.run(reworded(made, out, runner, note, writing))
         try:
@@ -99,7 +99,7 @@ def generate(
     return made
 
 
-def read_known(root: Path) -> dict[int, Known]:
+def read_known(root: Path) -> dict[int, VaultRecord]:
     """The exact models of a made set, by number; empty where the set has none, as the public release.
 
     Raises:
@@ -113,7 +113,7 @@ def read_known(root: Path) -> dict[int, Known]:
     return found
 
 
-def _instances(request: Request, note: Callable[[str], None]) -> Iterator[Made]:
+def _instances(request: GenerateRequest, note: Callable[[str], None]) -> Iterator[Made]:
     rng = np.random.default_rng(request.seed)
     families = [str(name) for name in rng.permutation(list(request.families))]
     names = [str(name) for name in rng.permutation(list(OPERATORS))]
@@ -125,7 +125,7 @@ def _instances(request: Request, note: Callable[[str], None]) -> Iterator[Made]:
         note(f"instance {number}: {family}")
 
 
-def _one(request: Request, number: int, family: str, order: Sequence[str], rng: np.random.Generator) -> Made:
+def _one(request: GenerateRequest, number: int, family: str, order: Sequence[str], rng: np.random.Generator) -> Made:
     for _ in range(ATTEMPTS):
         seed = int(rng.integers(2**31))
         size = int(rng.choice(SMALL.get(family, SIZES)))
@@ -136,7 +136,9 @@ def _one(request: Request, number: int, family: str, order: Sequence[str], rng: 
     raise WorkspaceError(f"instance {number}: {family} gave none in {ATTEMPTS} attempts; take another seed of the set")
 
 
-def _write(made: Sequence[Made], request: Request, out: Path, runner: Runner, note: Callable[[str], None]) -> None:
+def _write(
+    made: Sequence[Made], request: GenerateRequest, out: Path, runner: ProgramRunner, note: Callable[[str], None]
+) -> None:
     vault = out / VAULT
     (vault / "instances").mkdir(parents=True, mode=0o700)
     rubrics, rows = [], []
@@ -158,7 +160,7 @@ def _write(made: Sequence[Made], request: Request, out: Path, runner: Runner, no
     files.replace(out / "index.csv", table.getvalue())
 
 
-def _views(one: Made, draft: Path, out: Path, runner: Runner) -> dict[str, Any]:
+def _views(one: Made, draft: Path, out: Path, runner: ProgramRunner) -> dict[str, Any]:
     """Write the three views of an instance; returns the rubric of its question."""
     original, revised = program(one.milp, one.title), program(one.milp, one.title, one.revised.patch)
     runs = {}
@@ -177,14 +179,14 @@ def _views(one: Made, draft: Path, out: Path, runner: Runner) -> dict[str, Any]:
     read = next(iter(read_rubrics(draft / "rubrics.jsonl").values()))
     for mode in Mode:
         name = f"made_{one.number:03d}_{mode}"
-        variant = Variant.ALL if mode is Mode.REVISE else None
+        variant = RevisionView.ALL if mode is Mode.REVISE else None
         view = copy_view(open_workspace(draft / mode, mode), out / "views" / name, _labels(one, mode, read), variant,
                          vault=out / VAULT)  # fmt: skip
         write_manifest(view, out / "manifests" / f"{name}.json")
     return rubric
 
 
-def _labels(one: Made, mode: Mode, rubric: Rubric) -> Labels:
+def _labels(one: Made, mode: Mode, rubric: Rubric) -> HiddenLabels:
     if mode is Mode.EXPLAIN:
         return labels_of({}, rubric)
     reference = _reference(one, mode)

@@ -9,13 +9,13 @@ from oragent.evals.workspace.generating.stories import Story
 from oragent.evals.workspace.noise.artifacts import Artifacts
 from oragent.workspace import parameters
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 REQUIREMENT = "business_requirement.md"
 
 
 @dataclass(frozen=True)
-class Cell:
+class SheetCell:
     """One figure, and where it stands in clean tables.
 
     Attributes:
@@ -53,7 +53,7 @@ def written(story: Story, data: Mapping[str, Any], title: str) -> Artifacts:
     for index, keys in columns(story).items():
         if not index:
             rows = [(key, _text(shaped[key]), story.units.get(key, ""), story.meanings.get(key, "")) for key in keys]
-            tables[parameters.FILE] = Table(parameters.HEADER, tuple(rows))
+            tables[parameters.FILE] = CsvTable(parameters.HEADER, tuple(rows))
             told += [f"- `{parameters.FILE}` gives {', '.join(_told(story, key) for key in keys)}."]
             continue
         number += 1
@@ -63,9 +63,9 @@ def written(story: Story, data: Mapping[str, Any], title: str) -> Artifacts:
             (*names, *(_text(flat[key][names]) if names in flat[key] else "" for key in keys))
             for names in dict.fromkeys(names for one in flat.values() for names in one)
         ]
-        tables[name] = Table((*index, *(_head(story, key) for key in keys)), tuple(table))
+        tables[name] = CsvTable((*index, *(_head(story, key) for key in keys)), tuple(table))
         told.append(f"- `{name}` gives, by {' and '.join(index)}, {', '.join(_told(story, key) for key in keys)}.")
-    tables.setdefault(parameters.FILE, Table(parameters.HEADER, ()))
+    tables.setdefault(parameters.FILE, CsvTable(parameters.HEADER, ()))
     text = "\n".join(
         [f"# {title}", "", story.voice, "", *story.rules, "", story.aim, "", "Where the figures are:", *told]
     )
@@ -84,19 +84,19 @@ def read(story: Story, artifacts: Artifacts) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def cells(story: Story, artifacts: Artifacts) -> list[Cell]:
+def cells(story: Story, artifacts: Artifacts) -> list[SheetCell]:
     """All figures of clean tables.
 
     Raises:
         WorkspaceError: if a table or column is missing.
     """
-    found: list[Cell] = []
+    found: list[SheetCell] = []
     number = 0
     for index, keys in columns(story).items():
         if not index:
             given, _ = parameters.read(artifacts.table(parameters.FILE))
             found += [
-                Cell(one.name, (), one.value, f"{parameters.FILE}, value of {one.name}")
+                SheetCell(one.name, (), one.value, f"{parameters.FILE}, value of {one.name}")
                 for one in given if one.name in keys
             ]  # fmt: skip
             continue
@@ -106,7 +106,7 @@ def cells(story: Story, artifacts: Artifacts) -> list[Cell]:
         for key in keys:
             values = table.column(_head(story, key))
             found += [
-                Cell(key, row[: len(index)], value, f"{name}, {key} of {', '.join(row[: len(index)])}")
+                SheetCell(key, row[: len(index)], value, f"{name}, {key} of {', '.join(row[: len(index)])}")
                 for row, value in zip(table.rows, values, strict=True) if value
             ]  # fmt: skip
     missing = [key for key in story.index if not any(one.key == key for one in found)]

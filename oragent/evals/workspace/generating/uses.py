@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from oragent.evals.workspace.generating.patches import Figure, NewParameter, NewRow, Patch
-from oragent.milp.model import Kind, Milp, Objective, Relation, Sense, Variable
-from oragent.milp.solution import Solution, Status
+from oragent.evals.workspace.generating.patches import Coefficient, NewParameter, NewRow, Patch
+from oragent.milp.model import Milp, Objective, Relation, Sense, Variable, VariableKind
+from oragent.milp.solution import Solution, SolveStatus
 from oragent.milp.solving import solve
 
 ACTIVE = 1e-6
@@ -78,7 +78,7 @@ class Base:
                 self._reach[one.name] = one.high
             else:
                 far = solve(replace(self.milp, objective=Objective({one.name: 1.0}), sense=Sense.MAXIMIZE), duals=False)
-                self._reach[one.name] = far.objective if far.status is Status.OPTIMAL else None
+                self._reach[one.name] = far.objective if far.status is SolveStatus.OPTIMAL else None
         return self._reach[one.name]
 
 
@@ -100,10 +100,14 @@ def use(base: Base, chosen: Sequence[Variable]) -> tuple[dict[str, str], Patch] 
         names[one.name], limit = f"use_{one.name}", f"ceiling_{one.name}"
         unit = one.unit or "units"
         sentence = f"What is not opened stays at zero; opened, {base.label(one)} comes to at most `{limit}`."
-        row = NewRow(f"open_{one.name}", {one.name: Figure(1.0), names[one.name]: Figure(0.0, {limit: -1.0})},
-                     Relation.AT_MOST, Figure(), sentence)  # fmt: skip
+        row = NewRow(f"open_{one.name}", {one.name: Coefficient(1.0), names[one.name]: Coefficient(0.0, {limit: -1.0})},
+                     Relation.AT_MOST, Coefficient(), sentence)  # fmt: skip
         meaning = f"most that {base.label(one)} can come to"
-        patch = patch.joined(Patch(
-            (NewParameter(limit, most, most, unit, meaning),), (Variable(names[one.name], 0, 1, Kind.INTEGER),), (row,)
-        ))  # fmt: skip
+        patch = patch.joined(
+            Patch(
+                (NewParameter(limit, most, most, unit, meaning),),
+                (Variable(names[one.name], 0, 1, VariableKind.INTEGER),),
+                (row,),
+            )
+        )
     return names, patch

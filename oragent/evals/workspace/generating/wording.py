@@ -16,7 +16,7 @@ from oragent.llm.factory import models
 from oragent.llm.model import Model
 from oragent.llm.model_settings import ModelSettings
 from oragent.workspace.reading import named
-from oragent.workspace.runner import Runner
+from oragent.workspace.runner import ProgramRunner
 
 CONSTRUCTION = "construction"  # of a vault: what was asked to rewrite its texts
 
@@ -39,7 +39,7 @@ class Writing:
 
 
 async def reworded(
-    made: Sequence[Made], out: Path, runner: Runner, note: Callable[[str], None], writing: Writing
+    made: Sequence[Made], out: Path, runner: ProgramRunner, note: Callable[[str], None], writing: Writing
 ) -> tuple[Made, ...]:
     """The instances with the texts of a writer, where they were accepted; what was asked is kept beside the set.
 

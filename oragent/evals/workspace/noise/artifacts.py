@@ -10,7 +10,7 @@ import numpy as np
 
 from oragent._base.errors import WorkspaceError
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table, is_missing
+from oragent.workspace.tables import CsvTable, is_missing
 
 CANONICAL = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{0,30}[1-9])?")
 
@@ -24,10 +24,10 @@ class Artifacts:
         documents: Texts by file name.
     """
 
-    tables: Mapping[str, Table]
+    tables: Mapping[str, CsvTable]
     documents: Mapping[str, str]
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> CsvTable:
         """A table by its file name.
 
         Raises:
@@ -49,9 +49,9 @@ class Artifacts:
             )
         return self.documents[name]
 
-    def put(self, name: str, content: Table | str) -> "Artifacts":
+    def put(self, name: str, content: CsvTable | str) -> "Artifacts":
         """The same with one table or document put in."""
-        if isinstance(content, Table):
+        if isinstance(content, CsvTable):
             return replace(self, tables={**self.tables, name: content})
         return replace(self, documents={**self.documents, name: content})
 
@@ -62,7 +62,7 @@ class Artifacts:
 
 
 @dataclass(frozen=True)
-class Step:
+class NoiseStep:
     """How one operator's noise is undone; it says where the truth stands, never what it is.
 
     Attributes:
@@ -78,7 +78,7 @@ class Step:
         return {"operator": self.operator, **self.details}
 
     @staticmethod
-    def from_json(value: Mapping[str, Any]) -> "Step":
+    def from_json(value: Mapping[str, Any]) -> "NoiseStep":
         """The step that ``to_json`` wrote.
 
         Raises:
@@ -89,7 +89,7 @@ class Step:
             isinstance(one, str | int) for one in details.values()
         ):
             raise WorkspaceError("a step of noise is no record; expected the operator's name and plain details")
-        return Step(value["operator"], details)
+        return NoiseStep(value["operator"], details)
 
     def text(self, name: str) -> str:
         """A detail.
@@ -112,7 +112,7 @@ class Planted:
     """
 
     artifacts: Artifacts
-    step: Step
+    step: NoiseStep
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Operator:
     """
 
     plant: Callable[[Artifacts, np.random.Generator, frozenset[str]], Planted | None]
-    undo: Callable[[Artifacts, Step], Artifacts]
+    undo: Callable[[Artifacts, NoiseStep], Artifacts]
 
 
 def draw(choices: list[Any], rng: np.random.Generator) -> Any:
@@ -154,13 +154,13 @@ def decimal(value: Fraction) -> str | None:
     return text if CANONICAL.fullmatch(text) else None
 
 
-def key(table: Table) -> int | None:
+def key(table: CsvTable) -> int | None:
     """The first column, if it tells the rows apart: no value missing or twice."""
     cells = [row[0] for row in table.rows]
     return 0 if cells and len(set(cells)) == len(cells) and not any(map(is_missing, cells)) else None
 
 
-def numeric_columns(table: Table) -> list[int]:
+def numeric_columns(table: CsvTable) -> list[int]:
     """Columns behind the first that hold a canonical number in every row."""
     return [place for place in range(1, len(table.header))
             if table.rows and all(fraction(row[place]) is not None for row in table.rows)]  # fmt: skip

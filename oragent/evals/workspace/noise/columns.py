@@ -10,9 +10,9 @@ import numpy as np
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.noise.artifacts import (
     Artifacts,
+    NoiseStep,
     Operator,
     Planted,
-    Step,
     add_line,
     decimal,
     draw,
@@ -22,7 +22,7 @@ from oragent.evals.workspace.noise.artifacts import (
 )
 from oragent.workspace import parameters
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 UNITS = {  # how many of the second unit make one of the first
     ("kg", "t"): Fraction(1, 1000), ("t", "kg"): Fraction(1000), ("kg", "g"): Fraction(1000),
@@ -38,20 +38,20 @@ DECLARED = re.compile(r"(.+) \(([^()]+)\)")
 PERCENT = " (%)"
 
 
-def _columns(artifacts: Artifacts, fits: Callable[[Table, int], bool]) -> list[tuple[str, int]]:
+def _columns(artifacts: Artifacts, fits: Callable[[CsvTable, int], bool]) -> list[tuple[str, int]]:
     """Columns of canonical numbers, in tables other than that of the parameters, for which something holds."""
     return [(name, place) for name, table in sorted(artifacts.tables.items()) if name != parameters.FILE
             for place in numeric_columns(table) if fits(table, place)]  # fmt: skip
 
 
-def _cells(table: Table, place: int) -> list[str]:
+def _cells(table: CsvTable, place: int) -> list[str]:
     return [row[place] for row in table.rows]
 
 
-def _changed(table: Table, place: int, name: str, cells: list[str]) -> Table:
+def _changed(table: CsvTable, place: int, name: str, cells: list[str]) -> CsvTable:
     """A table with another name and other cells in one column."""
     rows = ((*row[:place], cell, *row[place + 1 :]) for row, cell in zip(table.rows, cells, strict=True))
-    return Table((*table.header[:place], name, *table.header[place + 1 :]), tuple(rows))
+    return CsvTable((*table.header[:place], name, *table.header[place + 1 :]), tuple(rows))
 
 
 def _scaled(cells: list[str], factor: Fraction) -> list[str] | None:
@@ -62,13 +62,13 @@ def _scaled(cells: list[str], factor: Fraction) -> list[str] | None:
     return found if len(found) == len(cells) else None
 
 
-def _place(table: Table, column: str) -> int:
+def _place(table: CsvTable, column: str) -> int:
     if table.header.count(column) != 1:
         raise WorkspaceError(f"{table.header.count(column)} columns are named {shown(column)!r}; expected one")
     return table.header.index(column)
 
 
-def _rescale(artifacts: Artifacts, step: Step, name: str, factor: Fraction) -> Artifacts:
+def _rescale(artifacts: Artifacts, step: NoiseStep, name: str, factor: Fraction) -> Artifacts:
     """Give a column back its name and scale."""
     table = artifacts.table(step.text("table"))
     place = _place(table, step.text("column"))
@@ -78,7 +78,7 @@ def _rescale(artifacts: Artifacts, step: Step, name: str, factor: Fraction) -> A
     return artifacts.put(step.text("table"), _changed(table, place, name, cells))
 
 
-def _renamings(table: Table, place: int) -> list[tuple[str, str]]:
+def _renamings(table: CsvTable, place: int) -> list[tuple[str, str]]:
     """New names that a column may take with its unit, each with the unit."""
     match = DECLARED.fullmatch(table.header[place])
     if not match:
@@ -100,11 +100,11 @@ def plant_unit(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[s
     cells = _scaled(_cells(table, place), UNITS[old, unit])
     if cells is None:
         return None
-    step = Step("other unit", {"table": name, "column": header, "unit": old})
+    step = NoiseStep("other unit", {"table": name, "column": header, "unit": old})
     return Planted(artifacts.put(name, _changed(table, place, header, cells)), step)
 
 
-def undo_unit(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_unit(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Convert from the unit that the header declares to the one of the record."""
     match = DECLARED.fullmatch(step.text("column"))
     factor = UNITS.get((step.text("unit"), match[2])) if match else None
@@ -113,7 +113,7 @@ def undo_unit(artifacts: Artifacts, step: Step) -> Artifacts:
     return _rescale(artifacts, step, f"{match[1]} ({step.text('unit')})", 1 / factor)
 
 
-def _is_share(table: Table, place: int) -> bool:
+def _is_share(table: CsvTable, place: int) -> bool:
     """Whether a column holds shares: from 0 to 1, not flags, without a unit."""
     values = [fraction(cell) for cell in _cells(table, place)]
     shares = all(value is not None and 0 <= value <= 1 for value in values)
@@ -133,10 +133,10 @@ def plant_percent(artifacts: Artifacts, rng: np.random.Generator, keep: frozense
     if cells is None:
         return None
     planted = artifacts.put(name, _changed(table, place, header, cells))
-    return Planted(planted, Step("per cent", {"table": name, "column": header}))
+    return Planted(planted, NoiseStep("per cent", {"table": name, "column": header}))
 
 
-def undo_percent(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_percent(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Give shares as fractions again."""
     return _rescale(artifacts, step, step.text("column").removesuffix(PERCENT), Fraction(1, 100))
 
@@ -144,7 +144,7 @@ def undo_percent(artifacts: Artifacts, step: Step) -> Artifacts:
 def plant_separators(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[str]) -> Planted | None:
     """Write the numbers of a column with commas between thousands."""
 
-    def large(table: Table, place: int) -> bool:
+    def large(table: CsvTable, place: int) -> bool:
         return any(abs(value) >= 1000 for cell in _cells(table, place) if (value := fraction(cell)) is not None)
 
     chosen = draw(_columns(artifacts, large), rng)
@@ -158,11 +158,11 @@ def plant_separators(artifacts: Artifacts, rng: np.random.Generator, keep: froze
         cells.append(re.sub(r"(?<=\d)(?=(\d{3})+$)", ",", whole) + point + rest)
     planted = artifacts.put(name, _changed(table, place, table.header[place], cells))
     return Planted(
-        planted, Step("thousands separators", {"table": name, "column": table.header[place], "place": place})
+        planted, NoiseStep("thousands separators", {"table": name, "column": table.header[place], "place": place})
     )
 
 
-def undo_separators(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_separators(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Write the numbers without commas."""
     name = step.text("table")
     table, place = artifacts.table(name), int(step.text("place"))
@@ -209,10 +209,10 @@ def plant_name(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[s
     header = (*table.header[:place], new, *table.header[place + 1 :])
     planted = artifacts.put(name, replace(table, header=header))
     planted = planted.put(document, add_line(artifacts.documents[document], line, rng))
-    return Planted(planted, Step("other name", {"table": name, "column": new, "document": document}))
+    return Planted(planted, NoiseStep("other name", {"table": name, "column": new, "document": document}))
 
 
-def undo_name(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_name(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Give a column the name that the document says."""
     name, new, document = (step.text(detail) for detail in ("table", "column", "document"))
     table = artifacts.table(name)

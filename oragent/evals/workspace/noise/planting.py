@@ -7,7 +7,7 @@ import numpy as np
 
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.noise import columns, shape, statements
-from oragent.evals.workspace.noise.artifacts import Artifacts, Step
+from oragent.evals.workspace.noise.artifacts import Artifacts, NoiseStep
 from oragent.workspace.reading import shown
 
 OPERATORS = {**shape.OPERATORS, **columns.OPERATORS, **statements.OPERATORS}
@@ -23,7 +23,7 @@ class Noisy:
     """
 
     artifacts: Artifacts
-    steps: tuple[Step, ...]
+    steps: tuple[NoiseStep, ...]
 
 
 def plant(artifacts: Artifacts, rng: np.random.Generator, count: int, keep: frozenset[str] = frozenset()) -> Noisy:
@@ -41,7 +41,7 @@ def plant(artifacts: Artifacts, rng: np.random.Generator, count: int, keep: froz
     for name, table in artifacts.tables.items():
         if any(len(row) != len(table.header) for row in table.rows) or not table.header:
             raise WorkspaceError(f"{shown(name)} has uneven rows; expected as many cells as the header has names")
-    steps: list[Step] = []
+    steps: list[NoiseStep] = []
     names = list(OPERATORS)
     for place in rng.permutation(len(names)):
         planted = OPERATORS[names[place]].plant(artifacts, rng, keep) if len(steps) < count else None
@@ -51,7 +51,7 @@ def plant(artifacts: Artifacts, rng: np.random.Generator, count: int, keep: froz
     return Noisy(artifacts, tuple(steps))
 
 
-def resolve(artifacts: Artifacts, steps: Sequence[Step]) -> Artifacts:
+def resolve(artifacts: Artifacts, steps: Sequence[NoiseStep]) -> Artifacts:
     """Take noise out again, the last planted first; what the artifacts then say is the truth that they held.
 
     Raises:

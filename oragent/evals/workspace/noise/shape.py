@@ -10,9 +10,9 @@ import numpy as np
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.noise.artifacts import (
     Artifacts,
+    NoiseStep,
     Operator,
     Planted,
-    Step,
     add_line,
     changed_value,
     decimal,
@@ -24,7 +24,7 @@ from oragent.evals.workspace.noise.artifacts import (
 )
 from oragent.workspace import parameters
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table
+from oragent.workspace.tables import CsvTable
 
 IRRELEVANT = ("last_audit", "contact_desk", "legacy_code", "cost_centre", "page_in_ledger")
 VALID, TOTAL = "valid_from", "Total"
@@ -54,15 +54,15 @@ def plant_split(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[
     cut = int(rng.integers(1, len(table.rows)))
     halves = replace(table, rows=table.rows[:cut]), replace(table, rows=table.rows[cut:])
     planted = artifacts.drop(name).put(first, halves[0]).put(second, halves[1])
-    return Planted(planted, Step("split table", {"table": name, "first": first, "second": second}))
+    return Planted(planted, NoiseStep("split table", {"table": name, "first": first, "second": second}))
 
 
-def undo_split(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_split(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Put the two files together again."""
     first, second = artifacts.table(step.text("first")), artifacts.table(step.text("second"))
     if first.header != second.header:
         raise WorkspaceError(f"the parts of {shown(step.text('table'))} have different headers; expected the same")
-    whole = Table(first.header, first.rows + second.rows)
+    whole = CsvTable(first.header, first.rows + second.rows)
     return artifacts.drop(step.text("first"), step.text("second")).put(step.text("table"), whole)
 
 
@@ -77,19 +77,19 @@ def plant_column(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset
     table = artifacts.tables[name]
     place = int(rng.integers(1, len(table.header) + 1))
     rows = tuple((*row[:place], f"{rng.integers(100, 1000)}", *row[place:]) for row in table.rows)
-    planted = Table((*table.header[:place], column, *table.header[place:]), rows)
-    return Planted(artifacts.put(name, planted), Step("extra column", {"table": name, "column": column}))
+    planted = CsvTable((*table.header[:place], column, *table.header[place:]), rows)
+    return Planted(artifacts.put(name, planted), NoiseStep("extra column", {"table": name, "column": column}))
 
 
-def _without(table: Table, column: str) -> Table:
+def _without(table: CsvTable, column: str) -> CsvTable:
     if column not in table.header:
         raise WorkspaceError(f"no column {shown(column)!r}; expected it to be there, to be dropped")
     place = table.header.index(column)
     rows = tuple(row[:place] + row[place + 1 :] for row in table.rows)
-    return Table(table.header[:place] + table.header[place + 1 :], rows)
+    return CsvTable(table.header[:place] + table.header[place + 1 :], rows)
 
 
-def undo_column(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_column(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Drop the column."""
     name = step.text("table")
     return artifacts.put(name, _without(artifacts.table(name), step.text("column")))
@@ -117,12 +117,12 @@ def plant_validity(artifacts: Artifacts, rng: np.random.Generator, keep: frozens
             versions.append((*(row[0], *(changed_value(cell, rng) for cell in row[1:])), (today + later).isoformat()))
         rows += [versions[place] for place in rng.permutation(len(versions))]
     line = f"All figures are those in force on {today}."
-    planted = artifacts.put(name, Table((*table.header, VALID), tuple(rows)))
+    planted = artifacts.put(name, CsvTable((*table.header, VALID), tuple(rows)))
     planted = planted.put(document, add_line(artifacts.documents[document], line, rng))
-    return Planted(planted, Step("rows with validity", {"table": name, "column": VALID, "document": document}))
+    return Planted(planted, NoiseStep("rows with validity", {"table": name, "column": VALID, "document": document}))
 
 
-def undo_validity(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_validity(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Keep of each key the latest row that is in force on the day that the document names."""
     name, column, document = (step.text(detail) for detail in ("table", "column", "document"))
     table = artifacts.table(name)
@@ -135,7 +135,7 @@ def undo_validity(artifacts: Artifacts, step: Step) -> Artifacts:
     missing = {row[0] for row in table.rows} - set(latest)
     if missing:
         raise WorkspaceError(f"{shown(min(missing))!r} has no row in force on {match[1]}; expected one")
-    return artifacts.put(name, _without(Table(table.header, tuple(in_force)), column)).put(document, text)
+    return artifacts.put(name, _without(CsvTable(table.header, tuple(in_force)), column)).put(document, text)
 
 
 def plant_total(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[str]) -> Planted | None:
@@ -154,10 +154,10 @@ def plant_total(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[
         values = [fraction(row[place]) for row in table.rows]
         cells[place] = decimal(sum((value for value in values if value is not None), Fraction(0))) or ""
     return Planted(artifacts.put(name, replace(table, rows=(*table.rows, tuple(cells)))),
-                   Step("total row", {"table": name}))  # fmt: skip
+                   NoiseStep("total row", {"table": name}))  # fmt: skip
 
 
-def undo_total(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_total(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Remove the row of sums."""
     name = step.text("table")
     table = artifacts.table(name)
@@ -175,10 +175,10 @@ def plant_distractor(artifacts: Artifacts, rng: np.random.Generator, keep: froze
         return None
     table, file = artifacts.tables[name], f"{_stem(name)}_old.csv"
     rows = tuple(tuple(changed_value(cell, rng) for cell in row) for row in table.rows)
-    return Planted(artifacts.put(file, replace(table, rows=rows)), Step("distractor file", {"file": file}))
+    return Planted(artifacts.put(file, replace(table, rows=rows)), NoiseStep("distractor file", {"file": file}))
 
 
-def undo_distractor(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_distractor(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Remove the file."""
     artifacts.table(step.text("file"))
     return artifacts.drop(step.text("file"))

@@ -9,9 +9,9 @@ import numpy as np
 from oragent._base.errors import WorkspaceError
 from oragent.evals.workspace.noise.artifacts import (
     Artifacts,
+    NoiseStep,
     Operator,
     Planted,
-    Step,
     add_line,
     changed_value,
     draw,
@@ -21,7 +21,7 @@ from oragent.evals.workspace.noise.artifacts import (
 )
 from oragent.workspace import parameters
 from oragent.workspace.reading import shown
-from oragent.workspace.tables import Table, is_missing
+from oragent.workspace.tables import CsvTable, is_missing
 
 MAIL = re.compile(
     r"Date: ([0-9]{4}-[0-9]{2}-[0-9]{2})\nParameter: ([^\n]*)\nValue: ([^\n]*)\nUnit: ([^\n]*)\nMeaning: ([^\n]*)"
@@ -54,11 +54,11 @@ def plant_missing(artifacts: Artifacts, rng: np.random.Generator, keep: frozense
         return None
     line = f"The {column} of {row_key}, left open in {name}, is {value}."
     planted = artifacts.put(name, _with_cell(table, number, place, "")).put(document, add_line(text, line, rng))
-    step = Step("stated value", {"table": name, "column": column, "row": row_key, "document": document})
+    step = NoiseStep("stated value", {"table": name, "column": column, "row": row_key, "document": document})
     return Planted(planted, step)
 
 
-def _open_columns(name: str, table: Table, row: tuple[str, ...], keep: frozenset[str]) -> list[int]:
+def _open_columns(name: str, table: CsvTable, row: tuple[str, ...], keep: frozenset[str]) -> list[int]:
     """Columns of a row that may be emptied; of a parameter, its value alone."""
     places = [1] if name == parameters.FILE else list(range(1, len(table.header)))
     return [place for place in places if place < len(row)
@@ -66,13 +66,13 @@ def _open_columns(name: str, table: Table, row: tuple[str, ...], keep: frozenset
             and table.header[place] not in keep and table.header.count(table.header[place]) == 1]  # fmt: skip
 
 
-def _with_cell(table: Table, number: int, place: int, cell: str) -> Table:
+def _with_cell(table: CsvTable, number: int, place: int, cell: str) -> CsvTable:
     row = table.rows[number]
     changed = (*row[:place], cell, *row[place + 1 :])
     return replace(table, rows=(*table.rows[:number], changed, *table.rows[number + 1 :]))
 
 
-def undo_missing(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_missing(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Write the value that the document states into the cell."""
     name, column, row_key, document = (step.text(detail) for detail in ("table", "column", "row", "document"))
     table = artifacts.table(name)
@@ -104,7 +104,7 @@ def plant_mail(artifacts: Artifacts, rng: np.random.Generator, keep: frozenset[s
     mails = [_mail(first, (row[0], changed_value(row[1], rng), *row[2:])), _mail(last, row)]
     text = BREAK.join(mails[which] for which in rng.permutation(2))
     planted = artifacts.put(parameters.FILE, replace(table, rows=table.rows[:place] + table.rows[place + 1 :]))
-    step = Step("parameter in a mail", {"document": f"mails_{number}.txt", "row": int(place)})
+    step = NoiseStep("parameter in a mail", {"document": f"mails_{number}.txt", "row": int(place)})
     return Planted(planted.put(f"mails_{number}.txt", text), step)
 
 
@@ -113,7 +113,7 @@ def _mail(date: datetime.date, row: tuple[str, ...]) -> str:
     return f"Date: {date}\nParameter: {name}\nValue: {value}\nUnit: {unit}\nMeaning: {meaning}"
 
 
-def undo_mail(artifacts: Artifacts, step: Step) -> Artifacts:
+def undo_mail(artifacts: Artifacts, step: NoiseStep) -> Artifacts:
     """Put the parameter of the latest e-mail back into its table."""
     document, place = step.text("document"), int(step.text("row"))
     mails = [MAIL.fullmatch(part) for part in artifacts.document(document).split(BREAK)]

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import chain
 
 from oragent.search.prompting.standing import mark
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent.tree import Idea
 
 ACCOUNT = "account"  # kind of these notes
@@ -31,13 +31,13 @@ class Account:
     lesson: str = ""
 
 
-def remember(run: Run, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
+def remember(run: RoundContext, source: str, idea: Idea, *, report: str = "", lesson: str = "") -> None:
     """Keep with a program what is known of it; a later account takes the place of an earlier one."""
     said = Account(f"{idea.title}. {idea.text}" if idea.text != idea.title else idea.text, report, lesson)
     run.note(ACCOUNT, f"{mark(source)} {json.dumps(asdict(said))}")
 
 
-def account_of(run: Run, source: str) -> Account | None:
+def account_of(run: RoundContext, source: str) -> Account | None:
     """What is known of a program, by this round and those before it; None where nothing is."""
     wanted = f"{mark(source)} "
     own: Sequence[str] = [note.text for note in (*run.written, *run.notes) if note.kind == ACCOUNT]

@@ -9,7 +9,7 @@ from oragent.programs.blocks import drop_thoughts
 from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 
@@ -22,7 +22,7 @@ CHOICE = re.compile(rf"\bc(\d{{1,4}})\b(?:[^\d\n]*?({NUMBER})[^\d\n.+-]+({NUMBER
 
 
 @dataclass(frozen=True)
-class Edit:
+class EditAction:
     """Replace the program.
 
     Attributes:
@@ -59,17 +59,17 @@ class Tune:
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopAction:
     """Do no more."""
 
     thought: str
 
 
-Action = Edit | Probe | Instrument | Tune | Stop
+Action = EditAction | Probe | Instrument | Tune | StopAction
 OBSERVER = Signature("observe", ("hook", "data"), "observe(hook, data)")  # that an observer must define
 
 
-def read_action(run: Run, text: str, source: str, constants: Sequence[Constant]) -> Action:
+def read_action(run: RoundContext, text: str, source: str, constants: Sequence[Constant]) -> Action:
     """Take the action out of a reply; without the word, a program or an edit speaks for itself.
 
     Args:
@@ -88,7 +88,7 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
     found = THOUGHT.search(answer)
     thought = " ".join(found[1].split())[:300] if found else ""
     if kind == "STOP":
-        return Stop(thought)
+        return StopAction(thought)
     if kind == "TUNE":
         return Tune(_ranges(answer[word.end() :] if word else answer, constants), thought)
     if kind == "INSTRUMENT":
@@ -101,10 +101,10 @@ def read_action(run: Run, text: str, source: str, constants: Sequence[Constant])
         return Probe(changed, thought)
     if inspect(changed, run.problem.signature).fingerprint == inspect(source, run.problem.signature).fingerprint:
         raise ReplyError("the edit changes no code, or comments alone; change one thing, or choose ACTION: STOP")
-    return Edit(changed, thought)
+    return EditAction(changed, thought)
 
 
-def _observer(run: Run, answer: str) -> str:
+def _observer(run: RoundContext, answer: str) -> str:
     """The program that is to watch: it is taken out of a reply and looked at as a candidate is, and runs as one."""
     if not run.hooks or not run.own.instrument:
         raise ReplyError("INSTRUMENT is no action here: this evaluator has no hooks; choose EDIT, PROBE or STOP")

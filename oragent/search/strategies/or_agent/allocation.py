@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from oragent._base.budget import Spent, apportioned
 from oragent.search.candidate import Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 
 CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
 OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive
@@ -14,7 +14,7 @@ FLOOR = 1  # experiments that every one of them has in a turn, whatever it gaine
 FINE = 10**6  # parts of a gain that count
 
 
-def affordable(run: Run, wanted: int, *, opening: bool = False) -> int:
+def affordable(run: RoundContext, wanted: int, *, opening: bool = False) -> int:
     """Number of ideas to ask for: no more than what is left can code, so that none is dropped.
 
     Args:
@@ -32,7 +32,7 @@ def affordable(run: Run, wanted: int, *, opening: bool = False) -> int:
     return max(1, min(wanted, *bounds))
 
 
-def small(run: Run) -> Spent:
+def small(run: RoundContext) -> Spent:
     """What a round may use that begins beside the opening: all such rounds together no more than that is meant to.
 
     It sees nothing but the seed, so what it finds out may be known already when it ends.
@@ -46,7 +46,7 @@ def small(run: Run) -> Spent:
     )
 
 
-def allotted(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> int:
+def allotted(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> int:
     """Most experiments on a solution.
 
     With dynamic allocation by a rule of ours: ``elite_factor`` times as many where it gained ``gain_threshold`` of the
@@ -106,7 +106,7 @@ def dealt(gains: Sequence[float], each: int) -> list[int]:
     return [floor + more for more in apportioned((each - floor) * len(weights), weights)]
 
 
-def _gain(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
+def _gain(run: RoundContext, solution: Elite | None, parents: Sequence[Elite]) -> float | None:
     """The signed gain over the best parent, as a share of that one's score; None without a score."""
     if solution is None:
         return None
@@ -114,6 +114,6 @@ def _gain(run: Run, solution: Elite | None, parents: Sequence[Elite]) -> float |
     return (run.archive.fitness(solution.score) - best) / max(abs(best), 1e-12)
 
 
-def _is_best(run: Run, solution: Elite | None) -> bool:
+def _is_best(run: RoundContext, solution: Elite | None) -> bool:
     best = run.archive.best
     return solution is not None and best is not None and run.archive.direction.better(solution.score, best.score)

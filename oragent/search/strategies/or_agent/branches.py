@@ -11,14 +11,14 @@ from functools import partial
 from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Elite
 from oragent.search.prompting import entitle
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.accounts import remember
 from oragent.search.strategies.or_agent.allocation import allotted, dealt, turns
 from oragent.search.strategies.or_agent.coding import debug, implement
-from oragent.search.strategies.or_agent.experiments import Session, conclude, experiment
+from oragent.search.strategies.or_agent.experiments import ExperimentSession, conclude, experiment
 from oragent.search.strategies.or_agent.notes import UNTRIED
-from oragent.search.strategies.or_agent.tree import Idea, Node
+from oragent.search.strategies.or_agent.tree import Idea, IdeaNode
 
 MOST_GAIN = 1e9  # times the score: beyond it, a gain from nearly nothing tells no more
 
@@ -34,7 +34,7 @@ class Grounds:
         opening: Whether the round only fills the archive: nothing is experimented on.
     """
 
-    leaf: Node
+    leaf: IdeaNode
     programs: tuple[Elite, ...]
     memory: str
     opening: bool
@@ -44,8 +44,8 @@ class Grounds:
 class _Branch:
     """An idea that is explored: its node, and the session on its solution once that is coded."""
 
-    node: Node
-    session: Session | None = None
+    node: IdeaNode
+    session: ExperimentSession | None = None
     done: int = 0  # experiments that it was dealt
 
     @property
@@ -53,7 +53,7 @@ class _Branch:
         return self.session.best if self.session else None
 
 
-async def explored(run: Run, ideas: Sequence[Idea], grounds: Grounds) -> list[Node]:
+async def explored(run: RoundContext, ideas: Sequence[Idea], grounds: Grounds) -> list[IdeaNode]:
     """Implement ideas and experiment on them; what was found before a branch's share was used up is kept."""
     islands = [place % run.archive.islands for place in range(len(ideas))] if grounds.opening else []
     taking_turns = run.own.allocation == "flow" and run.own.experiments > 0 and not grounds.opening and len(ideas) > 1
@@ -64,7 +64,7 @@ async def explored(run: Run, ideas: Sequence[Idea], grounds: Grounds) -> list[No
     return [_settled(branch) for branch in branches]
 
 
-async def _alone(run: Run, idea: Idea, grounds: Grounds) -> _Branch:
+async def _alone(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     """Code an idea and experiment on it to the end."""
     branch = await _coded(run, idea, grounds)
     if branch.session and not grounds.opening:
@@ -73,7 +73,7 @@ async def _alone(run: Run, idea: Idea, grounds: Grounds) -> _Branch:
     return branch
 
 
-async def _begun(run: Run, idea: Idea, grounds: Grounds) -> _Branch:
+async def _begun(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     """Code an idea; what cannot be experimented on comes to its end here."""
     branch = await _coded(run, idea, grounds)
     if branch.session and not branch.session.may_begin(run.own.from_failure):
@@ -82,22 +82,22 @@ async def _begun(run: Run, idea: Idea, grounds: Grounds) -> _Branch:
     return branch
 
 
-async def _coded(run: Run, idea: Idea, grounds: Grounds) -> _Branch:
+async def _coded(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     leaf = grounds.leaf
-    branch = _Branch(Node(0, leaf.depth + 1, leaf.number, idea, None))
+    branch = _Branch(IdeaNode(0, leaf.depth + 1, leaf.number, idea, None))
     try:
         candidate = await implement(run, idea, grounds.programs, grounds.memory)
     except BudgetExhausted:  # not to its end, which is no fault of the idea
         branch.node.state = UNTRIED
         return branch
-    branch.session = Session(idea, grounds.programs, candidate, telling.scored(candidate), grounds.memory)
+    branch.session = ExperimentSession(idea, grounds.programs, candidate, telling.scored(candidate), grounds.memory)
     if branch.best is not None:
         entitle(run, branch.best.source, idea.title)
         remember(run, branch.best.source, idea)
     return branch
 
 
-async def _experimented(run: Run, branch: _Branch, number: int, *, is_last: bool) -> None:
+async def _experimented(run: RoundContext, branch: _Branch, number: int, *, is_last: bool) -> None:
     """Experiment so many times; where that was the last turn, or the model has stopped, come to the end of it."""
     session = branch.session
     if session is None:
@@ -113,7 +113,7 @@ async def _experimented(run: Run, branch: _Branch, number: int, *, is_last: bool
         return
 
 
-async def _take_turns(run: Run, branches: Sequence[_Branch]) -> None:
+async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
     """Deal experiments out in turns; of all that is left to be used the branches share in the same proportion."""
     own = run.own
     sizes, most = turns(own.experiments), max(own.experiments, own.experiments_most)
@@ -134,12 +134,12 @@ async def _take_turns(run: Run, branches: Sequence[_Branch]) -> None:
         await run.fork(works, weights=numbers)
 
 
-def _best_of(run: Run, branches: Sequence[_Branch]) -> float | None:
+def _best_of(run: RoundContext, branches: Sequence[_Branch]) -> float | None:
     """The fitness of the best solution of some ideas; None where none has any."""
     return max((run.archive.fitness(one.best.score) for one in branches if one.best), default=None)
 
 
-def _gained(run: Run, branch: _Branch, bar: float | None) -> float:
+def _gained(run: RoundContext, branch: _Branch, bar: float | None) -> float:
     """What an idea has come to beyond the best that any had before, as a share of that; 0 where it is no better."""
     if branch.best is None:
         return 0.0
@@ -148,7 +148,7 @@ def _gained(run: Run, branch: _Branch, bar: float | None) -> float:
     return min(max(run.archive.fitness(branch.best.score) - bar, 0.0) / max(abs(bar), 1e-12), MOST_GAIN)
 
 
-def _settled(branch: _Branch) -> Node:
+def _settled(branch: _Branch) -> IdeaNode:
     """The node, with what its session has come to."""
     node, session = branch.node, branch.session
     if session:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, edits, fill, standing, wanted
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.tree import Idea
@@ -18,7 +18,7 @@ DOCUMENTED = {
 UNCHANGED = "\n\nThis was answered once already, with this very program: the line must change."
 
 
-async def implement(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
+async def implement(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> Candidate:
     """Ask for a program that implements an idea, score it, and have it mended where it fails."""
     base = _shown(run, start[-1])  # what the prompt shows, and edits are about
     text = prompt(run, idea, start, memory)
@@ -26,7 +26,7 @@ async def implement(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -
     return await debug(run, await asking, run.own.debugging)
 
 
-def prompt(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> str:
+def prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     """Write the prompt: the problem, what is known, what to start from, the idea."""
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
     shown = [
@@ -45,7 +45,7 @@ def prompt(run: Run, idea: Idea, start: Sequence[Elite], memory: str) -> str:
     )
 
 
-async def debug(run: Run, candidate: Candidate, most: int) -> Candidate:
+async def debug(run: RoundContext, candidate: Candidate, most: int) -> Candidate:
     """Give a program that failed its error back, ``most`` times; a reply without a program is no program."""
     again = ""
     for _ in range(most):
@@ -61,12 +61,12 @@ async def debug(run: Run, candidate: Candidate, most: int) -> Candidate:
     return candidate
 
 
-def _shown(run: Run, elite: Elite) -> str:
+def _shown(run: RoundContext, elite: Elite) -> str:
     """The text of a program as who rewrites it is shown it."""
     return elite.source if run.own.docstrings else telling.undocumented(elite.source)
 
 
-def _answer(run: Run, base: str, line: str = "") -> dict[str, str]:
+def _answer(run: RoundContext, base: str, line: str = "") -> dict[str, str]:
     """What the reply must look like, where the text of the program to change is ``base``; edits begin at ``line``."""
     changes = edits(run, base, line)
     return {**wanted(run), "edits": changes, "answer": fill("answer_code", run.style, **wanted(run), edits=changes)}

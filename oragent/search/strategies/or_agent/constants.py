@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeGuard
 from oragent._base.errors import CandidateError
 from oragent.programs.inspection import tree as parsed
 from oragent.search.genetics.draft import build, rounded
-from oragent.search.genetics.expressions import Kind
+from oragent.search.genetics.expressions import ExpressionKind
 from oragent.search.genetics.sites import Site, find_sites
 
 WIDTH = 4.0  # factor on a constant, up and down, where the model names no range
@@ -185,7 +185,7 @@ def _rank(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> int:
 
 def _is_count(site: Site) -> bool:
     """Whether a whole number goes into an index or a size: as part of one, or alone into a variable."""
-    return not isinstance(site.parent, ast.expr) or site.facts.kind(site.parent) is Kind.COUNT
+    return not isinstance(site.parent, ast.expr) or site.facts.kind(site.parent) is ExpressionKind.COUNT
 
 
 def _number(node: ast.AST) -> int | float | None:

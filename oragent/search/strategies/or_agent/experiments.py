@@ -5,25 +5,25 @@ from dataclasses import dataclass, field, replace
 
 from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence, tag
-from oragent.search.candidate import Candidate, Elite, Parent
+from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
 from oragent.search.strategies.or_agent.accounts import remember
 from oragent.search.strategies.or_agent.actions import (
     Action,
-    Edit,
+    EditAction,
     Instrument,
     Probe,
-    Stop,
+    StopAction,
     Tune,
     read_action,
     read_lesson,
 )
 from oragent.search.strategies.or_agent.coding import debug
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
-from oragent.search.strategies.or_agent.notes import MEASURING, Step
+from oragent.search.strategies.or_agent.notes import MEASURING, ExperimentStep
 from oragent.search.strategies.or_agent.reflection import gradient, report
 from oragent.search.strategies.or_agent.tree import Idea
 from oragent.search.strategies.or_agent.tuning import tune
@@ -35,7 +35,7 @@ TOLD = "What the observer printed:\n"  # how an evaluator begins what an observe
 
 
 @dataclass
-class Session:
+class ExperimentSession:
     """The experiments on one solution, as far as they have come.
 
     Attributes:
@@ -62,7 +62,7 @@ class Session:
     goes_on: bool = False
     is_over: bool = False
     begun: float | None = field(init=False)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ExperimentStep] = field(default_factory=list)
     measured: str = ""
     report: str = ""
 
@@ -70,7 +70,7 @@ class Session:
         self.begun = self.latest.score
 
     @property
-    def base(self) -> Parent:
+    def base(self) -> ParentProgram:
         """Program that the next experiment changes: the best, or while there is none the one that failed last."""
         return self.best or self.latest
 
@@ -86,11 +86,11 @@ class Session:
         self.latest, self.best = repaired, telling.scored(repaired)
 
 
-async def experiment(run: Run, session: Session, most: int) -> None:
+async def experiment(run: RoundContext, session: ExperimentSession, most: int) -> None:
     """Experiment on a solution until the model stops or the limit is reached."""
     for number in range(most):
         action = await _chosen(run, session, most - number)
-        if isinstance(action, Stop):
+        if isinstance(action, StopAction):
             session.is_over = True
             break
         if isinstance(action, Probe | Instrument):
@@ -99,7 +99,7 @@ async def experiment(run: Run, session: Session, most: int) -> None:
             await _step(run, session, action)
 
 
-async def conclude(run: Run, session: Session) -> None:
+async def conclude(run: RoundContext, session: ExperimentSession) -> None:
     """Have a report written on the experiments, if there were any, and keep it with the solution."""
     if session.steps:
         session.report = await report(run, session.idea, *_ends(run, session), session.steps)
@@ -107,7 +107,7 @@ async def conclude(run: Run, session: Session) -> None:
             remember(run, session.best.source, session.idea, report=session.report, lesson=_lesson(session))
 
 
-async def _chosen(run: Run, session: Session, left: int) -> Action:
+async def _chosen(run: RoundContext, session: ExperimentSession, left: int) -> Action:
     """Ask what to do next; a model that cannot say it stops."""
     agent, base = run.own, session.base.source
     tunable = session.best is not None and agent.tuning_evaluations
@@ -124,16 +124,16 @@ async def _chosen(run: Run, session: Session, left: int) -> Action:
         session.steps[-1] = replace(session.steps[-1], lesson=lesson)
         if session.steps[-1].better and session.best is not None:
             remember(run, session.best.source, session.idea, lesson=lesson)
-    return found.value or Stop(found.problem)
+    return found.value or StopAction(found.problem)
 
 
-def _complaint(run: Run, problem: str, base: str) -> str:
+def _complaint(run: RoundContext, problem: str, base: str) -> str:
     """What a reply without an action is answered, in the form that was asked for, but where an edit just missed."""
     style = run.style if _written_out(run, base) and NEAREST not in problem else "strong"
     return fill("or_agent_experiment_repair", style, **wanted(run), problem=problem, shape=_shape(base))
 
 
-def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -> str:
+def prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Constant], left: int) -> str:
     """Write the prompt: the problem, what is known, the solution with its figures, the experiments, the constants."""
     best = session.best
     return fill(
@@ -160,7 +160,7 @@ def prompt(run: Run, session: Session, offered: Sequence[Constant], left: int) -
     )
 
 
-def _form(run: Run, session: Session) -> str:
+def _form(run: RoundContext, session: ExperimentSession) -> str:
     """The form of a reply."""
     base = session.base.source
     return fill(
@@ -173,7 +173,7 @@ def _form(run: Run, session: Session) -> str:
     )
 
 
-def _written_out(run: Run, base: str) -> bool:
+def _written_out(run: RoundContext, base: str) -> bool:
     """Whether a program is written out to be changed: small models seldom copy the lines that an edit replaces."""
     return run.style == "small" and base.rstrip().count("\n") < SHORT
 
@@ -186,18 +186,18 @@ def _after(text: str) -> str:
     return f"\n\n{text}" if text else ""
 
 
-def _owed(run: Run, session: Session) -> bool:
+def _owed(run: RoundContext, session: ExperimentSession) -> bool:
     """Whether the reply is to say what the last experiment taught, in place of a call of its own."""
     return bool(session.steps) and not own_calls(run) and session.steps[-1].kind not in MEASURING
 
 
-def own_calls(run: Run) -> bool:
+def own_calls(run: RoundContext) -> bool:
     """Whether lessons are asked for by calls of their own: small models do one thing at a time."""
     chosen = run.own.reflection_calls
     return run.style == "small" if chosen == "auto" else bool(chosen == "own")
 
 
-def _tuning(run: Run, offered: Sequence[Constant]) -> str:
+def _tuning(run: RoundContext, offered: Sequence[Constant]) -> str:
     """The action of tuning; without constants there is none."""
     if not offered:
         return ""
@@ -208,7 +208,7 @@ def _tuning(run: Run, offered: Sequence[Constant]) -> str:
     return fill("or_agent_experiment_tune", cost=min(run.own.tuning_evaluations, left), **shown) + "\n"
 
 
-def _instrument(run: Run) -> str:
+def _instrument(run: RoundContext) -> str:
     """The action of watching; where the evaluator has no hooks there is none."""
     if not run.hooks or not run.own.instrument:
         return ""
@@ -216,7 +216,7 @@ def _instrument(run: Run) -> str:
     return fill("or_agent_experiment_instrument", hooks=hooks) + "\n"
 
 
-async def _measure(run: Run, session: Session, action: Probe | Instrument) -> None:
+async def _measure(run: RoundContext, session: ExperimentSession, action: Probe | Instrument) -> None:
     """Run a program for what it, or who watches it, prints; it is never the solution, even if it scores."""
     watching = isinstance(action, Instrument)
     if isinstance(action, Instrument):
@@ -230,17 +230,17 @@ async def _measure(run: Run, session: Session, action: Probe | Instrument) -> No
         said = telling.ends("\n".join([telling.trouble(result), *([printed.strip()] if watching else [])]), MEASURED)
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{said}"
     outcome = "it ran" if result.score is not None else telling.outcome(candidate)  # its score is of few instances
-    session.steps.append(Step("instrument" if watching else "probe", action.thought, outcome, better=False))
+    session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
 
 
-async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
+async def _step(run: RoundContext, session: ExperimentSession, action: EditAction | Tune) -> None:
     """Change the solution, evaluate it, keep it if it is better, and ask what is to be learned."""
     best, before, failed = session.best, session.base, session.latest
     if isinstance(action, Tune) and best is not None:
         kind, names = "tune", ", ".join(f"c{axis.constant.number}" for axis in action.ranges)
         tried = await tune(run, best, action.ranges, run.own.tuning_evaluations)
         words = f"{names} over {len(tried)} evaluations"
-    elif isinstance(action, Edit):
+    elif isinstance(action, EditAction):
         kind, words = "edit", action.thought
         made = await run.evaluate(action.source, [before.id], "experiment")
         # Where all fails the next experiment is the repair.
@@ -254,7 +254,7 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
     better = after is not None and (best is None or run.archive.fitness(after.score) > run.archive.fitness(best.score))
     session.latest = candidate
     words = words or telling.change(before.source, candidate.source)
-    session.steps.append(Step(kind, words, telling.outcome(candidate), better))
+    session.steps.append(ExperimentStep(kind, words, telling.outcome(candidate), better))
     if after is not None and better:
         session.best, session.measured = after, ""  # what a probe measured was about another program
     if after is not None:
@@ -267,7 +267,7 @@ async def _step(run: Run, session: Session, action: Edit | Tune) -> None:
             remember(run, after.source, session.idea, lesson=lesson)
 
 
-def _ends(run: Run, session: Session) -> tuple[str, str]:
+def _ends(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
     """The scores at the beginning and at the end of the experiments, in words."""
     start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
@@ -276,12 +276,12 @@ def _ends(run: Run, session: Session) -> tuple[str, str]:
     return start, end if session.begun is None else f"{end}, {telling.verdict(run, session.begun, session.best.score)}"
 
 
-def _lesson(session: Session) -> str:
+def _lesson(session: ExperimentSession) -> str:
     """What the last experiment taught that became the solution."""
     return next((step.lesson for step in reversed(session.steps) if step.better), "")
 
 
-def _best(run: Run, candidates: list[Candidate]) -> Candidate | None:
+def _best(run: RoundContext, candidates: list[Candidate]) -> Candidate | None:
     """The best of some candidates, one without a score only where none has any."""
     scored = [(run.archive.fitness(t.evaluation.score), t) for t in candidates if t.evaluation.score is not None]
     return max(scored, key=lambda pair: pair[0])[1] if scored else next(iter(candidates), None)

@@ -9,10 +9,10 @@ from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
 from oragent.search.prompting import asked, blocks, fill, history, meanings, standing
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.asking import ask_and_read
 from oragent.search.strategies.or_agent import telling
-from oragent.search.strategies.or_agent.tree import Idea, Node, Tree
+from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 
 WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
 PAIR = re.compile(r'"title"\s*:\s*"([^"\n]{1,100})"\s*,\s*"idea"\s*:\s*"((?:\\.|[^"\\\n])*)["\n]')
@@ -44,7 +44,7 @@ SURPLUS = 5  # ideas beyond those asked for that are taken down; the study cuts 
 TITLES, TEXTS = ("title", "name"), ("idea", "description", "text", "hypothesis", "plan")
 
 
-async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
+async def propose(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
     """Ask for ideas, by one call or a call for each; none where neither the reply nor its repair held any.
 
     A model may give more of them by one call than it was asked for; all it says is that those are less promising.
@@ -55,7 +55,7 @@ async def propose(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> 
     return [idea for ideas in await run.fork([partial(asking, count=1)] * count) for idea in ideas[:1]]
 
 
-async def _asked(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> list[Idea]:
+async def _asked(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> list[Idea]:
     found = await ask_and_read(
         run,
         "idea",
@@ -68,7 +68,7 @@ async def _asked(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> l
     return found.value or []
 
 
-def prompt(run: Run, tree: Tree, leaf: Node, memory: str, count: int) -> str:
+def prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count: int) -> str:
     """Write the prompt: the problem, what to start from, the whole tree, the long-term memory."""
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)

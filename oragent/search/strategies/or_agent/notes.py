@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Step:
+class ExperimentStep:
     """An experiment on a solution.
 
     Attributes:
@@ -60,7 +60,7 @@ class NodeNote:
     candidate: str | None
     score: float | None
     failure: str
-    steps: tuple[Step, ...]
+    steps: tuple[ExperimentStep, ...]
     report: str
     better: bool | None = None
 
@@ -93,7 +93,7 @@ class TreeNote:
         tree = _object(text, cls)
         nodes = [_made(NodeNote, node) for node in _list(tree["nodes"])]
         known = [
-            NodeNote(**{**vars(node), "steps": tuple(_made(Step, step) for step in _list(node.steps))})
+            NodeNote(**{**vars(node), "steps": tuple(_made(ExperimentStep, step) for step in _list(node.steps))})
             for node in nodes
         ]
         return cls(bool(tree["elitist"]), tuple(map(str, _list(tree["start"]))), tuple(known))

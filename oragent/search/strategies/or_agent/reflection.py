@@ -10,11 +10,19 @@ from dataclasses import dataclass
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, bins, figures, fill
-from oragent.search.run import Run
-from oragent.search.store import Note
+from oragent.search.run import RoundContext
+from oragent.search.store import RoundNote
 from oragent.search.strategies.or_agent import telling
-from oragent.search.strategies.or_agent.notes import MEMORY, TREE, UNTRIED, MemoryNote, NodeNote, Step, TreeNote
-from oragent.search.strategies.or_agent.start import Start
+from oragent.search.strategies.or_agent.notes import (
+    MEMORY,
+    TREE,
+    UNTRIED,
+    ExperimentStep,
+    MemoryNote,
+    NodeNote,
+    TreeNote,
+)
+from oragent.search.strategies.or_agent.start import RoundStart
 from oragent.search.strategies.or_agent.tree import Idea
 
 LESSON, REPORT = 60, 120  # words
@@ -24,7 +32,7 @@ MOST_REPORTS = 30  # in one prompt; more are taken in by several, one after the 
 
 
 @dataclass(frozen=True)
-class Memory:
+class LessonMemory:
     """What earlier rounds learned.
 
     Attributes:
@@ -38,7 +46,7 @@ class Memory:
     beyond: tuple[int, ...] = ()
 
 
-async def gradient(run: Run, before: Elite | Candidate, candidate: Candidate) -> str:
+async def gradient(run: RoundContext, before: Elite | Candidate, candidate: Candidate) -> str:
     """Ask what is to be learned from one experiment; before it the program had a score, or failed."""
     after = telling.scored(candidate)
     result = telling.trouble(candidate.evaluation)
@@ -55,13 +63,13 @@ async def gradient(run: Run, before: Elite | Candidate, candidate: Candidate) ->
     return await _prose(run, "reflect", text, LESSON)
 
 
-async def report(run: Run, idea: Idea, start: str, end: str, steps: Sequence[Step]) -> str:
+async def report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
     values = {"title": idea.title, "idea": idea.text, "start": start, "end": end, "steps": telling.steps(steps)}
     return await _prose(run, "reflect", fill("or_agent_report", **values, words=REPORT), REPORT)
 
 
-async def learn(run: Run, start: Start) -> str:
+async def learn(run: RoundContext, start: RoundStart) -> str:
     """Recall the long-term memory, and have it rewritten when it is time; a round may not be told any.
 
     Of the rounds in flight at once, only one does so, or all of them would.
@@ -73,7 +81,7 @@ async def learn(run: Run, start: Start) -> str:
     return text if start.elitist or agent.memory_in_crossover else ""
 
 
-async def learn_from(run: Run, start: Start) -> None:
+async def learn_from(run: RoundContext, start: RoundStart) -> None:
     """Rewrite the memory once more at the end of a round from the elitist, with its own reports, where that is wanted.
 
     What the round does not know of, as it was in flight beside it, is taken in the next time.
@@ -83,7 +91,7 @@ async def learn_from(run: Run, start: Start) -> None:
         await rewrite(run, memory, (run.number,))
 
 
-def recalled(run: Run) -> Memory:
+def recalled(run: RoundContext) -> LessonMemory:
     """The long-term memory as this round and those committed before it left it, and what it has not taken in.
 
     Rounds overlap, so the memory of one does not know the reports of the other: it says which rounds it does.
@@ -94,19 +102,19 @@ def recalled(run: Run) -> Memory:
     trees = [*run.recall(TREE), *(note for note in run.notes if note.kind == TREE)]
     new = [note for note in trees if note.round > latest.horizon and note.round not in latest.beyond]
     pending = [one for note in new if _reports(run, note) for one in _reports_of(run, TreeNote.load(note.text))]
-    return Memory(latest.text, tuple(pending), latest.beyond)
+    return LessonMemory(latest.text, tuple(pending), latest.beyond)
 
 
-def _reports(run: Run, note: Note) -> bool:
+def _reports(run: RoundContext, note: RoundNote) -> bool:
     """Whether a round has reports: not the opening, in the manner of the study, as nothing is experimented on in it."""
     return run.own.reflection == "period" or run.turn_of(note.round) > 1
 
 
-def _reports_of(run: Run, tree: TreeNote) -> list[str]:
+def _reports_of(run: RoundContext, tree: TreeNote) -> list[str]:
     return [_reported(run, tree, node) for node in tree.nodes[1:] if node.state != UNTRIED]
 
 
-def _reported(run: Run, tree: TreeNote, node: NodeNote) -> str:
+def _reported(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     start = tree.nodes[node.parent or 0].score
     assert start is not None  # only what has a solution gets children
     result = node.failure
@@ -121,7 +129,7 @@ def spoken(node: NodeNote) -> str:
     return " ".join(f"{node.idea} {steps}".split())
 
 
-async def rewrite(run: Run, memory: Memory, beyond: Sequence[int] = ()) -> str:
+async def rewrite(run: RoundContext, memory: LessonMemory, beyond: Sequence[int] = ()) -> str:
     """Have the lead rewrite the long-term memory in the light of the reports, and keep it to its length.
 
     Where the lead says nothing the memory stays as it was, and the reports wait for the next time.
@@ -147,7 +155,7 @@ async def rewrite(run: Run, memory: Memory, beyond: Sequence[int] = ()) -> str:
     return text
 
 
-async def _prose(run: Run, role: str, text: str, words: int) -> str:
+async def _prose(run: RoundContext, role: str, text: str, words: int) -> str:
     """Ask for plain text; a model that goes on and on is cut short."""
     reply = await run.ask(role, asked(run, text), run.temperature(role))
     return _cut(drop_thoughts(reply.text).strip(), 2 * words)

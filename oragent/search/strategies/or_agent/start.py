@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from oragent.search.candidate import Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.selection import cyclic, drawn
 
 
 @dataclass(frozen=True)
-class Start:
+class RoundStart:
     """Where a round starts.
 
     Attributes:
@@ -30,13 +30,13 @@ class Start:
     blind: bool = False
 
 
-def choose_start(run: Run) -> Start:
+def choose_start(run: RoundContext) -> RoundStart:
     """The seed in the opening, the elitist alone every so many rounds after it, else parents drawn from the archive."""
     agent, elitist = run.own, run.archive.best
     opening = run.turn == 1
     if elitist is not None and (opening or _is_elitist(run)):
         ideas = agent.initial_ideas if opening else int(agent.children * agent.elitist_enlargement)
-        return Start((elitist,), _home(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
+        return RoundStart((elitist,), _home(run, elitist), True, opening, ideas, 1 if opening else agent.depth)
 
     def temperature(island: int) -> float:
         number = run.turn if agent.temperature_by == "round" else run.archive.added(island)
@@ -48,10 +48,10 @@ def choose_start(run: Run) -> Start:
     ideas = agent.crossover_ideas or agent.children
     blind = agent.idea_count == "budget" and len({one.source for one in run.archive.elites()}) == 1  # the seed
     depth = 1 if agent.fast_crossover or blind else agent.depth
-    return Start(tuple(ranked), island, False, False, ideas, depth, blind)
+    return RoundStart(tuple(ranked), island, False, False, ideas, depth, blind)
 
 
-def _home(run: Run, elitist: Elite) -> int:
+def _home(run: RoundContext, elitist: Elite) -> int:
     """The island of what starts from the elitist: each in turn, or where the study's go, its own."""
     if run.own.parents_from == "islands":
         return run.island
@@ -61,7 +61,7 @@ def _home(run: Run, elitist: Elite) -> int:
     return next(homes, run.island)
 
 
-def _is_elitist(run: Run) -> bool:
+def _is_elitist(run: RoundContext) -> bool:
     """Whether this round, which is not the opening, starts from the elitist: the first that sees the opening does.
 
     One round in flight: rounds 2, 13, 24 ..., which are 1, 12, 23 ... of those after the opening, as published.

@@ -14,10 +14,10 @@ from oragent.programs.blocks import fence, tag
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bins, show
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent.accounts import account_of
-from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, Step
-from oragent.search.strategies.or_agent.tree import Node, Tree
+from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, ExperimentStep
+from oragent.search.strategies.or_agent.tree import IdeaNode, IdeaTree
 
 MOST_COMPARED = 1500  # lines of each program in a comparison, whose cost can grow with the square of them
 MOST_LINES = 40  # of a comparison or a traceback
@@ -42,7 +42,7 @@ def scored(candidate: Candidate) -> Elite | None:
     return None if candidate.score is None else Elite.of(candidate)
 
 
-def program(run: Run, label: str, elite: Elite, *, text: str = "") -> str:
+def program(run: RoundContext, label: str, elite: Elite, *, text: str = "") -> str:
     """A program with its score, figures and cell, the idea behind it, and what its experiments taught.
 
     Args:
@@ -69,7 +69,7 @@ def failing(candidate: Candidate) -> str:
     return f"The program, which fails:\n{fence(text, tag(text))}\nWhat went wrong:\n{wrong}"
 
 
-def parents(run: Run, programs: Sequence[Elite]) -> str:
+def parents(run: RoundContext, programs: Sequence[Elite]) -> str:
     """What a solution was made from: for a strong model with their texts, for a small one their figures alone."""
     if run.style == "strong":
         return "\n\n".join(program(run, f"Parent {number}", one) for number, one in enumerate(programs, 1))
@@ -77,28 +77,28 @@ def parents(run: Run, programs: Sequence[Elite]) -> str:
     return f"It was made from {'a program' if len(programs) == 1 else 'programs'} of score {scores}." if scores else ""
 
 
-def others(run: Run, nodes: Sequence[Node]) -> str:
+def others(run: RoundContext, nodes: Sequence[IdeaNode]) -> str:
     """What came of the other ideas for the same leaf so far, the best first, a line each with the latest lesson."""
     tried = sorted((node for node in nodes if node.state != UNTRIED), key=lambda node: -_fitness(run, node))
     lines = [f"- {_other(node)}" for node in tried[:MOST_OTHERS]]
     return "\n".join(["Other ideas for the same program, and what came of them so far:", *lines]) if lines else ""
 
 
-def _other(node: Node) -> str:
+def _other(node: IdeaNode) -> str:
     title = _line(node.idea.title if node.idea else "", MOST_SHORT)
     lesson = next((step.lesson for step in reversed(node.steps) if step.lesson), "")
     return f"{title} -> {_line(_end(node), MOST_SHORT)}, {_count(node.steps)}. {_line(lesson, MOST_LESSON)}".rstrip()
 
 
-def _count(done: Sequence[Step]) -> str:
+def _count(done: Sequence[ExperimentStep]) -> str:
     return f"after {len(done)} experiment{'s' if len(done) > 1 else ''}" if done else "as it was coded"
 
 
-def _end(node: Node) -> str:
+def _end(node: IdeaNode) -> str:
     return node.failure if node.solution is None else f"score {node.solution.score:.6g}"
 
 
-def _fitness(run: Run, node: Node) -> float:
+def _fitness(run: RoundContext, node: IdeaNode) -> float:
     return -math.inf if node.solution is None else run.archive.fitness(node.solution.score)
 
 
@@ -133,7 +133,7 @@ def undocumented(source: str) -> str:
     return "\n".join(line for line in lines if line is not None)
 
 
-def verdict(run: Run, before: float, after: float) -> str:
+def verdict(run: RoundContext, before: float, after: float) -> str:
     """Whether a score is better than another, in words: models mistake which way is up."""
     gain = run.archive.fitness(after) - run.archive.fitness(before)
     return "better" if gain > 0 else "worse" if gain < 0 else "neither better nor worse"
@@ -180,30 +180,30 @@ def ends(text: str, most: int) -> str:
     return f"{head}\n[... {len(text) - most:,} characters left out ...]\n{tail}"
 
 
-def steps(done: Sequence[Step]) -> str:
+def steps(done: Sequence[ExperimentStep]) -> str:
     """The experiments so far, one a line."""
     lines = [f"{number}. {_told(step)}" for number, step in enumerate(done, 1)]
     return "\n".join(lines) or "(none yet)"
 
 
-def _told(step: Step) -> str:
+def _told(step: ExperimentStep) -> str:
     verdict = "" if step.kind in MEASURING else ", kept" if step.better else ", taken back"
     return f"{step.kind}: {_line(step.change)} -> {_line(step.outcome)}{verdict}. {_line(step.lesson)}".rstrip()
 
 
-def tree(grown: Tree) -> str:
+def tree(grown: IdeaTree) -> str:
     """The whole tree, a line for each idea, below that which it starts from; what came early is told in few words."""
     latest = {node.number for node in grown.nodes[-MOST_NODES:]}
     return "\n".join(_below(grown, grown.nodes[0], latest)) or "(none yet)"
 
 
-def _below(grown: Tree, node: Node, latest: Collection[int], depth: int = 0) -> Iterator[str]:
+def _below(grown: IdeaTree, node: IdeaNode, latest: Collection[int], depth: int = 0) -> Iterator[str]:
     for child in grown.children(node):
         yield "  " * depth + _branch(child, child.number in latest)
         yield from _below(grown, child, latest, depth + 1)
 
 
-def _branch(node: Node, in_full: bool) -> str:
+def _branch(node: IdeaNode, in_full: bool) -> str:
     title = node.idea.title if node.idea else "the start"
     end = _end(node)
     if node.state == UNTRIED:

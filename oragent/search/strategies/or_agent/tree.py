@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from oragent.search.candidate import Elite
-from oragent.search.strategies.or_agent.notes import UNTRIED, NodeNote, Step, TreeNote
+from oragent.search.strategies.or_agent.notes import UNTRIED, ExperimentStep, NodeNote, TreeNote
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Idea:
 
 
 @dataclass
-class Node:
+class IdeaNode:
     """An idea with its solution.
 
     Attributes:
@@ -47,14 +47,14 @@ class Node:
     idea: Idea | None
     solution: Elite | None
     failure: str = ""
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ExperimentStep] = field(default_factory=list)
     report: str = ""
     state: str = "open"
     better: bool = False
     visits: int = 0
 
 
-class Tree:
+class IdeaTree:
     """A round's tree.
 
     Args:
@@ -69,7 +69,7 @@ class Tree:
     ) -> None:
         self.start = tuple(start)
         self._fitness, self._depth, self._all_at_root = fitness, depth, all_at_root
-        self.nodes = [Node(0, 0, None, None, self.start[-1])]
+        self.nodes = [IdeaNode(0, 0, None, None, self.start[-1])]
 
     def better(self, child: Elite | None, parent: Elite | None) -> bool:
         """Whether a solution is strictly better than another one; having one is better than having none."""
@@ -77,16 +77,16 @@ class Tree:
             return child is not None
         return self._fitness(child.score) > self._fitness(parent.score)
 
-    def programs(self, node: Node) -> tuple[Elite, ...]:
+    def programs(self, node: IdeaNode) -> tuple[Elite, ...]:
         """What an idea for ``node`` starts from, the program to work on last."""
         return self.start if node.solution is None or node.parent is None else (node.solution,)
 
-    def best_open(self) -> Node | None:
+    def best_open(self) -> IdeaNode | None:
         """The open leaf with the best solution, the older of equals; None when all are closed."""
         leaves = [node for node in self.nodes if node.state == "open"]
         return max(leaves, key=lambda node: (self._value(node), -node.number), default=None)
 
-    def puct_open(self, exploration: float) -> Node | None:
+    def puct_open(self, exploration: float) -> IdeaNode | None:
         """The open leaf to which PUCT leads from the root; None when all are closed.
 
         At each node goes on to the child with the largest value of its subtree plus ``exploration`` times the root of
@@ -103,7 +103,7 @@ class Tree:
             node = max(below, key=lambda child: (self._share(child) + pull / (1 + child.visits), -child.number))
         return node
 
-    def grow(self, leaf: Node, children: Sequence[Node]) -> None:
+    def grow(self, leaf: IdeaNode, children: Sequence[IdeaNode]) -> None:
         """Attach what was tried for a leaf: better children stay open, and perhaps all that the root has.
 
         Without any, the leaf is closed. The root may be grown again, where no child of it had a solution.
@@ -125,7 +125,7 @@ class Tree:
         for node in self._line(leaf):
             node.visits += 1
 
-    def leaves(self) -> list[Node]:
+    def leaves(self) -> list[IdeaNode]:
         """The kept solutions from which nothing better came: what a finished tree leaves to the archive."""
         return [node for node in self.nodes[1:] if node.solution is not None and node.state in ("open", "closed")]
 
@@ -134,26 +134,26 @@ class Tree:
         start = tuple(elite.id for elite in self.start)
         return TreeNote(elitist, start, tuple(_noted(node, names) for node in self.nodes))
 
-    def _value(self, node: Node) -> float:
+    def _value(self, node: IdeaNode) -> float:
         return -math.inf if node.solution is None else self._fitness(node.solution.score)
 
-    def _share(self, node: Node) -> float:
+    def _share(self, node: IdeaNode) -> float:
         """The best value of a subtree, 0 for the worst of the tree and 1 for its best."""
         values = [self._value(other) for other in self.nodes if other.solution is not None]
         low, high = min(values), max(values)
         best = max(self._value(other) for other in self._subtree(node))
         return (best - low) / (high - low) if high > low else 1.0
 
-    def children(self, node: Node) -> list[Node]:
+    def children(self, node: IdeaNode) -> list[IdeaNode]:
         """The ideas that were tried for a node, in the order of their numbers."""
         return [other for other in self.nodes if other.parent == node.number]
 
-    def _subtree(self, node: Node) -> Iterator[Node]:
+    def _subtree(self, node: IdeaNode) -> Iterator[IdeaNode]:
         yield node
         for child in self.children(node):
             yield from self._subtree(child)
 
-    def _line(self, node: Node) -> Iterator[Node]:
+    def _line(self, node: IdeaNode) -> Iterator[IdeaNode]:
         """A node and those above it."""
         yield node
         while node.parent is not None:
@@ -161,7 +161,7 @@ class Tree:
             yield node
 
 
-def _noted(node: Node, names: Mapping[str, str]) -> NodeNote:
+def _noted(node: IdeaNode, names: Mapping[str, str]) -> NodeNote:
     solution = node.solution
     return NodeNote(
         number=node.number,

@@ -15,7 +15,7 @@ from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
 from oragent._base.racing import estimate
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.run import Run
+from oragent.search.run import RoundContext
 from oragent.search.strategies.or_agent.constants import Range, with_values
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ BATCH = 4  # evaluations at once that a tree of Parzen estimators proposes
 
 
 async def tune(
-    run: Run, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
+    run: RoundContext, solution: Elite, ranges: Sequence[Range], evaluations: int, *, local: bool = False
 ) -> list[Candidate]:
     """Evaluate programs with other constants, each batch in the light of those before.
 
@@ -82,7 +82,7 @@ def _optimiser(
     return _Parzen(ranges, fitness, seed)
 
 
-async def _evaluated(run: Run, source: str, parent: Elite) -> Candidate:
+async def _evaluated(run: RoundContext, source: str, parent: Elite) -> Candidate:
     return await run.evaluate(source, [parent.id], "tune")
 
 
