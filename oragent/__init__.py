@@ -36,7 +36,7 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-sys.meta_path.append(MovedModules())
+sys.meta_path.insert(0, MovedModules())
 
 
 def __getattr__(name: str) -> Any:

@@ -52,7 +52,7 @@ def converse(
     if not (folder / "converse.json").is_file():
         session = import_module("oragent.converse.session")
         settings = {"name": model} if model else {}
-        folder = session.begin(outputs, session.Request(problem, agent, tools, settings))
+        folder = session.begin(outputs, session.ConversationRequest(problem, agent, tools, settings))
     if web:
         raise typer.Exit(import_module("oragent.converse.web").serve(folder, console, port))
     raise typer.Exit(command.go_on(folder, console))
@@ -102,7 +102,7 @@ def bench_converse(
     }  # fmt: skip
     if preset not in ("", "paper"):
         raise ConfigError(f"{preset!r} is no preset; expected paper")
-    request = command.BenchRequest(
+    request = command.ConverseBenchRequest(
         outputs, problem, _names(agents), _names(paradigms), asked, _names(tools), _names(ablate), utilities, settings,
         seed, workers, calls, replay,
     )  # fmt: skip

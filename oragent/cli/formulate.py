@@ -37,7 +37,7 @@ def go_on(folder: Path) -> bool:
     """Go on with a formulation, or with a benchmark of it; False where the folder is neither."""
     if _is_bench(folder):
         command = import_module("oragent.evals.formulate.command")
-        raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
+        raise typer.Exit(command.run_bench(command.FormulateBenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
     raise typer.Exit(import_module("oragent.formulate.command").resume(folder, console))
@@ -94,7 +94,7 @@ def formulate(
         raise typer.Exit(command.resume(resume, console))
     if bool(module) != (edit is not None):
         raise ConfigError("--from names a module and --edit the file with what is said in its place: give both")
-    wanted = command.Wanted(
+    wanted = command.FormulateRequest(
         problem,
         outputs,
         tuple(data or ()),
@@ -172,7 +172,7 @@ def bench_formulate(
     }  # fmt: skip
     asked = [*(model or []), *(one.strip() for one in models.split(",") if one.strip())]
     names = [one.strip() for one in methods.split(",") if one.strip()]
-    request = command.BenchRequest(
+    request = command.FormulateBenchRequest(
         outputs, sets or [], names, asked, degrees or [0.0], ablations, seeds, settings, workers
     )  # fmt: skip
     raise typer.Exit(command.run_bench(request, console))

@@ -43,10 +43,10 @@ def go_on(folder: Path) -> bool:
     """Go on with the verb of a workspace that was cut off, or with a benchmark; False where the folder is neither."""
     if _is_bench(folder):
         command = _evals("command")
-        raise typer.Exit(command.run_bench(command.BenchRequest(folder, workers=2), console))
+        raise typer.Exit(command.run_bench(command.WorkspaceBenchRequest(folder, workers=2), console))
     if not _is_one(folder):
         return False
-    raise typer.Exit(_module("command").resume(_module("command").Wanted(folder), console))
+    raise typer.Exit(_module("command").resume(_module("command").VerbRequest(folder), console))
 
 
 def _is_one(folder: Path) -> bool:
@@ -66,9 +66,11 @@ def import_release(
 ) -> None:
     """Read the public release, say what is in it and what is wrong with it, and lay it out for agents."""
     views, command = _evals("views"), _evals("outputs_command")
-    chosen = _one_of(f"revise-{variant}", [str(one) for one in views.Variant], "--variant", "revise-")
-    quoted = _one_of(note, [str(one) for one in views.Note], "--note")
-    raise typer.Exit(command.import_command(release, out, views.Variant(chosen), views.Note(quoted), console))
+    chosen = _one_of(f"revise-{variant}", [str(one) for one in views.RevisionView], "--variant", "revise-")
+    quoted = _one_of(note, [str(one) for one in views.RevisionNote], "--note")
+    raise typer.Exit(
+        command.import_command(release, out, views.RevisionView(chosen), views.RevisionNote(quoted), console)
+    )
 
 
 FOLDER = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the workspace.")]
@@ -84,7 +86,7 @@ REPLAY = Annotated[Path | None, typer.Option(help="Another workspace: its replie
 
 def _wanted(folder: Path, model: str, calls: int | None, replay: Path | None, given: Any) -> Any:
     budget = Budget(evaluations=None, model_calls=calls)
-    return _module("command").Wanted(folder, model, budget, replay=replay, given=given)
+    return _module("command").VerbRequest(folder, model, budget, replay=replay, given=given)
 
 
 def _given(time: float | None, gap: float | None, memory: int | None) -> Any:
@@ -255,11 +257,11 @@ def bench_workspace(
         given = command.Outputs(root, predictions, answers, judgements, tuple(chosen), penalty_max)
         raise typer.Exit(command.score_command(given, console))
     roles, command = _evals("roles"), _evals("command")
-    shown = [name.removeprefix("revise-") for name in map(str, views.Variant)]
-    request = command.BenchRequest(
+    shown = [name.removeprefix("revise-") for name in map(str, views.RevisionView)]
+    request = command.WorkspaceBenchRequest(
         outputs, root, chosen or list(layout.Mode),
-        [views.Variant(f"revise-{name}") for name in _several(variants, shown, "--variants")],
-        [roles.Interface(name) for name in _several(interface, [str(one) for one in roles.Interface], "--interface")],
+        [views.RevisionView(f"revise-{name}") for name in _several(variants, shown, "--variants")],
+        [roles.FileInterface(name) for name in _several(interface, list(map(str, roles.FileInterface)), "--interface")],
         [roles.Track(name) for name in _several(track, [str(one) for one in roles.Track], "--track")],
         _names(models), seeds,
         {"limit": limit, "judge": judge or None, "penalty_max": penalty_max, "labels_readable": labels_readable or None,

@@ -12,6 +12,7 @@ from typing import Self
 
 from oragent._base.errors import SandboxError
 from oragent._base.files import resolved
+from oragent._base.plain import plain
 from oragent.sandbox.client import ServerClient
 from oragent.sandbox.folders import hand_over, opened
 from oragent.sandbox.lifecycle import EndReason, Life, Stage
@@ -175,4 +176,4 @@ class Sandbox:
 
 
 def _print_note(line: str) -> None:
-    print(f"note: {line}", file=sys.stderr, flush=True)
+    print(f"note: {plain(line)}", file=sys.stderr, flush=True)

@@ -81,7 +81,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.formulate.test_benchmark import bench
-from oragent.formulate import scripted
+from oragent.evals.formulate import scripted
 calls = 0
 said = scripted.Oracle._said
 def counted(self, *args):
