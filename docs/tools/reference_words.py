@@ -53,7 +53,7 @@ An evaluation that lost a race prints the same with the status `screened` and on
 one line: `direction`, `bar` (the values of an elite on each instance, by size; or null), `probes` and `twins`. An evaluation
 that completes a race adds `by_instance` to its metrics, in the form of a bar, and with `probes` a hash `behaviour` of the
 first answers of each size. A search may repeat a race from these figures. So your own evaluator must end exactly as
-`oragent.racing` does; with the harness, `each` does it.
+`oragent._base.racing` does; with the harness, `each` does it.
 
 ## How an evaluation ends
 
