@@ -129,7 +129,7 @@ def evaluate_candidate(
         table.add_row(name, escape(one_line(repr(value), 400)))
     console.print(table)
     if audit:
-        put = "every decision" if audit == "all" else f"{audit} decisions"
+        put = "every decision" if audit == "all" else f"{result.metrics.get('audited', audit)} decisions"
         console.print(f"audited: {put}, each by a process that knows that call's arguments alone; none differs")
     console.print(f"{result.wall_s:.2f} s, {result.cpu_s:.2f} CPU s, {result.peak_mb:.0f} MiB", highlight=False)
 

@@ -349,6 +349,7 @@ class Engine:
             seen = Seen(self._archive, (), lambda fingerprint: False, lambda: None, f"program {best.id}, the winner")
             rejected = await self._unless_aborted(asyncio.create_task(scoring.audit(winner, seen, final=True)))
             if rejected is None:
+                self._folder.write_best(best, self._unaudited(winner.fingerprint))
                 break
             self._tell(f"{best.score:.6g} by program {best.id} is taken back: {rejected.message}")
             self._store.withdraw(winner.fingerprint, rejected, self._elapsed())

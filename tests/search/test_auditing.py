@@ -128,6 +128,9 @@ def test_audits_keep_to_their_share_and_the_winner_is_audited_in_any_case(begun)
     assert len(auditor.audited) < 8  # each of forty programs led in its turn
     assert auditor.audited[-1].source == outcome.progress.best.source
     assert outcome.audits.winner == "30 decisions of the best"
+    first_line = (folder.path / "best.py").read_text().splitlines()[0]
+    assert outcome.progress.best.id in first_line
+    assert "not audited" not in first_line
 
 
 def test_a_winner_that_fails_its_audit_is_taken_back_and_the_next_best_wins(begun) -> None:
