@@ -93,3 +93,10 @@ def test_a_site_with_a_dead_link_or_a_request_to_elsewhere_is_found_out(
         "search does not know lost.html",
         "style.css: loads https://fonts.org/a.css",
     ]
+
+
+def test_every_path_that_agents_are_given_exists() -> None:
+    text = re.sub(r"<\w+>", "*", (ROOT / "AGENTS.md").read_text())
+    paths = set(re.findall(r"(?:^|[\s`])((?:oragent|docs|tests|problems)/[\w./*]*[\w*])", text)) - {"docs/_build/html"}
+    assert len(paths) > 20
+    assert {path for path in paths if not any(ROOT.glob(path))} == set()
