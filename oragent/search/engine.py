@@ -31,13 +31,13 @@ from oragent.search.bounds import IDLE
 from oragent.search.caching import Cache
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import tending
-from oragent.search.desk import RunContext
 from oragent.search.folder import RunFolder
 from oragent.search.grid import FIRST, Grid
 from oragent.search.history import credit, replay
 from oragent.search.progress import Observer, Progress, SearchResult
 from oragent.search.racing import mark
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring, Seen
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies.tuned import is_worth, period, with_tuning

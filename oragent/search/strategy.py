@@ -7,7 +7,7 @@ from typing import Any
 from oragent._base import settings
 from oragent._base.errors import ConfigError
 from oragent.search.config import Blocks, Config, StrategySettings
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 Round = Callable[[RoundContext], Awaitable[None]]
 

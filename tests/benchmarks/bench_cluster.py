@@ -43,7 +43,7 @@ from oragent.evaluation.problem import Problem, load  # noqa: E402
 from oragent.search.config import build  # noqa: E402
 from oragent.search.engine import Engine  # noqa: E402
 from oragent.search.folder import begin  # noqa: E402
-from oragent.search.run import RoundContext  # noqa: E402
+from oragent.search.round_context import RoundContext  # noqa: E402
 from oragent.search.selection import parents  # noqa: E402
 from oragent.search.strategies import STRATEGIES  # noqa: E402
 from oragent.search.strategy import Strategy  # noqa: E402

@@ -18,7 +18,7 @@ from oragent.llm.model import Reply, Request
 from oragent.search.config import build
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, begin, reopen
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 

@@ -27,7 +27,7 @@ from oragent.report.run import load
 from oragent.search.config import build
 from oragent.search.folder import RunFolder, begin, reopen
 from oragent.search.launch import Given, search
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategy import Strategy
 
 ROOT = Path(__file__).parents[2]

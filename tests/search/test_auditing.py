@@ -18,7 +18,7 @@ from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import replay
 from oragent.search.progress import SearchResult
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.scoring import AUDIT_PATIENCE
 from oragent.search.selection import parents
 from oragent.search.store import Store

@@ -11,7 +11,7 @@ from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
 from oragent.search.genetics.breeding import breed
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.scripted import player
 from tests.search.players import Late, notes, replies, search

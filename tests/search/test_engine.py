@@ -16,7 +16,7 @@ from oragent.llm.model import Message, Reply, Request
 from oragent.search.engine import Engine
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.progress import SearchResult
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import parents
 from oragent.search.store import Store
 

@@ -10,8 +10,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.desk import RunContext
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.funsearch import draw, islands
 from tests.search.test_engine import history as committed

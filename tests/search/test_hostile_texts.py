@@ -16,7 +16,7 @@ from oragent.search.candidate import Elite
 from oragent.search.engine import Engine
 from oragent.search.folder import reopen
 from oragent.search.prompting import show
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.asking import LONGEST, ask_for_program
 from oragent.search.strategies.operators import prose, thought

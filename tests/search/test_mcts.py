@@ -12,8 +12,8 @@ from oragent._base.protocol import Status
 from oragent.evaluation import Evaluation, Job
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed
-from oragent.search.desk import RunContext
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote
 from oragent.search.strategies.mcts_ahd import EXPLORATION, ROOT, _strangers, exploration, tree
 from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn

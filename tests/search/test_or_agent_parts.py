@@ -15,7 +15,7 @@ from oragent.search.candidate import Elite
 from oragent.search.strategies.or_agent import reflection
 from oragent.search.strategies.or_agent.constants import Range, constants, with_values
 from oragent.search.strategies.or_agent.ideas import read_ideas
-from oragent.search.strategies.or_agent.telling import change, failing_line, trouble, undocumented
+from oragent.search.strategies.or_agent.prompt_sections import change, failing_line, trouble, undocumented
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 from tests.search.players import QUIET, Players, golden, guess, notes, search
 

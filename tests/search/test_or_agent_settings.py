@@ -24,8 +24,8 @@ from oragent.search.folder import RunFolder, reopen, with_rounds_of_then
 from oragent.search.selection import drawn
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import allotted
+from oragent.search.strategies.or_agent.prompt_sections import tree as told
 from oragent.search.strategies.or_agent.start import choose_start
-from oragent.search.strategies.or_agent.telling import tree as told
 from tests.search.players import QUIET, Players, edit, guess, notes, origins, search
 from tests.search.test_engine import scored
 from tests.search.test_or_agent_parts import elite, grown

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oragent._base.budget import Spent, apportioned
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies.or_agent.allocation import FLOOR, dealt, turns
 from tests.search.players import Players, guess, notes, search

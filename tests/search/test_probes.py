@@ -13,7 +13,7 @@ from oragent.search.candidate import PROBE, Candidate, Committed
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.history import credit
 from oragent.search.progress import Progress
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.scripted import player

@@ -11,9 +11,9 @@ from oragent.evaluation import Evaluation
 from oragent.evaluation.pool import JobPool
 from oragent.search.archive import Archive
 from oragent.search.candidate import Candidate, Committed, Elite
-from oragent.search.desk import RunContext
 from oragent.search.folder import RunFolder
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from oragent._base.budget import Spent
 from oragent.search.archive import Archive
 from oragent.search.candidate import Committed
-from oragent.search.desk import RunContext
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.store import RoundNote, Store
 from oragent.search.strategies import STRATEGIES
 from oragent.search.strategies.differential import CROSSOVER, FACTOR, TUNED, Box, trial

@@ -12,10 +12,10 @@ from oragent.evaluation.pool import JobPool
 from oragent.llm.model_settings import ModelSettings
 from oragent.search.archive import Archive
 from oragent.search.candidate import Elite
-from oragent.search.desk import RunContext
 from oragent.search.prompting import blocks, entitle, history, standing, system
 from oragent.search.prompting.times import rounded, told
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
+from oragent.search.run_context import RunContext
 from oragent.search.scoring import Scoring
 from oragent.search.store import Store
 from oragent.search.wording import ReplyCounts, styled

@@ -7,7 +7,7 @@ from oragent.llm.context import LETTERS_A_TOKEN
 from oragent.llm.model import Message
 from oragent.search.prompting.hints import wanted
 from oragent.search.prompting.templates import fill
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 
 def asked(run: RoundContext, text: str) -> list[Message]:

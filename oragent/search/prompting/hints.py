@@ -6,7 +6,7 @@
 from oragent.programs.inspection import inspect
 from oragent.search.candidate import Elite
 from oragent.search.prompting.templates import fill
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 LANGUAGES = {"python": "Python", "cpp": "C++"}
 LEFT_BEHIND = 3.0  # times the nodes of the seed heuristic

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from oragent.search.candidate import Elite
 from oragent.search.prompting.standing import title_of, titles
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 MOST = 6  # steps that are told, the latest
 LONGEST = 160  # characters of a step

@@ -9,7 +9,7 @@ from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Elite
 from oragent.search.config import Show
 from oragent.search.prompting import times
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 
 class Told(StrEnum):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from oragent.search.candidate import Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 TITLE = "title"  # kind of the notes that name programs: a mark of the text, then the title
 ROWS = 6  # programs in the table

@@ -26,7 +26,7 @@ from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import as_published, asked, edits, fill, wanted
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_and_read, ask_for_program, bolder, complaint, program
 from oragent.search.strategies.operators import apply, compose, remember, thought, thoughts, write

@@ -14,7 +14,7 @@ from oragent.programs.inspection import fitted, inspect
 from oragent.programs.replies import extract_code
 from oragent.search.candidate import Candidate, ParentProgram
 from oragent.search.prompting import fill, wanted
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 
 T = TypeVar("T")

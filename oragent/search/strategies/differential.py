@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.constants import Constant, constants, with_values
 
 TUNED = "tide_tuned"  # origin of the programs

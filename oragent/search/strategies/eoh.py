@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass
 from oragent._base.errors import ConfigError
 from oragent._base.settings import STRICT
 from oragent.search.config import Blocks
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.asking import bolder
 from oragent.search.strategies.operators import apply_anew

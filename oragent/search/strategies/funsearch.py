@@ -44,7 +44,7 @@ from oragent.search.prompting import (
     told,
     wanted,
 )
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategy import Strategy
 

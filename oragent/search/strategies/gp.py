@@ -4,7 +4,7 @@ Koza 1992, "Genetic Programming"; parents come from a MAP-Elites archive instead
 """
 
 from oragent.search.genetics.units import vary_unit
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import parents
 from oragent.search.strategy import Strategy
 

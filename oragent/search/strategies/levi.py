@@ -27,7 +27,7 @@ from oragent._base.settings import STRICT
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.asking import ask_for_program
 from oragent.search.strategies.levi_proxy import proxy_gate

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from oragent.search.candidate import Committed
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.scoring import Gate
 from oragent.search.strategies.rank_faithful import rank_faithful
 from oragent.search.strategies.syntax_cells import Cells

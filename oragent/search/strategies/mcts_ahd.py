@@ -29,7 +29,7 @@ from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import best, by_rank
 from oragent.search.strategies.operators import apply, prose, remember
 from oragent.search.strategies.uct import ProgramNode, backpropagate, take_turn

@@ -28,7 +28,7 @@ from oragent.search.prompting import (
     told,
     wanted,
 )
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
 
 THOUGHT = "thought"  # kind of the notes that hold them: a program's fingerprint, then its thought

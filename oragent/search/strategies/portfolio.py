@@ -23,7 +23,7 @@ from oragent._base.settings import STRICT
 from oragent.llm.ensemble import Ensemble
 from oragent.search.agent_settings import AgentSettings
 from oragent.search.config import Blocks
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies import ael, eoh, funsearch, gp, levi, mcts_ahd, or_agent, random_search, reevo, tide
 from oragent.search.strategy import Strategy
 

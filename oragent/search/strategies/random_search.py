@@ -7,7 +7,7 @@ strategies do.
 """
 
 from oragent.search.config import Blocks
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.operators import apply
 from oragent.search.strategy import Strategy
 

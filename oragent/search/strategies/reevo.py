@@ -30,7 +30,7 @@ from oragent.llm.context import PromptPart, fit
 from oragent.search.candidate import Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import best
 from oragent.search.strategies.asking import ask_for_program, bolder
 from oragent.search.strategies.operators import prose, write

@@ -1,6 +1,6 @@
 """How many programs make a first population, where a budget may be too small for the paper's."""
 
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 PART, LEAST = 5, 4  # of a small budget: one part in so many makes the first population, and so many at least
 

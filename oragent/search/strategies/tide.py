@@ -31,7 +31,7 @@ from oragent.programs.examiner import Hopeless, ask
 from oragent.search.candidate import Candidate, Committed, Elite
 from oragent.search.config import Blocks
 from oragent.search.prompting import Told, asked, fill, room, show, told
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.differential import LEAST, TUNED, evolve_constants
 from oragent.search.strategies.operators import apply, prose
 from oragent.search.strategies.tide_islands import EVENT, BanditArm, Island, IslandEvent, choose, replayed

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oragent.search.candidate import Committed
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 EVENT = "tide"  # kind of the notes that say what a round did
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from oragent._base.budget import Budget
 from oragent.search.candidate import Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.constants import Constant, Range, constants
 from oragent.search.strategies.or_agent.tuning import FEW, tune
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import chain
 
 from oragent.search.prompting.standing import mark
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.tree import Idea
 
 ACCOUNT = "account"  # kind of these notes

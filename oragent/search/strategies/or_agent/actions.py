@@ -9,7 +9,7 @@ from oragent.programs.blocks import drop_thoughts
 from oragent.programs.inspection import inspect
 from oragent.programs.replies import extract_code
 from oragent.programs.syntax import Signature
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import program
 from oragent.search.strategies.or_agent.constants import Constant, Range
 

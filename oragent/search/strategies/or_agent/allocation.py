@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from oragent._base.budget import Spent, apportioned
 from oragent.search.candidate import Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 
 CALLS_AN_IDEA = 2  # model calls that it takes at least, now and then with a repair
 OPENING_PART = 5  # one part in so many of the budget may go to the round that fills the archive

@@ -11,8 +11,8 @@ from functools import partial
 from oragent._base.errors import BudgetExhausted
 from oragent.search.candidate import Elite
 from oragent.search.prompting import entitle
-from oragent.search.run import RoundContext
-from oragent.search.strategies.or_agent import telling
+from oragent.search.round_context import RoundContext
+from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.accounts import remember
 from oragent.search.strategies.or_agent.allocation import allotted, dealt, turns
 from oragent.search.strategies.or_agent.coding import debug, implement
@@ -90,7 +90,9 @@ async def _coded(run: RoundContext, idea: Idea, grounds: Grounds) -> _Branch:
     except BudgetExhausted:  # not to its end, which is no fault of the idea
         branch.node.state = UNTRIED
         return branch
-    branch.session = ExperimentSession(idea, grounds.programs, candidate, telling.scored(candidate), grounds.memory)
+    branch.session = ExperimentSession(
+        idea, grounds.programs, candidate, prompt_sections.scored(candidate), grounds.memory
+    )
     if branch.best is not None:
         entitle(run, branch.best.source, idea.title)
         remember(run, branch.best.source, idea)
@@ -126,7 +128,7 @@ async def _take_turns(run: RoundContext, branches: Sequence[_Branch]) -> None:
         numbers = [min(share, most - one.done) for share, one in zip(shares, live, strict=True)]
         sessions = [(one, one.session) for one in live if one.session]
         for one, session in sessions:
-            session.others = telling.others(run, [_settled(other) for other in branches if other is not one])
+            session.others = prompt_sections.others(run, [_settled(other) for other in branches if other is not one])
         works = [
             partial(_experimented, branch=one, number=number, is_last=turn == len(sizes) or one.done + number >= most)
             for one, number in zip(live, numbers, strict=True)
@@ -153,5 +155,5 @@ def _settled(branch: _Branch) -> IdeaNode:
     node, session = branch.node, branch.session
     if session:
         node.solution, node.steps, node.report = session.best, session.steps, session.report
-        node.failure = "" if session.best else telling.outcome(session.latest)
+        node.failure = "" if session.best else prompt_sections.outcome(session.latest)
     return node

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from oragent.programs.blocks import fence, tag
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, edits, fill, standing, wanted
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_for_program
-from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import Idea
 
 DOCUMENTED = {
@@ -30,7 +30,8 @@ def prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -
     """Write the prompt: the problem, what is known, what to start from, the idea."""
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to change"]
     shown = [
-        telling.program(run, label, elite, text=_shown(run, elite)) for label, elite in zip(labels, start, strict=True)
+        prompt_sections.program(run, label, elite, text=_shown(run, elite))
+        for label, elite in zip(labels, start, strict=True)
     ]
     return fill(
         "or_agent_code",
@@ -39,7 +40,7 @@ def prompt(run: RoundContext, idea: Idea, start: Sequence[Elite], memory: str) -
         title=idea.title,
         idea=idea.text,
         programs="\n\n".join(shown),
-        memory=telling.known(memory),
+        memory=prompt_sections.known(memory),
         documented=DOCUMENTED[run.own.docstrings][run.style],
         standing=standing(run, start[-1]),
     )
@@ -52,9 +53,9 @@ async def debug(run: RoundContext, candidate: Candidate, most: int) -> Candidate
         failed = candidate
         if not failed.evaluation.status.failed or not failed.evaluation.ran:
             break
-        program, trouble = failed.source.strip(), telling.trouble(failed.evaluation)
+        program, trouble = failed.source.strip(), prompt_sections.trouble(failed.evaluation)
         values = {"program": fence(program, tag(program)), "trouble": fence(trouble), "again": again}
-        line = telling.failing_line(failed.source, failed.evaluation)
+        line = prompt_sections.failing_line(failed.source, failed.evaluation)
         text = fill("or_agent_debug", run.style, **values, **_answer(run, program, line))
         candidate = await ask_for_program(run, "debug", asked(run, text), [failed], run.temperature("code"))
         again = UNCHANGED if candidate.source.strip() == program else ""
@@ -63,7 +64,7 @@ async def debug(run: RoundContext, candidate: Candidate, most: int) -> Candidate
 
 def _shown(run: RoundContext, elite: Elite) -> str:
     """The text of a program as who rewrites it is shown it."""
-    return elite.source if run.own.docstrings else telling.undocumented(elite.source)
+    return elite.source if run.own.docstrings else prompt_sections.undocumented(elite.source)
 
 
 def _answer(run: RoundContext, base: str, line: str = "") -> dict[str, str]:

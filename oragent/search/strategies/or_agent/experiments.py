@@ -7,9 +7,9 @@ from oragent._base.protocol import Status
 from oragent.programs.blocks import NEAREST, fence, tag
 from oragent.search.candidate import Candidate, Elite, ParentProgram
 from oragent.search.prompting import asked, entitle, fill, history, meanings, standing, wanted
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
-from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.accounts import remember
 from oragent.search.strategies.or_agent.actions import (
     Action,
@@ -83,7 +83,7 @@ class ExperimentSession:
 
     def mend(self, repaired: Candidate) -> None:
         """Take a repair of a solution that had no score until then."""
-        self.latest, self.best = repaired, telling.scored(repaired)
+        self.latest, self.best = repaired, prompt_sections.scored(repaired)
 
 
 async def experiment(run: RoundContext, session: ExperimentSession, most: int) -> None:
@@ -142,13 +142,13 @@ def prompt(run: RoundContext, session: ExperimentSession, offered: Sequence[Cons
         **wanted(run),
         title=session.idea.title,
         idea=session.idea.text,
-        memory=telling.known(session.memory),
-        parents=_after(telling.parents(run, session.parents)),
+        memory=prompt_sections.known(session.memory),
+        parents=_after(prompt_sections.parents(run, session.parents)),
         others=_after(session.others),
-        program=telling.program(run, "The program", best) if best else telling.failing(session.latest),
-        printed=_after(telling.printed(session.latest, MEASURED)),
+        program=prompt_sections.program(run, "The program", best) if best else prompt_sections.failing(session.latest),
+        printed=_after(prompt_sections.printed(session.latest, MEASURED)),
         features=meanings(run),
-        steps=telling.steps(session.steps),
+        steps=prompt_sections.steps(session.steps),
         measured=_after(session.measured),
         instrument=_instrument(run),
         tuning=_tuning(run, offered),
@@ -225,11 +225,15 @@ async def _measure(run: RoundContext, session: ExperimentSession, action: Probe 
         candidate = await run.probe(action.source, [session.base.id])
     result = candidate.evaluation
     printed = result.log.partition(TOLD)[2] if watching else result.log
-    said = telling.ends(printed.strip(), MEASURED) or "(nothing)"
+    said = prompt_sections.ends(printed.strip(), MEASURED) or "(nothing)"
     if result.score is None:
-        said = telling.ends("\n".join([telling.trouble(result), *([printed.strip()] if watching else [])]), MEASURED)
+        said = prompt_sections.ends(
+            "\n".join([prompt_sections.trouble(result), *([printed.strip()] if watching else [])]), MEASURED
+        )
     session.measured = f"{'The observer' if watching else 'The probe'} printed:\n{said}"
-    outcome = "it ran" if result.score is not None else telling.outcome(candidate)  # its score is of few instances
+    outcome = (
+        "it ran" if result.score is not None else prompt_sections.outcome(candidate)
+    )  # its score is of few instances
     session.steps.append(ExperimentStep("instrument" if watching else "probe", action.thought, outcome, better=False))
 
 
@@ -250,11 +254,11 @@ async def _step(run: RoundContext, session: ExperimentSession, action: EditActio
     candidate = _best(run, tried)
     if candidate is None:
         return
-    after = telling.scored(candidate)
+    after = prompt_sections.scored(candidate)
     better = after is not None and (best is None or run.archive.fitness(after.score) > run.archive.fitness(best.score))
     session.latest = candidate
-    words = words or telling.change(before.source, candidate.source)
-    session.steps.append(ExperimentStep(kind, words, telling.outcome(candidate), better))
+    words = words or prompt_sections.change(before.source, candidate.source)
+    session.steps.append(ExperimentStep(kind, words, prompt_sections.outcome(candidate), better))
     if after is not None and better:
         session.best, session.measured = after, ""  # what a probe measured was about another program
     if after is not None:
@@ -271,9 +275,12 @@ def _ends(run: RoundContext, session: ExperimentSession) -> tuple[str, str]:
     """The scores at the beginning and at the end of the experiments, in words."""
     start = "none, as it failed" if session.begun is None else f"{session.begun:.6g}"
     if session.best is None:
-        return start, f"none: {telling.outcome(session.latest)}"
+        return start, f"none: {prompt_sections.outcome(session.latest)}"
     end = f"{session.best.score:.6g}"
-    return start, end if session.begun is None else f"{end}, {telling.verdict(run, session.begun, session.best.score)}"
+    return (
+        start,
+        end if session.begun is None else f"{end}, {prompt_sections.verdict(run, session.begun, session.best.score)}",
+    )
 
 
 def _lesson(session: ExperimentSession) -> str:

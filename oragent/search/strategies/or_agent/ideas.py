@@ -9,9 +9,9 @@ from oragent._base.errors import ReplyError
 from oragent.programs.blocks import drop_thoughts
 from oragent.programs.replies import extract_json
 from oragent.search.prompting import asked, blocks, fill, history, meanings, standing
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.asking import ask_and_read
-from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.tree import Idea, IdeaNode, IdeaTree
 
 WORD = re.compile(r"\w+|[^\w\s.,;:!?`'\"]")  # signs are part of an expression, punctuation is not
@@ -73,13 +73,13 @@ def prompt(run: RoundContext, tree: IdeaTree, leaf: IdeaNode, memory: str, count
     style = {"brief": "small", "detailed": "strong"}.get(run.own.plans, run.style)
     start = tree.programs(leaf)
     labels = [f"Program {number}" for number in range(1, len(start))] + ["The program to improve"]
-    shown = [telling.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
+    shown = [prompt_sections.program(run, label, elite) for label, elite in zip(labels, start, strict=True)]
     return fill(
         "or_agent_idea",
         style,
         memory=memory or "(nothing yet)",
         programs="\n\n".join(shown),
-        tree=telling.tree(tree),
+        tree=prompt_sections.tree(tree),
         crossover="At least one idea must join what is good in the programs above." if len(start) > 1 else "",
         features=meanings(run),
         history=_after(history(run, start[-1])),

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from oragent.programs.blocks import drop_thoughts, fence
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import asked, bins, figures, fill
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.store import RoundNote
-from oragent.search.strategies.or_agent import telling
+from oragent.search.strategies.or_agent import prompt_sections
 from oragent.search.strategies.or_agent.notes import (
     MEMORY,
     TREE,
@@ -48,16 +48,16 @@ class LessonMemory:
 
 async def gradient(run: RoundContext, before: Elite | Candidate, candidate: Candidate) -> str:
     """Ask what is to be learned from one experiment; before it the program had a score, or failed."""
-    after = telling.scored(candidate)
-    result = telling.trouble(candidate.evaluation)
+    after = prompt_sections.scored(candidate)
+    result = prompt_sections.trouble(candidate.evaluation)
     if after is not None:
         had = before if isinstance(before, Elite) else None
-        verdict = f"{telling.verdict(run, had.score, after.score)}, " if had else ""
+        verdict = f"{prompt_sections.verdict(run, had.score, after.score)}, " if had else ""
         result = f"{verdict}{figures(after, bins=bins(run), beside=had)}"
     values = {
-        "change": fence(telling.change(before.source, candidate.source), "diff"),
+        "change": fence(prompt_sections.change(before.source, candidate.source), "diff"),
         "result": result,
-        "before": f"the score was {before.score:.6g}" if isinstance(before, Elite) else telling.outcome(before),
+        "before": f"the score was {before.score:.6g}" if isinstance(before, Elite) else prompt_sections.outcome(before),
     }
     text = fill("or_agent_lesson", **values, words=LESSON)
     return await _prose(run, "reflect", text, LESSON)
@@ -65,7 +65,7 @@ async def gradient(run: RoundContext, before: Elite | Candidate, candidate: Cand
 
 async def report(run: RoundContext, idea: Idea, start: str, end: str, steps: Sequence[ExperimentStep]) -> str:
     """Ask for a summary of the experiments on one solution, which had one score and has another, in words."""
-    values = {"title": idea.title, "idea": idea.text, "start": start, "end": end, "steps": telling.steps(steps)}
+    values = {"title": idea.title, "idea": idea.text, "start": start, "end": end, "steps": prompt_sections.steps(steps)}
     return await _prose(run, "reflect", fill("or_agent_report", **values, words=REPORT), REPORT)
 
 
@@ -119,13 +119,13 @@ def _reported(run: RoundContext, tree: TreeNote, node: NodeNote) -> str:
     assert start is not None  # only what has a solution gets children
     result = node.failure
     if node.score is not None:
-        result = f"score {node.score:.6g}, {telling.verdict(run, start, node.score)}"
+        result = f"score {node.score:.6g}, {prompt_sections.verdict(run, start, node.score)}"
     return f"- {node.title}: from score {start:.6g} to {result}. {node.report or spoken(node)}"
 
 
 def spoken(node: NodeNote) -> str:
     """What the experiments say themselves, where nobody could be asked for a report any more."""
-    steps = telling.steps(node.steps[-MOST_STEPS:]) if node.steps else ""
+    steps = prompt_sections.steps(node.steps[-MOST_STEPS:]) if node.steps else ""
     return " ".join(f"{node.idea} {steps}".split())
 
 

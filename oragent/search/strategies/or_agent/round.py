@@ -1,6 +1,6 @@
 """One research round, conducted by the *lead*."""
 
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.allocation import affordable, small
 from oragent.search.strategies.or_agent.branches import Grounds, explored
 from oragent.search.strategies.or_agent.ideas import propose

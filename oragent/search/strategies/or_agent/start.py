@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from oragent.search.candidate import Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.selection import cyclic, drawn
 
 

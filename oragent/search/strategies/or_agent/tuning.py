@@ -15,7 +15,7 @@ from oragent._base.errors import BudgetExhausted
 from oragent._base.protocol import Status
 from oragent._base.racing import estimate
 from oragent.search.candidate import Candidate, Elite
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.constants import Range, with_values
 
 if TYPE_CHECKING:

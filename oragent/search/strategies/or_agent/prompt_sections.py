@@ -14,7 +14,7 @@ from oragent.programs.blocks import fence, tag
 from oragent.programs.inspection import tree as parsed
 from oragent.search.candidate import Candidate, Elite
 from oragent.search.prompting import bins, show
-from oragent.search.run import RoundContext
+from oragent.search.round_context import RoundContext
 from oragent.search.strategies.or_agent.accounts import account_of
 from oragent.search.strategies.or_agent.notes import MEASURING, UNTRIED, ExperimentStep
 from oragent.search.strategies.or_agent.tree import IdeaNode, IdeaTree

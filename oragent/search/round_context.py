@@ -20,8 +20,8 @@ from oragent.programs.inspection import fitted
 from oragent.search.archive import Archive
 from oragent.search.candidate import NOWHERE, PROBE, Candidate, Committed
 from oragent.search.config import Blocks, Config
-from oragent.search.desk import RunContext
 from oragent.search.racing import mark
+from oragent.search.run_context import RunContext
 from oragent.search.scoring import Gate, Seen
 from oragent.search.store import RoundNote
 from oragent.search.wording import styled
