@@ -14,7 +14,7 @@ from oragent.search.caching import Cache
 from oragent.search.folder import RunFolder, reopen
 from oragent.search.rebuilding import rebuild
 from oragent.search.store import Store
-from tests.search.test_engine import Engine, Pool, asyncio, climb, history, scored, search
+from tests.search.test_engine import Engine, JobPool, asyncio, climb, history, scored, search
 
 TABLE = r"""/dev/sda1 / ext4 rw 0 0
 server:/home /home nfs4 rw,vers=4.2 0 0
@@ -56,7 +56,7 @@ def away(begun, tmp_path: Path, monkeypatch) -> RunFolder:
 
 def searched(folder: RunFolder) -> None:
     with folder.locked(), folder.opened() as store:
-        asyncio.run(Engine(folder, store, Pool(2, scored), climb, None, lambda progress: None).run())
+        asyncio.run(Engine(folder, store, JobPool(2, scored), climb, None, lambda progress: None).run())
 
 
 def test_the_archive_is_the_same_and_the_folder_has_a_copy_that_nobody_writes_to(away, begun, tmp_path) -> None:
