@@ -6,6 +6,7 @@ the scorer is through, and every guest that it asked is dead, some decisions are
 """
 
 from bisect import bisect_right
+from collections.abc import Collection
 from itertools import accumulate
 from random import SystemRandom
 from typing import Any
@@ -15,9 +16,11 @@ import numpy as np
 from oragent.harness import frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
+from oragent.harness.compiled import MOST_BYTES
 from oragent.harness.guest import Guest
 from oragent.harness.modules import Callee
 
+EXAMPLES = 3  # decisions of another instance by which a guest compiles
 MARGIN = 0.75  # two answers are the same up to this power of their type's precision
 MISMATCH = (
     "answers a call otherwise when it is asked that call alone: a heuristic must be a function of its arguments, "
@@ -78,16 +81,69 @@ def audit(guest: Guest, size: int | None) -> int:
     for decision in sample(ends[-1] if ends else 0, size):
         owner = bisect_right(ends, decision)
         drawn.setdefault(owner, []).append(decision - ends[owner] + counts[owner])
+    drawn_from = {guest.claims[at].where if at < len(guest.claims) else kept[at - len(guest.claims)][0] for at in drawn}
+    code = _Code(guest, drawn_from)
     for owner, steps in drawn.items():
         if owner < len(guest.claims):
             claim = guest.claims[owner]
+            begin = code.of_another(claim.where)
             guest.where = claim.where
-            claim.replay(Callee(lambda *call: _alone(guest, _call(*call))), steps)
+            claim.replay(Callee(lambda *call, begin=begin: _alone(guest, _call(*call), begin)), steps)
         else:
-            guest.where, request, answer = kept[owner - len(guest.claims)]
-            if not same(_alone(guest, request), answer):
+            where, request, answer = kept[owner - len(guest.claims)]
+            begin = code.of_another(where)
+            guest.where = where
+            if not same(_alone(guest, request, begin), answer):
                 raise CandidateError(f"{MISMATCH} ({guest.where})", Status.REJECTED)
     return sum(map(len, drawn.values()))
+
+
+class _Code:
+    """Compiled code that the guests of an audit begin with, made before any of them.
+
+    It comes from a guest that saw a few decisions of another instance alone. All guests get the same bytes, but for
+    those of that instance itself, which get the bytes of a second guest that saw a third instance.
+
+    Args:
+        guest: Guest of the evaluation, which has ended.
+        drawn_from: Instances whose decisions are audited; others serve as examples first.
+    """
+
+    def __init__(self, guest: Guest, drawn_from: Collection[str]) -> None:
+        self._guest = guest
+        kept = guest.calls.kept if guest.calls and guest.compiles else []
+        claims = guest.claims if guest.compiles else []
+        places = list(dict.fromkeys([*(claim.where for claim in claims), *(where for where, _, _ in kept)]))
+        shuffled = SystemRandom().sample(places, len(places)) if len(places) > 1 else []
+        examples = sorted(shuffled, key=lambda place: place in drawn_from)[:2]
+        needed = examples if examples and examples[0] in drawn_from else examples[:1]
+        self._requests = {example: self._compiled(example) for example in needed}
+
+    def of_another(self, where: str) -> bytes:
+        """The request by which a guest takes code that was compiled for another instance; empty for none."""
+        return next((request for example, request in self._requests.items() if example != where), b"")
+
+    def _compiled(self, where: str) -> bytes:
+        """Put some decisions of an instance to one guest, which checks them too, and take the code that it has then."""
+        guest = self._guest
+        guest.where = where
+        stranger = guest.stranger()
+        try:
+            for claim in [claim for claim in guest.claims if claim.where == where][:1]:
+                claim.replay(Callee(lambda *call: guest.put(stranger, _call(*call))), sample(claim.count, EXAMPLES))
+            calls = [call for call in (guest.calls.kept if guest.calls else []) if call[0] == where]
+            for _, request, answer in [calls[at] for at in sample(len(calls), EXAMPLES)]:
+                if not same(guest.put(stranger, request), answer):
+                    raise CandidateError(f"{MISMATCH} ({where})", Status.REJECTED)
+            code = guest.put(stranger, _exchange(None))
+        finally:
+            stranger.close()
+        usable = isinstance(code, np.ndarray) and code.dtype == np.uint8 and code.ndim == 1
+        return _exchange(code) if usable and 0 < code.size <= MOST_BYTES else b""
+
+
+def _exchange(code: Any) -> bytes:
+    return frames.encode({"compiled": code})
 
 
 def same(one: Any, other: Any) -> bool:
@@ -124,10 +180,12 @@ def _call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bytes:
     return frames.encode({"loop": None, "name": name, "args": args, "kwargs": kwargs})
 
 
-def _alone(guest: Guest, request: bytes) -> Any:
-    """Ask a guest that lives for this one call."""
+def _alone(guest: Guest, request: bytes, begin: bytes) -> Any:
+    """Ask a guest that lives for this one call, after a request that it begins with, if there is one."""
     stranger = guest.stranger()
     try:
+        if begin:
+            guest.put(stranger, begin)
         return guest.put(stranger, request)
     finally:
         stranger.close()

@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Self
 
-from oragent.harness import frames, inside, modules, native
+from oragent.harness import compiled, frames, inside, modules, native
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.claims import CallSample, LoopClaim, Replay
@@ -40,6 +40,7 @@ class Guest:
         few: Number of instances of each size that the evaluation looks at; None for all of them.
         done: Number of instances that were measured.
         planned: Number of instances in all; 0 where that is not known.
+        compiles: Whether the candidate may compile functions by numba when it is first called.
     """
 
     limit_s: float | None = None
@@ -82,7 +83,9 @@ class Guest:
         cage = Cage.make(self._memory_mb, held.private, (self._library,) if self._library else ())
         self._born_with = held.resident
         live = partial(inside.live, path=candidate, sources=sources, functions=self._names, library=self._library)
-        self._spare = Spare(live, cage) if spare else None
+        self.compiles = self._library is None and compiled.uses_numba(sources)
+        prepare = compiled.install if self.compiles else (lambda: None)
+        self._spare = Spare(live, cage, prepare) if spare else None
         self._main: Process | None = Process(DirectForker(live, cage), self._memory_mb, held.resident)
         if cage.rules >= 0:
             os.close(cage.rules)

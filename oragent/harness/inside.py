@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.random  # here and not at the first draw, so that a warm process has it when it forks
 
-from oragent.harness import frames
+from oragent.harness import compiled, frames
 from oragent._base.errors import CandidateError
 from oragent._base.protocol import Status
 from oragent.harness.modules import Callee, load
@@ -180,7 +180,9 @@ class _Candidate:
 def _answer(candidate: _Candidate, request: dict[str, Any]) -> bytes:
     """Serve one request; whatever the candidate raises becomes data."""
     try:
-        if request["loop"] is None:
+        if "compiled" in request:
+            value = compiled.exchange(request["compiled"])
+        elif request["loop"] is None:
             value = candidate.called(request["name"], request["args"], request["kwargs"])
         else:
             module, name = request["loop"]

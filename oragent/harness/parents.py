@@ -84,15 +84,15 @@ class DirectForker:
 class Spare:
     """A process that forks guests on request, made when nothing was known yet.
 
-    Args and methods are those of `Scorer`.
+    Args and methods are those of `Scorer`; ``prepare`` is called once, before the first fork and without a candidate.
     """
 
-    def __init__(self, live: Live, cage: Cage) -> None:
+    def __init__(self, live: Live, cage: Cage, prepare: Callable[[], None] = lambda: None) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, MESSAGES)
         scorer, self._pid = os.getpid(), os.fork()
         if self._pid == 0:
             self._control.close()
-            _Nursery(theirs, live, cage).serve(scorer)
+            _Nursery(theirs, live, cage, prepare).serve(scorer)
         theirs.close()
 
     def fork(self, wire: socket.socket, log: int) -> int:
@@ -135,8 +135,8 @@ class Spare:
 class _Nursery:
     """The other side of a spare."""
 
-    def __init__(self, control: socket.socket, live: Live, cage: Cage) -> None:
-        self._control, self._live, self._cage = control, live, cage
+    def __init__(self, control: socket.socket, live: Live, cage: Cage, prepare: Callable[[], None]) -> None:
+        self._control, self._live, self._cage, self._prepare = control, live, cage, prepare
 
     def serve(self, scorer: int) -> NoReturn:
         """Wait for requests until the scorer is gone."""
@@ -148,6 +148,8 @@ class _Nursery:
             request = socket.recv_fds(self._control, REQUEST.size, 2)
             with apart(self._cage) as cage:
                 settle()
+                self._prepare()
+                gc.freeze()
                 self._cage = replace(cage, settled=True)
                 while request[0]:
                     what, pid = REQUEST.unpack(request[0])

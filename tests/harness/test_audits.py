@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oragent.harness import Guest
 from oragent._base.errors import CandidateError
-from oragent.harness.audits import audit, same, sample, spot_check
+from oragent.harness.audits import _call, _Code, _exchange, audit, same, sample, spot_check
 from oragent.harness.claims import CallSample
 
 NUMBERS = list(range(40))
@@ -148,3 +148,103 @@ def test_calls_beyond_the_room_replace_others() -> None:
 )
 def test_answers_are_alike_up_to_rounding(one: object, other: object, alike: bool) -> None:
     assert same(one, other) is alike
+
+
+COMPILES = """
+import numba
+@numba.njit
+def square(x):
+    return x * x
+def f(x):
+    value = square(x)
+    return [value, sum(square.stats.cache_hits.values())]
+"""
+STORES = """
+import sys  # the word numba makes guests pass code
+def f(x):
+    code = sys.modules["oragent.harness.compiled"]._code
+    code[f"saw {x}"] = b""
+    return x * x
+"""
+CARRIES = """
+import sys  # the word numba makes guests pass code
+def f(x):
+    code = sys.modules["oragent.harness.compiled"]._code
+    known = code.setdefault(f"of instance {x // 4}", x)
+    return x if known == x else known * x
+"""
+FORGES = """
+import sys  # the word numba makes guests pass code
+class Loaded:
+    def __reduce__(self):
+        return exec, ("import sys; sys.modules['oragent.harness.compiled']._code['loads'] = 1", {})
+def f(x):
+    code = sys.modules["oragent.harness.compiled"]._code
+    code["loaded"] = Loaded()
+    return x * x if "loads" not in code else x
+"""
+
+
+def four_an_instance(guest: Guest) -> None:
+    guest.calls = CallSample()
+    for number in NUMBERS:
+        guest.where = f"instance {number // 4}"
+        guest(number)
+
+
+def test_a_guest_begins_with_the_code_of_another(guest_of) -> None:
+    pytest.importorskip("numba")
+    guest = guest_of(COMPILES)
+    first, second, third = guest.stranger(), guest.stranger(), guest.stranger()
+    assert guest.put(first, _call("f", (2,), {})) == [4, 0]
+    code = guest.put(first, _exchange(None))
+    assert guest.put(second, _exchange(code)) is None
+    assert guest.put(second, _call("f", (3,), {})) == [9, 1]
+    assert guest.put(third, _call("f", (3,), {})) == [9, 0]
+    for process in (first, second, third):
+        process.close()
+
+
+@pytest.mark.parametrize("size", [4, 25, None])
+def test_code_is_made_before_the_audit_and_knows_no_decision_of_an_audited_instance(
+    guest_of, size: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guest = guest_of(STORES)
+    four_an_instance(guest)
+    put, asked = guest.put, dict[int, list[bytes]]()
+
+    def recorded(process, request):
+        asked.setdefault(id(process), []).append(request)
+        processes.append(process)  # so that no two have one identity
+        return put(process, request)
+
+    processes: list[object] = []
+    monkeypatch.setattr(guest, "put", recorded)
+    audit(guest, size)
+    ordered = list(asked.values())
+    makers = [requests for requests in ordered if requests[-1] == _exchange(None)]
+    audited = [requests for requests in ordered if requests[-1] != _exchange(None)]
+    assert ordered[: len(makers)] == makers
+    assert len(audited) == (size or len(NUMBERS))
+    assert len({code for code, _ in audited}) == len(makers) <= 2
+    arguments = {_call("", (number,), {}): number for number in NUMBERS}
+    for code, request in audited:
+        seen = {number for number in NUMBERS if f"saw {number}".encode() + b"\x94" in code}
+        assert 0 < len(seen) <= 3
+        assert arguments[request] // 4 not in {number // 4 for number in seen}
+
+
+@pytest.mark.parametrize("body", [CARRIES, FORGES, "# numba\n" + COUNTS, "# numba\n" + REMEMBERS])
+def test_what_a_candidate_hides_in_its_code_carries_no_decision_to_another(guest_of, body: str) -> None:
+    guest = guest_of(body)
+    four_an_instance(guest)
+    with pytest.raises(CandidateError) as caught:
+        audit(guest, 25)
+    assert caught.value.status == "rejected"
+
+
+def test_code_that_is_too_large_or_no_code_is_not_passed_on(guest_of) -> None:
+    guest = guest_of(STORES.replace('b""', "bytes(9 << 20)"))
+    four_an_instance(guest)
+    assert audit(guest, 25) == 25
+    assert _Code(guest, ["instance 1"]).of_another("instance 1") == b""
