@@ -15,7 +15,7 @@ from oragent.cli.options import RunPath, console
 from oragent.evaluation.devices import pin
 from oragent.evaluation.offers import BESIDE, FINAL, FRESH_SEED, missing
 from oragent.report import view
-from oragent.report.audit import audit_best, read
+from oragent.report.audit import FIRST_DECISIONS, LIMIT_S, audit_best, read
 from oragent.report.final import final_round
 from oragent.report.fresh import fresh
 from oragent.report.held_out import HeldOutScorer, held_out
@@ -49,7 +49,7 @@ def report(
         bool, typer.Option("--pictures", help="Have drawn what the best program does, and the seed beside it.")
     ] = False,
     device: Annotated[str | None, typer.Option(help=OTHER_DEVICE)] = None,
-    audit: Annotated[bool, typer.Option(help="Audit all decisions of the best program.")] = True,
+    audit: Annotated[bool, typer.Option(help="Audit decisions of the best program.")] = True,
 ) -> None:
     """Write a run's report: one HTML file, and its figures as PNG and SVG; exit code 1 where the audit fails."""
     if formulate.page(run) or converse.page(run) or workspace.page(run):
@@ -91,8 +91,8 @@ def _audit(run: Path) -> bool | None:
     known = read(run)
     if known is None or known.passed is None:
         console.print(
-            "auditing every decision of the best program, each in a process of its own; this can take minutes and "
-            "changes no figure above (--no-audit leaves it out)",
+            f"auditing {FIRST_DECISIONS} decisions of the best program, each in a process of its own, then as many as "
+            f"take about {LIMIT_S // 60} minutes; this changes no figure above (--no-audit leaves it out)",
             soft_wrap=True,
         )
     return audit_best(run).passed

@@ -1,4 +1,4 @@
-"""The audit of a run's best program: every decision, put to a process that knows that call's arguments alone."""
+"""The audit of a run's best program: decisions put to processes that know one call's arguments alone."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,12 +9,15 @@ from oragent._base import files
 from oragent._base.errors import OragentError
 from oragent._base.plain import plain
 from oragent._base.protocol import Status
+from oragent.evaluation import Evaluation
 from oragent.evaluation.offers import AUDIT, missing
 from oragent.report.held_out import HeldOutScorer, best_text, digest
 from oragent.search.folder import reopen
 
 FILE = "audit.yaml"
-COUNT = "audited"  # the metric that says how many decisions were put
+COUNT, SECONDS = "audited", "audit_seconds"  # metrics of an audit: decisions that were put, and how long that took
+FIRST_DECISIONS, MOST_DECISIONS = 30, 100_000
+LIMIT_S = 120  # seconds for further decisions, by what the first ones took
 PATIENCE = 60  # thousands of processes take their time
 WORD = 300  # characters of a reason
 
@@ -25,7 +28,7 @@ class BestAudit:
 
     Attributes:
         program: SHA-256 of the program's text, hex digits.
-        passed: Whether every decision was the program's own; None where nobody could find out.
+        passed: Whether every decision that was put was the program's own; None where nobody could find out.
         reason: Reason why it failed, or could not be done; empty where it passed.
         cpu_s: CPU seconds that it took.
         decisions: Number of decisions that were put; None where the evaluator does not say.
@@ -41,10 +44,10 @@ class BestAudit:
     def sentence(self) -> str:
         """What came out, in words."""
         if self.passed:
-            every = "every decision" if self.decisions is None else f"each of the {self.decisions:,} decisions"
+            number = "some" if self.decisions is None else f"{self.decisions:,}"
             return (
-                f"{every} of the best program was put to a process of its own, which knew that call's arguments alone, "
-                f"and none differed ({self.cpu_s:.0f} CPU s)"
+                f"{number} decisions of the best program were each put to a process that knew that call's arguments "
+                f"alone, and none differed ({self.cpu_s:.0f} CPU s)"
             )
         if self.passed is None:
             return f"the best program was not audited: {self.reason}"
@@ -52,7 +55,9 @@ class BestAudit:
 
 
 def audit_best(path: Path) -> BestAudit:
-    """Audit all decisions of a run's best program, once for each best program; kept as ``audit.yaml``.
+    """Audit random decisions of a run's best program, once for each best program; kept as ``audit.yaml``.
+
+    `FIRST_DECISIONS` are put; then as many as take about `LIMIT_S`, all of them where that is enough.
 
     What keeps it from being audited, such as a problem that is gone, is a result and no error: a report tells of it.
     """
@@ -85,10 +90,28 @@ def _audited(path: Path, program: str) -> BestAudit:
     scorer = HeldOutScorer(reopen(path, only_read=True))
     if AUDIT not in scorer.offers:
         return BestAudit(program, None, missing(AUDIT))
-    ended = scorer.evaluate(best_text(path), None, f"{AUDIT}=all", patience=PATIENCE)
+    ended = _put(scorer, path, FIRST_DECISIONS)
+    more = _affordable(ended)
+    cpu_s, decisions = ended.cpu_s, ended.metrics.get(COUNT)
+    if more > FIRST_DECISIONS:
+        further = _put(scorer, path, more)
+        cpu_s += further.cpu_s
+        if further.status is not Status.TIMEOUT:  # then the first ones stand
+            ended, decisions = further, further.metrics.get(COUNT)
     if ended.status is Status.OK:
-        put = ended.metrics.get(COUNT)
-        return BestAudit(program, True, cpu_s=ended.cpu_s, decisions=put if type(put) is int else None)
+        return BestAudit(program, True, cpu_s=cpu_s, decisions=decisions if type(decisions) is int else None)
     if ended.status is Status.REJECTED:
-        return BestAudit(program, False, plain(ended.message)[:WORD], ended.cpu_s)
-    return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], ended.cpu_s)
+        return BestAudit(program, False, plain(ended.message)[:WORD], cpu_s)
+    return BestAudit(program, None, f"the audit ended as {ended.status}: {plain(ended.message)}"[:WORD], cpu_s)
+
+
+def _put(scorer: HeldOutScorer, path: Path, decisions: int) -> Evaluation:
+    return scorer.evaluate(best_text(path), None, f"{AUDIT}={decisions}", patience=PATIENCE)
+
+
+def _affordable(first: Evaluation) -> int:
+    """Number of decisions that take about `LIMIT_S`; 0 where there are no more, or it is not known."""
+    decisions, seconds = first.metrics.get(COUNT), first.metrics.get(SECONDS)
+    if first.status is not Status.OK or decisions != FIRST_DECISIONS or not isinstance(seconds, int | float):
+        return 0
+    return MOST_DECISIONS if seconds <= 0 else int(min(MOST_DECISIONS, decisions * LIMIT_S / seconds))

@@ -47,7 +47,7 @@ class RunData:
         research: Notes of its research rounds; None where the strategy has none.
         end: Reason for its end; None where it was killed, or still runs.
         audits: Audits of programs that would have led.
-        audit: Audit of all decisions of the best program; None where nobody asked for it.
+        audit: Audit of decisions of the best program; None where nobody asked for it.
         sets: Scores on the held-out and fresh sets beside those on ``val``; None where nobody asked for them.
         remarks: Lines that a person was told while it ran.
         spent: Spending against its budget.

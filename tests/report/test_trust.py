@@ -258,7 +258,7 @@ def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
     assert "without intervals" in sets(Direction.MINIMIZE, pair, None, kept).sentences[0]
 
 
-# The audit of all decisions.
+# The audit of the best program.
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
         (
             Evaluation(Status.OK, 3.0, metrics={"audited": 4711}, cpu_s=12.0),
             True,
-            "each of the 4,711 decisions of the best",
+            "4,711 decisions of the best program were each put",
         ),
         (
             Evaluation(Status.REJECTED, message="decision 4711\x1b[2J differs"),
@@ -281,23 +281,59 @@ def test_an_interval_that_is_none_is_no_interval(interval: object) -> None:
         ),
     ],
 )
-def test_all_decisions_of_the_best_are_put_and_it_is_said_in_words(
+def test_decisions_of_the_best_are_put_and_it_is_said_in_words(
     ended: Evaluation, passed: bool | None, words: str, begun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = begun()
     (folder.path / "best.py").write_text("def guess(x): return 1\n")
     run = Recorded("--audit N", ended)
-    monkeypatch.setattr("oragent.report.audit.Scorer", lambda folder: HeldOutScorer(folder, run))
+    monkeypatch.setattr("oragent.report.audit.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
     found = audit_best(folder.path)
     assert found.passed is passed
     assert words in found.sentence
-    assert run.jobs[-1].arguments == ("--audit=all",)
+    assert run.jobs[-1].arguments == ("--audit=30",)
     jobs = len(run.jobs)
     assert audit_best(folder.path) == found
     assert (len(run.jobs) == jobs) == (passed is not None)  # what has an answer is not asked again
     (folder.path / "best.py").write_text("def guess(x): return 2\n")
     audit_best(folder.path)
     assert len(run.jobs) > jobs
+
+
+@pytest.mark.parametrize(
+    ("seconds", "further", "wanted", "passed", "decisions"),
+    [
+        (3.0, Evaluation(Status.OK, 3.0, metrics={"audited": 900}, cpu_s=80.0), "1200", True, 900),
+        (0.0, Evaluation(Status.OK, 3.0, metrics={"audited": 900}, cpu_s=80.0), "100000", True, 900),
+        (3.0, Evaluation(Status.REJECTED, message="differs", cpu_s=80.0), "1200", False, None),
+        (3.0, Evaluation(Status.TIMEOUT, message="no result", cpu_s=80.0), "1200", True, 30),
+        (500.0, None, "30", True, 30),
+    ],
+)
+def test_further_decisions_are_put_as_far_as_the_limit_has_room(
+    seconds: float,
+    further: Evaluation | None,
+    wanted: str,
+    passed: bool,
+    decisions: int | None,
+    begun,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = begun()
+    (folder.path / "best.py").write_text("def guess(x): return 1\n")
+    first = Evaluation(Status.OK, 3.0, metrics={"audited": 30, "audit_seconds": seconds}, cpu_s=12.0)
+    asked: list[str] = []
+
+    def evaluate(scorer: HeldOutScorer, source: str, mode: str | None, argument: str, *, patience: float) -> Evaluation:
+        asked.append(argument)
+        return first if len(asked) == 1 else further or first
+
+    run = Recorded("--audit N", first)
+    monkeypatch.setattr("oragent.report.audit.HeldOutScorer", lambda folder: HeldOutScorer(folder, run))
+    monkeypatch.setattr(HeldOutScorer, "evaluate", evaluate)
+    found = audit_best(folder.path)
+    assert asked == (["--audit=30", f"--audit={wanted}"] if further else ["--audit=30"])
+    assert (found.passed, found.decisions, found.cpu_s) == (passed, decisions, 92.0 if further else 12.0)
 
 
 def test_a_report_of_a_run_that_cannot_be_audited_is_written_and_says_so(toy: Path, tmp_path: Path) -> None:
@@ -331,7 +367,7 @@ def test_figures_are_printed_before_the_audit_begins_and_it_is_announced(
     monkeypatch.setattr("oragent.cli.runs.audit_best", audit)
     command(folder.path)
     assert "3.25" in printed[0]
-    assert "auditing every decision of the best program" in " ".join(printed[0].split())
+    assert "auditing 30 decisions of the best program" in " ".join(printed[0].split())
 
 
 LACK = "nothing proves that its candidates decide by a call's arguments alone"
