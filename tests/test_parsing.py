@@ -31,6 +31,7 @@ SITES = {
     "programs/examiner.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/replies.py": ({"json.loads": 1}, "what the child answers, of bounded length"),
     "programs/inspection.py": ({"tree_of": 1}, "a problem's expression, passed by the child before"),
+    "harness/compiled.py": ({"pickle.loads": 2}, "compiled code of a candidate, opened in its confined guests alone"),
     "evaluation/cluster/content.py": ({"json.loads": 1}, "on a worker, what its engine sends"),
     "evaluation/cluster/dispatch.py": ({"json.loads": 1}, OURS),
     "evaluation/cluster/introduction.py": ({"json.loads": 1}, OURS),
