@@ -8,8 +8,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from oragent._base.moved import MovedModules
-
 if TYPE_CHECKING:
     from oragent._base.errors import OragentError as OragentError
     from oragent.api import SearchRun as SearchRun
@@ -36,7 +34,21 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-sys.meta_path.insert(0, MovedModules())
+
+class _FormerNames:
+    """Finder for modules that have moved; `oragent._base.moved` holds their places and is loaded when one is imported."""
+
+    names = tuple(
+        f"oragent.{name}" for name in ("attention_bias", "direction", "errors", "protocol", "traffic", "training")
+    )
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: object = None, target: object = None) -> Any:
+        """Return a spec for a former name, None for any other."""
+        return import_module("oragent._base.moved").moved_spec(fullname) if fullname.startswith(cls.names) else None
+
+
+sys.meta_path.insert(0, _FormerNames)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,8 @@
 """Import modules under their former names, which evaluators of users and of earlier runs use."""
 
 import sys
-from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -17,14 +16,8 @@ MOVED = {
 }
 
 
-class MovedModules(MetaPathFinder, Loader):
-    """Finder that answers a former name with the module of today."""
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Return a spec for a former name, None for any other."""
-        return ModuleSpec(fullname, self) if _current_name(fullname) else None
+class MovedLoader(Loader):
+    """Loader that answers a former name with the module of today."""
 
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave it to the import system: the module is replaced in ``exec_module``."""
@@ -32,6 +25,11 @@ class MovedModules(MetaPathFinder, Loader):
     def exec_module(self, module: ModuleType) -> None:
         """Put the module of today in the place of the new one."""
         sys.modules[module.__name__] = import_module(_current_name(module.__name__))
+
+
+def moved_spec(fullname: str) -> ModuleSpec | None:
+    """Return a spec for a former name, None for any other."""
+    return ModuleSpec(fullname, MovedLoader()) if _current_name(fullname) else None
 
 
 def _current_name(fullname: str) -> str:

@@ -83,14 +83,14 @@ from pathlib import Path
 from tests.formulate.test_benchmark import bench
 from oragent.evals.formulate import scripted
 calls = 0
-said = scripted.Oracle._said
+said = scripted.GoldModel._said
 def counted(self, *args):
     global calls
     calls += 1
     if calls > 12:
         os.kill(os.getpid(), signal.SIGKILL)
     return said(self, *args)
-scripted.Oracle._said = counted
+scripted.GoldModel._said = counted
 bench(Path(sys.argv[1]), "scripted")
 """
 

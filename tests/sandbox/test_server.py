@@ -131,11 +131,11 @@ def test_all_processes_end_when_the_engine_is_killed(tmp_path: Path) -> None:
     (tmp_path / "eval.py").write_text("import time; time.sleep(60)")
     engine = textwrap.dedent(f"""
         from pathlib import Path
-        from oragent.evaluation import Job, Runner
+        from oragent.evaluation import EvaluationRunner, Job
         from oragent.sandbox.messages import Limits
         from oragent.sandbox import client
         folder = Path({str(tmp_path)!r})
-        Runner()(Job(folder / "eval.py", "", folder, Limits(cpu_s=60)))
+        EvaluationRunner()(Job(folder / "eval.py", "", folder, Limits(cpu_s=60)))
     """)
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "TMPDIR": str(tmp_path)}
     process = subprocess.Popen([sys.executable, "-c", engine], env=environment)
