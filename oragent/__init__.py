@@ -36,7 +36,7 @@ __version__ = "0.1.0"
 
 
 class _FormerNames:
-    """Finder for modules that have moved; `oragent._base.moved` holds their places and is loaded when one is imported."""
+    """Finder for modules that have moved; `oragent._base.moved` is loaded when one of them is imported."""
 
     names = tuple(
         f"oragent.{name}" for name in ("attention_bias", "direction", "errors", "protocol", "traffic", "training")
