@@ -13,7 +13,7 @@ from rich.text import Text
 
 from oragent._base.errors import ConfigError
 from oragent._base.plain import plain
-from oragent.converse.conversation import Turn, opening
+from oragent.converse.conversation import Turn, opening_text
 from oragent.converse.deciders.decider import DecisionView
 from oragent.converse.deciders.human import LEAVING
 from oragent.converse.decision import DecisionProblem
@@ -40,7 +40,7 @@ def go_on(folder: Path, console: Console, model: Model | None = None) -> int:
     """Hold the conversation of a folder, from where it was left."""
     session = ConversationSession(folder)
     console.print(f"conversation: {folder}", highlight=False, soft_wrap=True, markup=False)
-    show_text(opening(session.problem), console)
+    show_text(opening_text(session.problem), console)
     hint = "commands: 'help' lists them" if session.request.agent == "rules" else "'/undo', '/why' act directly"
     if session.problem.goals == 1:
         console.print(Text(plain(one_objective(session.problem)), style="dim"), soft_wrap=True)

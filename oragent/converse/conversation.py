@@ -114,8 +114,10 @@ class ConversationResult:
         """Read it back."""
         turns = []
         for turn in plain["turns"]:
-            known: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in turn.items()}
-            turns.append(Turn(**known))
+            arguments: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in turn.items()
+            }
+            turns.append(Turn(**arguments))
         return cls(
             ConversationEnd(plain["end"]), tuple(turns), plain["best"], plain["shown"], plain["value"], plain["maximum"]
         )
@@ -150,63 +152,76 @@ class Conversation:
 
     async def hold(self) -> ConversationResult:
         """As ``run``, beside others: a case of a study."""
-        view, end = DecisionView(1, opening(self.problem)), ConversationEnd.LIMIT
+        view, end = DecisionView(1, opening_text(self.problem)), ConversationEnd.LIMIT
         while len(self.turns) < self.limit:
-            said = await self.decider.say(view)
-            farewell = self._reached and self.stopping is Stopping.THRESHOLD
-            if said is None or said.ends or farewell:
-                if said is not None:
-                    self._add(_turn(said, None))
-                end = ConversationEnd.MAXIMUM if self._reached else ConversationEnd.OWN
+            message = await self.decider.say(view)
+            farewell = self._has_reached_maximum and self.stopping is Stopping.THRESHOLD
+            if message is None or message.ends or farewell:
+                if message is not None:
+                    self._add_turn(_make_turn(message, None))
+                end = ConversationEnd.MAXIMUM if self._has_reached_maximum else ConversationEnd.OWN
                 break
-            answer = await self.agent.answer(said.text)
+            answer = await self.agent.answer(message.text)
             reading = problem_in_force(self.problem, answer.state).read(answer.text)
-            values = tuple(self.judge(one).value for one in reading.decisions) if self.judge else ()
-            self._add(_turn(said, answer, reading.decisions, reading.problems, values))
+            values = tuple(self.judge(decision).value for decision in reading.decisions) if self.judge else ()
+            self._add_turn(_make_turn(message, answer, reading.decisions, reading.problems, values))
             quiet = self.stopping is Stopping.THRESHOLD and not self.decider.says_farewell
-            if self._reached and (quiet or self.stopping is Stopping.ORACLE):
+            if self._has_reached_maximum and (quiet or self.stopping is Stopping.ORACLE):
                 end = ConversationEnd.MAXIMUM
                 break
             view = DecisionView(len(self.turns) + 1, answer.text, reading.decisions)
-        return self._outcome(end)
+        return self._make_result(end)
 
     @property
-    def _reached(self) -> bool:
-        return self.judge is not None and any(self.judge(one).success for turn in self.turns for one in turn.presented)
+    def _has_reached_maximum(self) -> bool:
+        return self.judge is not None and any(
+            self.judge(decision).success for turn in self.turns for decision in turn.presented
+        )
 
-    def _add(self, turn: Turn) -> None:
+    def _add_turn(self, turn: Turn) -> None:
         self.turns.append(turn)
         self.observer(turn)
 
-    def _outcome(self, end: ConversationEnd) -> ConversationResult:
+    def _make_result(self, end: ConversationEnd) -> ConversationResult:
         shown = [decision for turn in self.turns for decision in turn.presented]
-        end = ConversationEnd.MAXIMUM if end is ConversationEnd.LIMIT and self._reached else end
+        end = ConversationEnd.MAXIMUM if end is ConversationEnd.LIMIT and self._has_reached_maximum else end
         if self.judge is None:
             return ConversationResult(end, tuple(self.turns), shown[-1] if shown else self.problem.default, bool(shown))
-        best = max(shown, key=lambda one: self._worth(one)) if shown else self.problem.default
+        best = max(shown, key=lambda decision: self._judge_value(decision)) if shown else self.problem.default
         judged = self.judge(best)
         return ConversationResult(end, tuple(self.turns), best, bool(shown), judged.value, judged.maximum)
 
-    def _worth(self, decision: str) -> float:
+    def _judge_value(self, decision: str) -> float:
         assert self.judge is not None
         return self.judge(decision).value
 
 
-def opening(problem: DecisionProblem) -> str:
+def opening_text(problem: DecisionProblem) -> str:
     """What the optimisation agent opens with: the default decision, and how good that is where it is no optimum."""
     gap = 100 * problem.first.gap
-    told = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
-    return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{told}"
+    gap_note = f"\n\nThis is within {gap:.2g} % of the best possible, as far as that is proven." if gap > SHOWN else ""
+    return f"This is the {problem.vocabulary.decision} as it stands:\n\n{problem.render(problem.default)}{gap_note}"
 
 
 def plain_state(state: RestrictionState | None) -> dict[str, Any] | None:
     """A state as plain data, without the way to it."""
     if state is None:
         return None
-    plain: dict[str, Any] = {"weights": list(state.weights), "restrictions": [
-        {"kind": str(one.kind), "subject": one.subject, "option": one.option, "relation": one.relation,
-         "value": one.value, "by": one.by, "name": one.name} for one in state.restrictions
-    ]}  # fmt: skip
+    plain: dict[str, Any] = {
+        "weights": list(state.weights),
+        "restrictions": [
+            {
+                "kind": str(restriction.kind),
+                "subject": restriction.subject,
+                "option": restriction.option,
+                "relation": restriction.relation,
+                "value": restriction.value,
+                "by": restriction.by,
+                "name": restriction.name,
+            }
+            for restriction in state.restrictions
+        ],
+    }
     if state.changes:
         plain["changes"] = [change.to_plain() for change in state.changes]
     return plain
@@ -217,29 +232,29 @@ def changes_of(plain: Mapping[str, Any] | None) -> tuple[ModelChange, ...]:
     return () if plain is None else tuple(ModelChange.from_plain(change) for change in plain.get("changes", ()))
 
 
-def _turn(
-    said: DeciderMessage,
+def _make_turn(
+    message: DeciderMessage,
     answer: AgentAnswer | None,
     presented: tuple[str, ...] = (),
     problems: tuple[str, ...] = (),
     values: tuple[float, ...] = (),
 ) -> Turn:
-    text = said.text.replace(END_WORD, "").strip()[:MOST_TEXT]
-    checks = tuple(map(_plain_event, said.events))
+    text = message.text.replace(END_WORD, "").strip()[:MOST_TEXT]
+    checks = tuple(map(_plain_event, message.events))
     if answer is None:
-        return Turn(text, checks=checks, leaks=said.leaks, sent_back=said.sent_back)
+        return Turn(text, checks=checks, leaks=message.leaks, sent_back=message.sent_back)
     return Turn(
         text, answer.text[:MOST_TEXT], checks, tuple(map(_plain_event, answer.events)), answer.solved, answer.calls,
-        presented, problems, values, plain_state(answer.state), said.leaks, said.sent_back,
+        presented, problems, values, plain_state(answer.state), message.leaks, message.sent_back,
     )  # fmt: skip
 
 
 def _plain_event(event: AgentEvent) -> dict[str, Any]:
     return {
-        "tool": event.tool, "arguments": {key: _short(value) for key, value in event.arguments.items()},
+        "tool": event.tool, "arguments": {key: _shorten_value(value) for key, value in event.arguments.items()},
         "result": event.result[:MOST_RESULT], "failed": event.failed, "note": dict(event.note),
     }  # fmt: skip
 
 
-def _short(value: Any) -> Any:
+def _shorten_value(value: Any) -> Any:
     return value[:MOST_RESULT] if isinstance(value, str) else value

@@ -204,7 +204,7 @@ class DecisionProblem(Protocol):
         """The decision of least weighted cost in a state; objectives of weight 0 decide among equals."""
 
 
-def figure(value: float) -> str:
+def format_figure(value: float) -> str:
     """A figure as people write it: ``2,453`` or ``19.5``."""
     return f"{round(value, 6) + 0.0:,.12g}"
 
@@ -215,20 +215,20 @@ def goal_named(problem: DecisionProblem, text: str) -> int:
     Raises:
         ConfigError: It means none.
     """
-    said = text.strip().casefold()
-    for place, goal in enumerate(problem.expressions):
-        if said in (goal.name.casefold(), goal.word.casefold()):
-            return place
-    raise unknown(text, [goal.word for goal in problem.expressions], "objective")
+    wanted_name = text.strip().casefold()
+    for position, goal in enumerate(problem.expressions):
+        if wanted_name in (goal.name.casefold(), goal.word.casefold()):
+            return position
+    raise unknown_name_error(text, [goal.word for goal in problem.expressions], "objective")
 
 
 LONGEST_QUOTE, MOST_NAMED = 60, 12
 
 
-def unknown(text: str, known: Sequence[str], what: str) -> ConfigError:
+def unknown_name_error(text: str, names: Sequence[str], what: str) -> ConfigError:
     """The error for a name that nobody knows, with the nearest one; nothing of it reaches a terminal raw."""
-    said = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}..."
-    near = get_close_matches(text[:LONGEST_QUOTE], known, n=1, cutoff=0.5)
-    more = f" and {len(known) - MOST_NAMED} more" if len(known) > MOST_NAMED else ""
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known[:MOST_NAMED])}{more}"
-    return ConfigError(f"{said!r} is no {what}; {hint}")
+    quoted = text if len(text) <= LONGEST_QUOTE else f"{text[: LONGEST_QUOTE - 3]}..."
+    near = get_close_matches(text[:LONGEST_QUOTE], names, n=1, cutoff=0.5)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names[:MOST_NAMED])}{more}"
+    return ConfigError(f"{quoted!r} is no {what}; {hint}")

@@ -16,15 +16,15 @@ POINTS, SOLVE_S, TOTAL_S = 7, 1.5, 8.0
 Point = tuple[float, float]
 
 
-def frontier(problem: DecisionProblem) -> tuple[Point, ...]:
+def find_frontier(problem: DecisionProblem) -> tuple[Point, ...]:
     """Values of the first two objectives of which neither can be improved alone, as far as they were found."""
-    return _frontier(cast(Any, problem))  # a cache wants what can be hashed, which a Protocol does not say
+    return _cached_frontier(cast(Any, problem))  # a cache wants what can be hashed, which a Protocol does not say
 
 
 @lru_cache(maxsize=16)
-def _frontier(problem: DecisionProblem) -> tuple[Point, ...]:
-    known = problem.frontier() if isinstance(problem, Explored) else None
-    return by_bounds(problem) if known is None else known
+def _cached_frontier(problem: DecisionProblem) -> tuple[Point, ...]:
+    exact_points = problem.frontier() if isinstance(problem, Explored) else None
+    return by_bounds(problem) if exact_points is None else exact_points
 
 
 def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ...]:
@@ -37,24 +37,26 @@ def by_bounds(problem: DecisionProblem, points: int = POINTS) -> tuple[Point, ..
         return ()
     solver, until = StateSolver(quick), time.monotonic() + TOTAL_S
     start = begin(quick)
-    ends = [solver.least(start, place) for place in (0, 1)]
-    if not all(one.decision for one in ends):
+    ends = [solver.least(start, position) for position in (0, 1)]
+    if not all(solved.decision for solved in ends):
         return ()
     second = quick.expressions[1]
-    far, near = (quick.features(one.decision)[1] for one in ends)
-    found = {quick.features(one.decision)[:2] for one in ends}
+    far, near = (quick.features(solved.decision)[1] for solved in ends)
+    points_found = {quick.features(solved.decision)[:2] for solved in ends}
     relation = "<=" if second.sense is Sense.MINIMIZE else ">="
     for value in np.linspace(near, far, points)[1:-1]:
         if time.monotonic() > until:
             break
         bound = Restriction(RestrictionKind.BOUND, second.name, relation=relation, value=float(value))
-        one = solver.least(start.only(bound), 0)
-        if one.decision:
-            found.add(quick.features(one.decision)[:2])
+        solved = solver.least(start.only(bound), 0)
+        if solved.decision:
+            points_found.add(quick.features(solved.decision)[:2])
     signs = [goal.sense.sign for goal in quick.expressions[:2]]
-    return tuple(sorted((x, y) for x, y in found if not any(_better(other, (x, y), signs) for other in found)))
+    return tuple(
+        sorted((x, y) for x, y in points_found if not any(_is_better(point, (x, y), signs) for point in points_found))
+    )
 
 
-def _better(one: tuple[float, ...], other: tuple[float, ...], signs: list[float]) -> bool:
-    losses = [sign * (a - b) for sign, a, b in zip(signs, one, other, strict=True)]
+def _is_better(point: tuple[float, ...], reference: tuple[float, ...], signs: list[float]) -> bool:
+    losses = [sign * (a - b) for sign, a, b in zip(signs, point, reference, strict=True)]
     return max(losses) <= 0 and min(losses) < 0

@@ -55,7 +55,7 @@ class Editable(Protocol):
 class Extremes(Protocol):
     """A problem that knows the least and the most of an expression, whichever of them is better."""
 
-    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
 
 

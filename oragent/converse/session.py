@@ -14,7 +14,7 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent.converse.agents.agent import Agent, AgentAnswer
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
+from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
 from oragent.converse.conversation import Conversation, Turn, changes_of
@@ -22,7 +22,7 @@ from oragent.converse.deciders.decider import DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.problems.registry import is_named
 from oragent.converse.problems.registry import problem as problem_of
-from oragent.converse.solving import StateSolver, model, problem_in_force
+from oragent.converse.solving import StateSolver, build_model, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.ledger import Interrupted, LedgerCase, Study
 from oragent.llm.factory import models
@@ -151,7 +151,7 @@ class ConversationSession:
             guests = Guests(stack.enter_context(Sandbox(1))) if self.request.agent in PROGRAMMING else None
 
             async def work(case: LedgerCase) -> object:
-                made = agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
+                made = make_agent(Design(self.request.agent, self.request.tools), self.solver, case, guests)
                 self.agent = Direct(made)
                 person = _Person(study, case, listen)
                 talk = Conversation(self.problem, self.agent, person, limit=MOST_TURNS)
@@ -176,7 +176,7 @@ class ConversationSession:
             kept = {"said": turn.said, "presented": turn.presented, "state": turn.state}
             files.replace(states / f"{number:03d}.json", json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
             if turn.state is not None:
-                write(model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
+                write(build_model(self.problem, state_of(turn.state)), states / f"{number:03d}.milp.json")
             lines = [f"## {place}\n\n> {one.said}\n\n{one.answer}\n" for place, one in enumerate(self.turns, 1)]
             files.replace(self.folder / "transcript.md", "\n".join(lines))
         except (OSError, MilpError) as problem:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from oragent._base.errors import MilpError
-from oragent.converse.decision import DecisionProblem, Goal, Solved, figure
+from oragent.converse.decision import DecisionProblem, Goal, Solved, format_figure
 from oragent.converse.optional_protocols import Editable, Extremes
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.changes import limits_in_words
@@ -31,13 +31,13 @@ def problem_in_force(problem: DecisionProblem, state: RestrictionState | None) -
     return problem.changed(state.changes) if state is not None and isinstance(problem, Editable) else problem
 
 
-def model(problem: DecisionProblem, state: RestrictionState) -> Milp:
+def build_model(problem: DecisionProblem, state: RestrictionState) -> Milp:
     """A state as a model: the model with its changes, rows for each restriction, the weighted objective."""
     problem = problem_in_force(problem, state)
-    rows = [row for one in state.restrictions for row in _rows(problem, one)]
+    rows = [row for restriction in state.restrictions for row in _restriction_rows(problem, restriction)]
     weighted = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     return replace(
-        problem.base, rows=(*problem.base.rows, *rows), objective=_cost(weighted), sense=Sense.MINIMIZE,
+        problem.base, rows=(*problem.base.rows, *rows), objective=_weighted_cost(weighted), sense=Sense.MINIMIZE,
         name=problem.name,
     )  # fmt: skip
 
@@ -51,25 +51,25 @@ def by_milp(problem: DecisionProblem, state: RestrictionState, limit_s: float | 
         limit_s: Seconds; None for no limit.
     """
     problem = problem_in_force(problem, state)
-    first = model(problem, state)
-    found = solve(first, limit_s, duals=False)
-    if not found.status.has_point:
-        return Solved(found.status)
-    assert found.objective is not None
-    values, gap = found.values, found.gap or 0.0
-    left = [(1.0, goal) for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
+    first = build_model(problem, state)
+    solution = solve(first, limit_s, duals=False)
+    if not solution.status.has_point:
+        return Solved(solution.status)
+    assert solution.objective is not None
+    values, gap = solution.values, solution.gap or 0.0
+    unweighted = [(1.0, goal) for goal, weight in zip(problem.expressions[: problem.goals], state.weights, strict=False)
             if not weight]  # fmt: skip
-    if left and found.status is SolveStatus.OPTIMAL:
-        room = KEPT * max(1.0, abs(found.objective))
-        kept = Row("first objective", first.objective.terms, Relation.AT_MOST, found.objective
+    if unweighted and solution.status is SolveStatus.OPTIMAL:
+        room = KEPT * max(1.0, abs(solution.objective))
+        optimum_row = Row("first objective", first.objective.terms, Relation.AT_MOST, solution.objective
                    - first.objective.constant + room)  # fmt: skip
-        rows = (*first.rows, kept) if first.objective.terms else first.rows
-        again = solve(replace(first, rows=rows, objective=_cost(left)), limit_s, duals=False)
+        rows = (*first.rows, optimum_row) if first.objective.terms else first.rows
+        again = solve(replace(first, rows=rows, objective=_weighted_cost(unweighted)), limit_s, duals=False)
         values = again.values if again.status.has_point else values
-    return Solved(found.status, problem.decision(values), 0.0 if found.status is SolveStatus.OPTIMAL else gap)
+    return Solved(solution.status, problem.decision(values), 0.0 if solution.status is SolveStatus.OPTIMAL else gap)
 
 
-def _cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
+def _weighted_cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
     terms: dict[str, float] = {}
     constant = 0.0
     for weight, goal in weighted:
@@ -80,12 +80,12 @@ def _cost(weighted: Iterable[tuple[float, Goal]]) -> Objective:
     return Objective(terms, constant)
 
 
-def _rows(problem: DecisionProblem, one: Restriction) -> tuple[Row, ...]:
-    if one.kind is not RestrictionKind.BOUND:
-        return problem.rows(one.subject, one.option, one.kind is RestrictionKind.FORBID)
-    goal = next(goal for goal in problem.expressions if goal.name == one.subject)
-    relation = Relation.AT_MOST if one.upper else Relation.AT_LEAST
-    return (Row(one.name, goal.terms, relation, one.limit / goal.scale - goal.constant),)
+def _restriction_rows(problem: DecisionProblem, restriction: Restriction) -> tuple[Row, ...]:
+    if restriction.kind is not RestrictionKind.BOUND:
+        return problem.rows(restriction.subject, restriction.option, restriction.kind is RestrictionKind.FORBID)
+    goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
+    relation = Relation.AT_MOST if restriction.upper else Relation.AT_LEAST
+    return (Row(restriction.name, goal.terms, relation, restriction.limit / goal.scale - goal.constant),)
 
 
 @dataclass
@@ -111,27 +111,29 @@ class StateSolver:
             self._known[bare] = problem_in_force(self.problem, bare).solve(bare)
         return self._known[bare]
 
-    def least(self, state: RestrictionState, place: int) -> Solved:
+    def least(self, state: RestrictionState, position: int) -> Solved:
         """The best that one expression alone can be in a state, whatever bound it has there."""
-        name = self.problem.expressions[place].name
-        alone = tuple(float(other == place) for other in range(len(state.weights)))
-        kept = tuple(
-            one for one in state.restrictions if not (one.kind is RestrictionKind.BOUND and one.subject == name)
+        name = self.problem.expressions[position].name
+        alone = tuple(float(index == position) for index in range(len(state.weights)))
+        restrictions = tuple(
+            restriction
+            for restriction in state.restrictions
+            if not (restriction.kind is RestrictionKind.BOUND and restriction.subject == name)
         )
-        return self(replace(state, weights=alone, restrictions=kept))
+        return self(replace(state, weights=alone, restrictions=restrictions))
 
-    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved | None:
+    def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved | None:
         """The least or the most of one expression under all that is in force; None where that cannot be computed."""
         problem = problem_in_force(self.problem, state)
-        if problem.expressions[place].sense is sense and not isinstance(problem, Editable):
-            return self(replace(state, weights=tuple(float(other == place) for other in range(len(state.weights)))))
-        return problem.extreme(state, place, sense) if isinstance(problem, Extremes) else None
+        if problem.expressions[position].sense is sense and not isinstance(problem, Editable):
+            return self(replace(state, weights=tuple(float(index == position) for index in range(len(state.weights)))))
+        return problem.extreme(state, position, sense) if isinstance(problem, Extremes) else None
 
     def feasible(self, state: RestrictionState, restrictions: Iterable[Restriction]) -> bool | None:
         """Whether some decision respects restrictions; None where that could not be settled."""
         free = (0.0,) * len(state.weights)
-        found = self(replace(state, weights=free, restrictions=tuple(restrictions)))
-        return None if found.status is SolveStatus.UNKNOWN else found.status.has_point
+        solved = self(replace(state, weights=free, restrictions=tuple(restrictions)))
+        return None if solved.status is SolveStatus.UNKNOWN else solved.status.has_point
 
 
 @dataclass(frozen=True)
@@ -160,71 +162,79 @@ def clash(solver: StateSolver, state: RestrictionState) -> Clash | None:
     """
     if solver.feasible(state, state.restrictions) is not False:
         return None
-    kept = list(state.restrictions)
-    for one in state.restrictions:
-        fewer = [other for other in kept if other != one]
+    needed = list(state.restrictions)
+    for restriction in state.restrictions:
+        fewer = [remaining for remaining in needed if remaining != restriction]
         if solver.feasible(state, fewer) is False:
-            kept = fewer
-    bounds = [one for one in kept if one.kind is RestrictionKind.BOUND]
-    nearest = {one: _nearest(solver, state.only(*(o for o in state.restrictions if o != one)), one) for one in bounds}
-    instead = dict(_instead(solver, state, kept, bounds[0])) if bounds else {}
-    return Clash(tuple(kept), nearest, instead, tuple(_own(solver, state.only(*kept))))
+            needed = fewer
+    bounds = [restriction for restriction in needed if restriction.kind is RestrictionKind.BOUND]
+    nearest = {
+        restriction: _nearest_value(
+            solver, state.only(*(o for o in state.restrictions if o != restriction)), restriction
+        )
+        for restriction in bounds
+    }
+    instead = dict(_other_options(solver, state, needed, bounds[0])) if bounds else {}
+    return Clash(tuple(needed), nearest, instead, tuple(_own_conflict_lines(solver, state.only(*needed))))
 
 
-def _nearest(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
+def _nearest_value(solver: StateSolver, state: RestrictionState, bound: Restriction) -> float | None:
     """What a bounded expression can be at best in a state: the least for an upper bound, the most for a lower one."""
-    place = [goal.name for goal in solver.problem.expressions].index(bound.subject)
-    found = solver.extreme(state, place, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
-    if found is None or found.status is not SolveStatus.OPTIMAL or not found.decision:
+    position = [goal.name for goal in solver.problem.expressions].index(bound.subject)
+    solved = solver.extreme(state, position, Sense.MINIMIZE if bound.upper else Sense.MAXIMIZE)
+    if solved is None or solved.status is not SolveStatus.OPTIMAL or not solved.decision:
         return None
-    return problem_in_force(solver.problem, state).features(found.decision)[place]
+    return problem_in_force(solver.problem, state).features(solved.decision)[position]
 
 
-def _own(solver: StateSolver, state: RestrictionState) -> Iterator[str]:
+def _own_conflict_lines(solver: StateSolver, state: RestrictionState) -> Iterator[str]:
     """The model's own rows and bounds in the conflict of an infeasible state."""
     if not isinstance(solver.problem, Editable):
         return
     problem = problem_in_force(solver.problem, state)
     try:
-        found = conflict(model(problem, state), CONFLICT_S)
+        conflict_parts = conflict(build_model(problem, state), CONFLICT_S)
     except MilpError:
         return  # it was not found in time
-    for part in found.parts[:MOST_OWN]:
+    for part in conflict_parts.parts[:MOST_OWN]:
         if part.side is not Side.ROW:
             variable = problem.base.variable(part.name)
             low = part.side is Side.LOW
-            yield f"{one_line(part.name, 60)} {'>=' if low else '<='} {figure(variable.low if low else variable.high)}"
+            relation, limit = (">=", variable.low) if low else ("<=", variable.high)
+            yield f"{one_line(part.name, 60)} {relation} {format_figure(limit)}"
         elif row := next((row for row in problem.base.rows if row.name == part.name), None):
-            yield f"{one_line(row.name, 60)} {limits_in_words(*row.limits, figure)}"
+            yield f"{one_line(row.name, 60)} {limits_in_words(*row.limits, format_figure)}"
 
 
-def _instead(
+def _other_options(
     solver: StateSolver, state: RestrictionState, parts: list[Restriction], bound: Restriction
 ) -> Iterable[tuple[tuple[str, str], float]]:
-    rest = [one for one in state.restrictions if one != bound]
+    rest = [restriction for restriction in state.restrictions if restriction != bound]
     for part in parts:
         if part.kind is RestrictionKind.FIX:
             for option in solver.problem.options(part.subject):
                 if option != part.option:
                     moved = state.only(*(o for o in rest if o != part)).adding(replace(part, option=option))
-                    value = _nearest(solver, moved, bound)
+                    value = _nearest_value(solver, moved, bound)
                     if value is not None:
                         yield (part.subject, option), value
 
 
 def in_force(problem: DecisionProblem, state: RestrictionState) -> str:
     """The model in force, as tools return it."""
-    lines = [f"Objective: {_direction(problem, state)}", "Constraints in force:"]
+    lines = [f"Objective: {_describe_direction(problem, state)}", "Constraints in force:"]
     fixed = "belongs to the model" if isinstance(problem, Editable) else "cannot be removed"
     lines += [f"- {name} ({fixed})" for name in problem.protected[:MOST_LISTED]]
     more = len(problem.protected) - MOST_LISTED
     lines += [f"- and {more} more rows of the model"] if more > 0 else []
-    lines += [f"- {one.name}: {told(problem, one)}" for one in state.restrictions]
+    lines += [
+        f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in state.restrictions
+    ]
     lines += [f"- {change.name}: {change.words} (changed in the model itself)" for change in state.changes]
     return "\n".join(lines)
 
 
-def _direction(problem: DecisionProblem, state: RestrictionState) -> str:
+def _describe_direction(problem: DecisionProblem, state: RestrictionState) -> str:
     """What is optimised: maximised where every objective that weighs something is better the larger it is."""
     weighed = [(weight, goal) for weight, goal in zip(state.weights, problem.expressions, strict=True) if weight]
     up = bool(weighed) and all(goal.sense is Sense.MAXIMIZE for _, goal in weighed)
@@ -237,9 +247,10 @@ def _direction(problem: DecisionProblem, state: RestrictionState) -> str:
     return f"{'maximise' if up else 'minimise'} {text or 'nothing'}"
 
 
-def told(problem: DecisionProblem, one: Restriction) -> str:
+def describe_restriction(problem: DecisionProblem, restriction: Restriction) -> str:
     """A restriction as the model has it, bounds in units of the model."""
-    if one.kind is not RestrictionKind.BOUND:
-        return f"{one.subject} {'not at' if one.kind is RestrictionKind.FORBID else 'at'} {one.option}"
-    goal = next(goal for goal in problem.expressions if goal.name == one.subject)
-    return f"{goal.name} {one.relation} {one.value / goal.scale:.10g} {goal.model_unit or goal.unit}"
+    if restriction.kind is not RestrictionKind.BOUND:
+        preposition = "not at" if restriction.kind is RestrictionKind.FORBID else "at"
+        return f"{restriction.subject} {preposition} {restriction.option}"
+    goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
+    return f"{goal.name} {restriction.relation} {restriction.value / goal.scale:.10g} {goal.model_unit or goal.unit}"

@@ -110,8 +110,8 @@ class RestrictionState:
 
     def adding(self, new: Restriction) -> "RestrictionState":
         """The state with one restriction more, in place of those that conflict with it."""
-        kept = tuple(old for old in self.restrictions if not new.displaces(old))
-        return replace(self, restrictions=(*kept, new), before=self)
+        restrictions = tuple(old for old in self.restrictions if not new.displaces(old))
+        return replace(self, restrictions=(*restrictions, new), before=self)
 
     def changing(self, change: ModelChange, original: ModelChange) -> "RestrictionState":
         """The state with another value of one part of the model; none where that is the model's own value."""
@@ -119,9 +119,9 @@ class RestrictionState:
         changes = rest if change == original else (*rest, change)
         return replace(self, changes=changes, before=self)
 
-    def weighing(self, place: int, weight: float) -> "RestrictionState":
+    def weighing(self, position: int, weight: float) -> "RestrictionState":
         """The state with another weight of one expression."""
-        weights = (*self.weights[:place], float(weight), *self.weights[place + 1 :])
+        weights = (*self.weights[:position], float(weight), *self.weights[position + 1 :])
         return replace(self, weights=weights, before=self)
 
     def removing(self, name: str) -> "RestrictionState":
@@ -130,13 +130,13 @@ class RestrictionState:
         Raises:
             ConfigError: There is none of that name.
         """
-        kept = tuple(one for one in self.restrictions if one.name != name)
-        if len(kept) < len(self.restrictions):
-            return replace(self, restrictions=kept, before=self)
+        restrictions = tuple(restriction for restriction in self.restrictions if restriction.name != name)
+        if len(restrictions) < len(self.restrictions):
+            return replace(self, restrictions=restrictions, before=self)
         changes = tuple(change for change in self.changes if change.name != name)
         if len(changes) < len(self.changes):
             return replace(self, changes=changes, before=self)
-        every = [*(one.name for one in self.restrictions), *(change.name for change in self.changes)]
+        every = [*(restriction.name for restriction in self.restrictions), *(change.name for change in self.changes)]
         names = ", ".join(every) or "none at all"
         raise ConfigError(f"no constraint {name[:100]!r} can be removed; there are {names}")
 

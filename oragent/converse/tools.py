@@ -11,10 +11,10 @@ from typing import Any
 
 from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import AgentEvent
-from oragent.converse.decision import DecisionProblem, Solved, figure, unknown
-from oragent.converse.model_changes import ChangeRequest, Verb, compared, loose_bound, with_change
+from oragent.converse.decision import DecisionProblem, Solved, format_figure, unknown_name_error
+from oragent.converse.model_changes import ChangeRequest, Verb, compare_states, loose_bound, with_change
 from oragent.converse.optional_protocols import Editable
-from oragent.converse.solving import Clash, StateSolver, begin, clash, in_force, problem_in_force, told
+from oragent.converse.solving import Clash, StateSolver, begin, clash, describe_restriction, in_force, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.llm.model import Tool, ToolCall
 from oragent.milp.model import Sense
@@ -66,32 +66,63 @@ class Toolbox:
         option = {"type": "string", "enum": list(words.options)} if words.options else TEXT
         units = "; ".join(f"{goal.name}: {goal.model_unit or goal.unit}" for goal in goals[: self.problem.goals])
         kind = {"type": "string", "enum": ["fix", "forbid"]}
-        found = [
-            _tool(words.tool, f"Fix a {words.item} at a {words.option}, or forbid it. Replaces what conflicts with it. "
-                  "Returns the model in force.", {words.item: TEXT, words.option: option, "type": kind}),
-            _tool("change_objective_weight", "Set the weight of an objective, 0 or more. Returns the model in force.",
-                  {"objective": objective, "weight": NUMBER}),
-            _tool("add_objective_upper_bound", "Keep an expression at or below a value. Replaces an earlier upper "
-                  f"bound on it. Units: {units}. Returns the model in force.",
-                  {"objective": bounded, "value": NUMBER}),
-            _tool("remove_constraint", "Remove a constraint in force by its name. Returns the model in force.",
-                  {"name": TEXT}),
-            _tool("call_solver", f"Solve the model in force. Returns the best {words.decision} with its objectives, or "
-                  "that there is none.", {}),
-        ]  # fmt: skip
+        tools = [
+            _make_tool(
+                words.tool,
+                f"Fix a {words.item} at a {words.option}, or forbid it. Replaces what conflicts with it. "
+                "Returns the model in force.",
+                {words.item: TEXT, words.option: option, "type": kind},
+            ),
+            _make_tool(
+                "change_objective_weight",
+                "Set the weight of an objective, 0 or more. Returns the model in force.",
+                {"objective": objective, "weight": NUMBER},
+            ),
+            _make_tool(
+                "add_objective_upper_bound",
+                "Keep an expression at or below a value. Replaces an earlier upper "
+                f"bound on it. Units: {units}. Returns the model in force.",
+                {"objective": bounded, "value": NUMBER},
+            ),
+            _make_tool(
+                "remove_constraint",
+                "Remove a constraint in force by its name. Returns the model in force.",
+                {"name": TEXT},
+            ),
+            _make_tool(
+                "call_solver",
+                f"Solve the model in force. Returns the best {words.decision} with its objectives, or "
+                "that there is none.",
+                {},
+            ),
+        ]
         if words.lower_bounds:
-            found.insert(3, _tool("add_objective_lower_bound", "Keep an expression at or above a value. Returns the "
-                                  "model in force.", {"objective": bounded, "value": NUMBER}))  # fmt: skip
+            tools.insert(
+                3,
+                _make_tool(
+                    "add_objective_lower_bound",
+                    "Keep an expression at or above a value. Returns the model in force.",
+                    {"objective": bounded, "value": NUMBER},
+                ),
+            )
         if self.extended:
-            found += [
-                _tool("least_possible", "The best value that one expression alone can have under the constraints in "
-                      f"force, and a {words.decision} that reaches it.", {"objective": bounded}),
-                _tool("explain_infeasibility", "Which constraints in force cannot hold together, and the nearest value "
-                      "that is possible for each bound among them.", {}),
-            ]  # fmt: skip
+            tools += [
+                _make_tool(
+                    "least_possible",
+                    "The best value that one expression alone can have under the constraints in "
+                    f"force, and a {words.decision} that reaches it.",
+                    {"objective": bounded},
+                ),
+                _make_tool(
+                    "explain_infeasibility",
+                    "Which constraints in force cannot hold together, and the nearest value "
+                    "that is possible for each bound among them.",
+                    {},
+                ),
+            ]
         if self.can_change:
-            found += CHANGE_TOOLS
-        return tuple(found)
+            tools += CHANGE_TOOLS
+        return tuple(tools)
 
     @property
     def can_change(self) -> bool:
@@ -104,7 +135,7 @@ class Toolbox:
         try:
             if call.problem:
                 raise ConfigError(f"{call.problem}; call {call.name or 'a tool'} again with a JSON object")
-            result, failed = self._do(call.name, arguments), False
+            result, failed = self._run_tool(call.name, arguments), False
         except OragentError as problem:
             result, failed = f"error: {problem}", True
         self.events.append(AgentEvent(call.name[:MOST_CHARACTERS], arguments, result, failed))
@@ -112,9 +143,9 @@ class Toolbox:
 
     def taken(self) -> tuple[tuple[AgentEvent, ...], tuple[str, ...], int]:
         """Events, decisions and calls of the solver since they were last taken."""
-        found = tuple(self.events), tuple(self.solved), self.calls
+        record = tuple(self.events), tuple(self.solved), self.calls
         self.events, self.solved, self.calls = [], [], 0
-        return found
+        return record
 
     def add(self, restriction: Restriction) -> str:
         """Put a restriction in force; a bound that the model's own limit makes superfluous is not added.
@@ -134,8 +165,8 @@ class Toolbox:
 
     def change(self, request: ChangeRequest) -> str:
         """Change the model itself and say how: the old and the new value."""
-        self.state, line = with_change(self.solver.problem, self.state, request)
-        return line
+        self.state, change_line = with_change(self.solver.problem, self.state, request)
+        return change_line
 
     def problem_rows(self, restriction: Restriction) -> None:
         """See that the problem knows a restriction; ``ConfigError`` where it does not."""
@@ -144,113 +175,125 @@ class Toolbox:
 
     def solve(self) -> Solved:
         """Solve the model in force."""
-        return self.noted(self.solver(self.state))
+        return self.note_solved(self.solver(self.state))
 
-    def least(self, place: int) -> Solved:
+    def least(self, position: int) -> Solved:
         """The best that an expression can be under what is in force."""
-        return self.noted(self.solver.least(self.state, place))
+        return self.note_solved(self.solver.least(self.state, position))
 
-    def extreme(self, place: int, sense: Sense) -> Solved:
+    def extreme(self, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be under what is in force, its own bounds aside.
 
         Raises:
             ConfigError: The problem cannot compute it.
         """
-        goal = self.problem.expressions[place]
+        goal = self.problem.expressions[position]
         if goal.sense is sense:
-            return self.least(place)
+            return self.least(position)
         rest = [
-            one for one in self.state.restrictions if one.kind is not RestrictionKind.BOUND or one.subject != goal.name
+            restriction
+            for restriction in self.state.restrictions
+            if restriction.kind is not RestrictionKind.BOUND or restriction.subject != goal.name
         ]
-        found = self.solver.extreme(self.state.only(*rest), place, sense)
-        if found is None:
+        solved = self.solver.extreme(self.state.only(*rest), position, sense)
+        if solved is None:
             raise ConfigError(
                 f"the {'highest' if sense is Sense.MAXIMIZE else 'lowest'} {goal.word} cannot be computed"
             )
-        return self.noted(found)
+        return self.note_solved(solved)
 
     def clash(self) -> Clash | None:
         """Why nothing is possible under what is in force."""
         self.calls += 1
         return clash(self.solver, self.state)
 
-    def noted(self, found: Solved) -> Solved:
+    def note_solved(self, solved: Solved) -> Solved:
         """Count a call of the solver and keep what it found."""
         self.calls += 1
-        if found.decision:
-            self.solved.append(found.decision)
-        return found
+        if solved.decision:
+            self.solved.append(solved.decision)
+        return solved
 
-    def _do(self, name: str, arguments: dict[str, Any]) -> str:
+    def _run_tool(self, name: str, arguments: dict[str, Any]) -> str:
         tools: dict[str, Callable[[dict[str, Any]], str]] = {
-            self.problem.vocabulary.tool: self._fix,
-            "change_objective_weight": self._weigh,
-            "add_objective_upper_bound": lambda given: self._bound(given, "<="),
-            "remove_constraint": self._remove,
-            "call_solver": lambda given: found_in_words(self.problem, self.solve()),
+            self.problem.vocabulary.tool: self._fix_option,
+            "change_objective_weight": self._set_weight,
+            "add_objective_upper_bound": lambda arguments: self._add_bound(arguments, "<="),
+            "remove_constraint": self._remove_constraint,
+            "call_solver": lambda arguments: describe_solved(self.problem, self.solve()),
         }
         if self.problem.vocabulary.lower_bounds:
-            tools["add_objective_lower_bound"] = lambda given: self._bound(given, ">=")
+            tools["add_objective_lower_bound"] = lambda arguments: self._add_bound(arguments, ">=")
         if self.extended:
-            tools |= {"least_possible": self._least, "explain_infeasibility": lambda given: self._explain()}
+            tools |= {
+                "least_possible": self._find_least,
+                "explain_infeasibility": lambda arguments: self._explain_infeasibility(),
+            }
         if self.can_change:
-            tools |= {f"{verb}_model": partial(self._change, verb) for verb in Verb}
-            tools["search_model"] = self._search
+            tools |= {f"{verb}_model": partial(self._change_model, verb) for verb in Verb}
+            tools["search_model"] = self._search_model
         if name not in tools:
-            raise unknown(name, list(tools), "tool")
+            raise unknown_name_error(name, list(tools), "tool")
         parameters = next(tool.parameters for tool in self.tools if tool.name == name)
         schema = parameters["properties"]
         strange = [key for key in arguments if key not in schema]
         if strange:
-            raise unknown(strange[0], list(schema), f"argument of {name}")
+            raise unknown_name_error(strange[0], list(schema), f"argument of {name}")
         missing = [key for key in parameters["required"] if key not in arguments]
         if missing:
             raise ConfigError(f"{name} lacks {missing[0]!r}; expected {', '.join(schema)}")
         return tools[name](arguments)
 
-    def _fix(self, arguments: dict[str, Any]) -> str:
+    def _fix_option(self, arguments: dict[str, Any]) -> str:
         words = self.problem.vocabulary
-        kind = _text(arguments.get("type", "fix"), "type")
+        kind = _check_text(arguments.get("type", "fix"), "type")
         if kind not in ("fix", "forbid"):
-            raise unknown(kind, ["fix", "forbid"], "type")
-        item = self.problem.item(_text(arguments[words.item], words.item))
-        option = self.problem.option(item, _text(arguments[words.option], words.option))
+            raise unknown_name_error(kind, ["fix", "forbid"], "type")
+        item = self.problem.item(_check_text(arguments[words.item], words.item))
+        option = self.problem.option(item, _check_text(arguments[words.option], words.option))
         self.add(Restriction(RestrictionKind(kind), item, option, by=self.by))
         return in_force(self.problem, self.state)
 
-    def _weigh(self, arguments: dict[str, Any]) -> str:
-        place = self._goal(arguments, self.problem.goals)
-        weight = _number(arguments["weight"], "weight")
+    def _set_weight(self, arguments: dict[str, Any]) -> str:
+        position = self._find_goal(arguments, self.problem.goals)
+        weight = _check_number(arguments["weight"], "weight")
         if weight < 0:
             raise ConfigError(f"a weight must be 0 or more, not {weight:g}")
-        self.state = self.state.weighing(place, weight)
+        self.state = self.state.weighing(position, weight)
         return in_force(self.problem, self.state)
 
-    def _bound(self, arguments: dict[str, Any], relation: str) -> str:
-        goal = self.problem.expressions[self._goal(arguments)]
-        value = _number(arguments["value"], "value") * goal.scale
+    def _add_bound(self, arguments: dict[str, Any], relation: str) -> str:
+        goal = self.problem.expressions[self._find_goal(arguments)]
+        value = _check_number(arguments["value"], "value") * goal.scale
         note = self.add(Restriction(RestrictionKind.BOUND, goal.name, relation=relation, value=value, by=self.by))
         return "\n".join(filter(None, [note, in_force(self.problem, self.state)]))
 
-    def _search(self, arguments: dict[str, Any]) -> str:
+    def _search_model(self, arguments: dict[str, Any]) -> str:
         assert isinstance(self.problem, Editable)
-        return self.problem.search(_text(arguments["text"], "text"))
+        return self.problem.search(_check_text(arguments["text"], "text"))
 
-    def _change(self, verb: Verb, arguments: dict[str, Any]) -> str:
-        relation = _text(arguments.get("relation", ""), "relation")
+    def _change_model(self, verb: Verb, arguments: dict[str, Any]) -> str:
+        relation = _check_text(arguments.get("relation", ""), "relation")
         if relation not in ("", "<=", ">=", "="):
-            raise unknown(relation, ["<=", ">=", "="], "relation")
+            raise unknown_name_error(relation, ["<=", ">=", "="], "relation")
         amount = next((arguments[key] for key in ("value", "factor", "amount") if key in arguments), 0)
-        before, request = self.state, ChangeRequest(
-            verb, _text(arguments["part"], "part"), _text(arguments.get("variable", ""), "variable"), relation,
-            _number(amount, "the amount"),
-        )  # fmt: skip
-        line = self.change(request)
-        self.noted(self.solver(self.state))
-        return f"{line}\n{compared(self.solver, before, self.state)}\n{in_force(self.problem, self.state)}"
+        earlier_state, request = (
+            self.state,
+            ChangeRequest(
+                verb,
+                _check_text(arguments["part"], "part"),
+                _check_text(arguments.get("variable", ""), "variable"),
+                relation,
+                _check_number(amount, "the amount"),
+            ),
+        )
+        change_line = self.change(request)
+        self.note_solved(self.solver(self.state))
+        comparison = compare_states(self.solver, earlier_state, self.state)
+        return f"{change_line}\n{comparison}\n{in_force(self.problem, self.state)}"
 
-    def _remove(self, arguments: dict[str, Any]) -> str:
-        name = _text(arguments["name"], "name")
+    def _remove_constraint(self, arguments: dict[str, Any]) -> str:
+        name = _check_text(arguments["name"], "name")
         changed = any(change.name == name for change in self.state.changes)
         if not changed and {name, name.partition("[")[0]} & {*self.problem.protected}:
             way = f"; 'drop {name[:100]}' takes its limit away" if self.can_change else ""
@@ -258,69 +301,73 @@ class Toolbox:
         self.state = self.state.removing(name)
         return in_force(self.problem, self.state)
 
-    def _least(self, arguments: dict[str, Any]) -> str:
-        place = self._goal(arguments)
-        goal, found = self.problem.expressions[place], self.least(place)
-        if not found.decision:
-            return found_in_words(self.problem, found)
-        value = self.problem.features(found.decision)[place]
+    def _find_least(self, arguments: dict[str, Any]) -> str:
+        position = self._find_goal(arguments)
+        goal, solved = self.problem.expressions[position], self.least(position)
+        if not solved.decision:
+            return describe_solved(self.problem, solved)
+        value = self.problem.features(solved.decision)[position]
         return (
             f"the best possible {goal.name} under the constraints in force is {value / goal.scale:.10g} "
-            f"{goal.model_unit or goal.unit}\n{found_in_words(self.problem, found)}"
+            f"{goal.model_unit or goal.unit}\n{describe_solved(self.problem, solved)}"
         )
 
-    def _explain(self) -> str:
-        found = self.clash()
+    def _explain_infeasibility(self) -> str:
+        conflict = self.clash()
         return (
-            clash_in_words(self.problem, found) if found else "the constraints in force are feasible: nothing clashes"
+            clash_in_words(self.problem, conflict)
+            if conflict
+            else "the constraints in force are feasible: nothing clashes"
         )
 
-    def _goal(self, arguments: dict[str, Any], most: int | None = None) -> int:
-        name = _text(arguments["objective"], "objective")
-        names = [goal.name for goal in self.problem.expressions[:most]]
+    def _find_goal(self, arguments: dict[str, Any], count: int | None = None) -> int:
+        name = _check_text(arguments["objective"], "objective")
+        names = [goal.name for goal in self.problem.expressions[:count]]
         if name not in names:
-            raise unknown(name, names, "objective")
+            raise unknown_name_error(name, names, "objective")
         return names.index(name)
 
 
-def found_in_words(problem: DecisionProblem, found: Solved) -> str:
+def describe_solved(problem: DecisionProblem, solved: Solved) -> str:
     """What the solver came to, as tools return it."""
-    if not found.decision:
+    if not solved.decision:
         return {
             SolveStatus.INFEASIBLE: f"infeasible: no {problem.vocabulary.decision} meets all constraints in force",
             SolveStatus.UNBOUNDED: "unbounded: an objective improves without end; bound it",
-        }.get(found.status, "no solution was found in time; whether there is one is not known")
+        }.get(solved.status, "no solution was found in time; whether there is one is not known")
     proven = (
-        "optimal" if found.status is SolveStatus.OPTIMAL else f"feasible, within {100 * found.gap:.2g} % of the best"
+        "optimal" if solved.status is SolveStatus.OPTIMAL else f"feasible, within {100 * solved.gap:.2g} % of the best"
     )
-    return f"status: {proven}\n{problem.render(found.decision)}"
+    return f"status: {proven}\n{problem.render(solved.decision)}"
 
 
-def clash_in_words(problem: DecisionProblem, found: Clash) -> str:
+def clash_in_words(problem: DecisionProblem, conflict: Clash) -> str:
     """Why nothing is possible, as tools return it."""
-    if not found.parts:
-        rows = f": {'; '.join(found.own)} cannot all hold" if found.own else ""
+    if not conflict.parts:
+        rows = f": {'; '.join(conflict.own)} cannot all hold" if conflict.own else ""
         return f"the base model itself is infeasible: no constraint in force is the cause{rows}"
     lines = ["these constraints cannot all hold; without any one of them the others can:"]
-    lines += [f"- {one.name}: {told(problem, one)}" for one in found.parts]
-    for bound, value in found.nearest.items():
+    lines += [f"- {restriction.name}: {describe_restriction(problem, restriction)}" for restriction in conflict.parts]
+    for bound, value in conflict.nearest.items():
         goal = next(goal for goal in problem.expressions if goal.name == bound.subject)
         near = "no value of it will do" if value is None else (
             f"the nearest possible value is {value / goal.scale:.10g} {goal.model_unit or goal.unit}")  # fmt: skip
         lines.append(f"{bound.name}: with all else in force {near}")
-    for (item, option), value in found.instead.items():
-        lines.append(f"with {item} at {option} instead, the first of these bounds could be {figure(value)}")
-    lines += [f"the model's own part in it: {'; '.join(found.own)}"] if found.own else []
+    for (item, option), value in conflict.instead.items():
+        lines.append(f"with {item} at {option} instead, the first of these bounds could be {format_figure(value)}")
+    lines += [f"the model's own part in it: {'; '.join(conflict.own)}"] if conflict.own else []
     return "\n".join(lines)
 
 
-def _tool(name: str, description: str, properties: Mapping[str, Any], optional: tuple[str, ...] = ("type",)) -> Tool:
+def _make_tool(
+    name: str, description: str, properties: Mapping[str, Any], optional: tuple[str, ...] = ("type",)
+) -> Tool:
     required = [key for key in properties if key not in optional]
     schema = {"type": "object", "properties": dict(properties), "required": required, "additionalProperties": False}
     return Tool(name, description, schema)
 
 
-def _text(value: object, what: str) -> str:
+def _check_text(value: object, what: str) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:.12g}"
     if not isinstance(value, str):
@@ -328,7 +375,7 @@ def _text(value: object, what: str) -> str:
     return value[:MOST_CHARACTERS]
 
 
-def _number(value: object, what: str) -> float:
+def _check_number(value: object, what: str) -> float:
     number: object = value
     if isinstance(value, str):
         try:
@@ -343,15 +390,34 @@ def _number(value: object, what: str) -> float:
 RELATION = {"type": "string", "enum": ["<=", ">=", "="]}
 COEFFICIENT = " With 'variable': its coefficient in that row or objective. Returns the values before and after."
 CHANGE_TOOLS = [
-    _tool("set_model", "Change the model itself: another limit of a row, bound of a variable (with 'relation'), or "
-          f"coefficient.{COEFFICIENT}", {"part": TEXT, "value": NUMBER, "variable": TEXT, "relation": RELATION},
-          ("variable", "relation")),
-    _tool("scale_model", f"Multiply the limit of a row, the bounds of a variable, or a coefficient.{COEFFICIENT}",
-          {"part": TEXT, "factor": NUMBER, "variable": TEXT}, ("variable",)),
-    _tool("search_model", "Rows and variables of the model whose name or meaning has all words of a text, with terms, "
-          "limits and units.", {"text": TEXT}),
-    _tool("relax_model", "Let the limit of a row, or the largest value of a variable, give way by an amount. Returns "
-          "the values before and after.", {"part": TEXT, "amount": NUMBER}),
-    _tool("drop_model", "Remove the limit of a row, the largest value of a variable, or a term of a row."
-          f"{COEFFICIENT}", {"part": TEXT, "variable": TEXT}, ("variable",)),
-]  # fmt: skip
+    _make_tool(
+        "set_model",
+        "Change the model itself: another limit of a row, bound of a variable (with 'relation'), or "
+        f"coefficient.{COEFFICIENT}",
+        {"part": TEXT, "value": NUMBER, "variable": TEXT, "relation": RELATION},
+        ("variable", "relation"),
+    ),
+    _make_tool(
+        "scale_model",
+        f"Multiply the limit of a row, the bounds of a variable, or a coefficient.{COEFFICIENT}",
+        {"part": TEXT, "factor": NUMBER, "variable": TEXT},
+        ("variable",),
+    ),
+    _make_tool(
+        "search_model",
+        "Rows and variables of the model whose name or meaning has all words of a text, with terms, limits and units.",
+        {"text": TEXT},
+    ),
+    _make_tool(
+        "relax_model",
+        "Let the limit of a row, or the largest value of a variable, give way by an amount. Returns "
+        "the values before and after.",
+        {"part": TEXT, "amount": NUMBER},
+    ),
+    _make_tool(
+        "drop_model",
+        f"Remove the limit of a row, the largest value of a variable, or a term of a row.{COEFFICIENT}",
+        {"part": TEXT, "variable": TEXT},
+        ("variable",),
+    ),
+]

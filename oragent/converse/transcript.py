@@ -10,8 +10,8 @@ from jinja2 import Template
 from matplotlib.figure import Figure
 
 from oragent.converse.conversation import ConversationResult, Turn, changes_of
-from oragent.converse.decision import DecisionProblem, Goal, figure
-from oragent.converse.frontiers import frontier
+from oragent.converse.decision import DecisionProblem, Goal, format_figure
+from oragent.converse.frontiers import find_frontier
 from oragent.converse.problems.markdown import tables, unescaped
 from oragent.report.pages.charts import BEST, FAILED, KEPT, MUTED, new_figure
 from oragent.report.pages.figures import Drawing, render
@@ -37,38 +37,38 @@ class AnswerBlock:
     rows: tuple[tuple[str, ...], ...] = ()
 
 
-def blocks(text: str) -> list[AnswerBlock]:
+def split_blocks(text: str) -> list[AnswerBlock]:
     """An answer as paragraphs and tables; all else of Markdown stays as it was written."""
-    found: list[AnswerBlock] = []
+    parts: list[AnswerBlock] = []
     lines: list[str] = []
     inside = False
-    for line in [*clip(text, 400)[0].split("\n"), ""]:
-        table = line.startswith("|")
+    for text_line in [*clip(text, 400)[0].split("\n"), ""]:
+        table = text_line.startswith("|")
         if table != inside and lines:
-            found += _block(lines, inside)
+            parts += _parse_block(lines, inside)
             lines = []
         inside = table
-        lines.append(line)
-    return [*found, *_block(lines, inside)]
+        lines.append(text_line)
+    return [*parts, *_parse_block(lines, inside)]
 
 
 @cache
-def _template() -> Template:
+def _load_template() -> Template:
     return environment(HERE).get_template("transcript.html")  # compiled once, for pages by the hundred
 
 
-def _block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
+def _parse_block(lines: Sequence[str], table: bool) -> list[AnswerBlock]:
     text = "\n".join(lines).strip()
     if not table:
         return [AnswerBlock(unescaped(text))] if text else []
-    return [AnswerBlock("", one.header, one.rows) for one in tables(text)] or [AnswerBlock(text)]
+    return [AnswerBlock("", table.header, table.rows) for table in tables(text)] or [AnswerBlock(text)]
 
 
 def session_page(problem: DecisionProblem, agent: str, turns: Sequence[Turn]) -> str:
     """The page of a person's conversation."""
-    return _template().render(
-        title=problem.name, agent=agent, turns=[_turn(one) for one in turns], outcome=None, facts={}, knew="",
-        figures=_figures(problem, turns, None), findings=(), back="", curve=None,
+    return _load_template().render(
+        title=problem.name, agent=agent, turns=[_render_turn(turn) for turn in turns], outcome=None, facts={}, knew="",
+        figures=_draw_figures(problem, turns, None), findings=(), back="", curve=None,
     )  # fmt: skip
 
 
@@ -87,17 +87,27 @@ def transcript_page(
         knew: What the decision agent knew and the other side did not, as text.
         findings: Findings of the audit.
     """
-    return _template().render(
-        title=title, agent=agent, turns=[_turn(one) for one in outcome.turns], outcome=outcome, facts=facts, knew=knew,
-        figures=(), findings=findings, back="../report.html", curve=curve(outcome),
-    )  # fmt: skip
+    return _load_template().render(
+        title=title,
+        agent=agent,
+        turns=[_render_turn(turn) for turn in outcome.turns],
+        outcome=outcome,
+        facts=facts,
+        knew=knew,
+        figures=(),
+        findings=findings,
+        back="../report.html",
+        curve=utility_curve(outcome),
+    )
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
-    in_force = [] if turn.state is None else [_restriction(one) for one in turn.state["restrictions"]]
+def _render_turn(turn: Turn) -> dict[str, Any]:
+    in_force = (
+        [] if turn.state is None else [_describe_restriction(restriction) for restriction in turn.state["restrictions"]]
+    )
     in_force += [f"{change.name} {change.words} (changed)" for change in changes_of(turn.state)]
     best = max(turn.values, default=None)
-    return {"turn": turn, "blocks": blocks(turn.answer), "in_force": in_force, "value": best}
+    return {"turn": turn, "blocks": split_blocks(turn.answer), "in_force": in_force, "value": best}
 
 
 @dataclass(frozen=True)
@@ -123,16 +133,16 @@ class Curve:
     left: float
 
 
-def curve(outcome: ConversationResult) -> Curve | None:
+def utility_curve(outcome: ConversationResult) -> Curve | None:
     """Utility over the turns; None where no turn showed a decision."""
     values = [(number, max(turn.values)) for number, turn in enumerate(outcome.turns, 1) if turn.values]
     if not values or not outcome.maximum:
         return None
-    width, height, left, top, foot = 640, 150, 40.0, 14.0, 126.0
-    step = (width - left - 20.0) / max(len(outcome.turns), 1)
+    width, height, margin, top, foot = 640, 150, 40.0, 14.0, 126.0
+    step = (width - margin - 20.0) / max(len(outcome.turns), 1)
     best, points = 0.0, []
     shown = tuple(
-        (round(left + number * step, 1), round(foot - (foot - top) * value / outcome.maximum, 1), number, value)
+        (round(margin + number * step, 1), round(foot - (foot - top) * value / outcome.maximum, 1), number, value)
         for number, value in values
     )
     for x, _, _, value in shown:
@@ -140,37 +150,37 @@ def curve(outcome: ConversationResult) -> Curve | None:
         best = max(best, value)
         points.append(f"{x:g},{round(foot - (foot - top) * best / outcome.maximum, 1):g}")
     last = round(foot - (foot - top) * best / outcome.maximum, 1)
-    line = " ".join([f"{left:g},{foot:g}", *points, f"{width - 20},{last:g}"])
-    return Curve(width, height, line, shown, top, foot, outcome.maximum, left)
+    path = " ".join([f"{margin:g},{foot:g}", *points, f"{width - 20},{last:g}"])
+    return Curve(width, height, path, shown, top, foot, outcome.maximum, margin)
 
 
-def _restriction(one: Mapping[str, Any]) -> str:
-    if one["kind"] == "bound":
-        return f"{one['subject']} {one['relation']} {figure(one['value'])}"
-    return f"{one['subject']} {'not at' if one['kind'] == 'forbid' else 'at'} {one['option']}"
+def _describe_restriction(restriction: Mapping[str, Any]) -> str:
+    if restriction["kind"] == "bound":
+        return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
+    return f"{restriction['subject']} {'not at' if restriction['kind'] == 'forbid' else 'at'} {restriction['option']}"
 
 
-def _figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: ConversationResult | None) -> list[Drawing]:
+def _draw_figures(problem: DecisionProblem, turns: Sequence[Turn], outcome: ConversationResult | None) -> list[Drawing]:
     walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
     if problem.goals < 2:
         return []
     points = [problem.features(decision)[:2] for decision in walk]
     return [render("pareto", "Proposals in order, on the way from the default; dots: what cannot be improved.",
-                   lambda: _pareto(problem, points))]  # fmt: skip
+                   lambda: _draw_pareto(problem, points))]  # fmt: skip
 
 
 def pareto_picture(problem: DecisionProblem, turns: Sequence[Turn]) -> str:
     """The picture in which the proposals walk, an SVG document; an empty one where there is one objective only."""
-    drawn = _figures(problem, turns, None)
+    drawn = _draw_figures(problem, turns, None)
     return drawn[0].svg if drawn else '<svg xmlns="http://www.w3.org/2000/svg"/>'
 
 
-def _pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
+def _draw_pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Figure:
     drawn = new_figure(5.6, 3.2)
     axes = drawn.subplots()
-    known = frontier(problem)
-    if known:
-        axes.plot(*zip(*known, strict=True), "o", color=MUTED, markersize=5, label="cannot be improved")
+    optimal_points = find_frontier(problem)
+    if optimal_points:
+        axes.plot(*zip(*optimal_points, strict=True), "o", color=MUTED, markersize=5, label="cannot be improved")
     xs, ys = [point[0] for point in points], [point[1] for point in points]
     axes.plot(xs, ys, "-", color=KEPT, linewidth=1.2)
     axes.plot(xs[:1], ys[:1], "s", color=FAILED, markersize=6, label="default")
@@ -179,10 +189,10 @@ def _pareto(problem: DecisionProblem, points: Sequence[tuple[float, ...]]) -> Fi
         if 0 < number <= MOST_LABELLED:
             axes.annotate(str(number), (x, y), textcoords="offset points", xytext=(4, 4), fontsize=7)
     first, second = problem.expressions[:2]
-    axes.set(xlabel=_label(first), ylabel=_label(second))
+    axes.set(xlabel=_axis_label(first), ylabel=_axis_label(second))
     axes.legend(frameon=False, fontsize=7)
     return drawn
 
 
-def _label(goal: Goal) -> str:
+def _axis_label(goal: Goal) -> str:
     return f"{goal.word}, {goal.unit}" if goal.unit else goal.word

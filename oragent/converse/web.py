@@ -18,13 +18,13 @@ from rich.console import Console
 from oragent._base.distribution import with_extra
 from oragent._base.errors import ConfigError, OragentError
 from oragent._base.plain import plain
-from oragent.converse.conversation import Turn, changes_of, opening
+from oragent.converse.conversation import Turn, changes_of, opening_text
 from oragent.converse.deciders.decider import DecisionView
-from oragent.converse.decision import figure
+from oragent.converse.decision import format_figure
 from oragent.converse.optional_protocols import Charted
 from oragent.converse.session import ConversationSession
 from oragent.converse.session_page import write_page
-from oragent.converse.transcript import blocks, pareto_picture
+from oragent.converse.transcript import pareto_picture, split_blocks
 from oragent.llm.model import Model
 
 HOST = "127.0.0.1"
@@ -63,7 +63,7 @@ class Room:
             return await self.heard.get()
 
         try:
-            self.problem = await self.session.hold(listen, lambda turn, known: None, model) or "the session has ended"
+            self.problem = await self.session.hold(listen, lambda turn, answer: None, model) or "the session has ended"
         except OragentError as problem:
             self.problem = str(problem)
         finally:
@@ -80,27 +80,27 @@ class Room:
         turns = self.session.turns
         problem = self.session.problem_after(turns[-1].state if turns else None)
         walk = [problem.default, *(decision for turn in turns for decision in turn.presented)]
-        before, now = walk[-2] if len(walk) > 1 else walk[-1], walk[-1]
+        earlier, now = walk[-2] if len(walk) > 1 else walk[-1], walk[-1]
         last = turns[-1].state if turns else None
-        old, new = problem.chosen(before), problem.chosen(now)
+        old, new = problem.chosen(earlier), problem.chosen(now)
         return {
             "name": plain(problem.name), "agent": self.session.request.agent, "ended": plain(self.problem),
-            "opening": _blocks(opening(problem)), "turns": [_turn(one) for one in turns],
-            "table": _blocks(problem.render(now)), "bars": _bars(problem, now, last),
+            "opening": _plain_blocks(opening_text(problem)), "turns": [_plain_turn(entry) for entry in turns],
+            "table": _plain_blocks(problem.render(now)), "bars": _plain_bars(problem, now, last),
             "objectives": [
-                {"word": plain(goal.word), "unit": plain(goal.unit), "value": figure(value)}
+                {"word": plain(goal.word), "unit": plain(goal.unit), "value": format_figure(value)}
                 for goal, value in zip(problem.expressions[: problem.goals], problem.features(now), strict=False)
             ],
             "changed": [f"{plain(problem.short(item))}: {plain(old[item])} → {plain(option)}"
                         for item, option in new.items() if old[item] != option],
             "in_force": [] if last is None else [
-                {"name": one["name"], "text": plain(_restriction(one))} for one in last["restrictions"]
+                {"name": entry["name"], "text": plain(_plain_restriction(entry))} for entry in last["restrictions"]
             ] + [{"name": change.name, "text": plain(f"{change.name} {change.words}")} for change in changes_of(last)],
             "picture": problem.goals > 1, "version": len(turns),
         }  # fmt: skip
 
 
-def application(room: Room, token: str) -> Any:
+def make_application(room: Room, token: str) -> Any:
     """The page's server as an ASGI application.
 
     Raises:
@@ -114,19 +114,19 @@ def application(room: Room, token: str) -> Any:
     except ImportError as problem:
         raise ConfigError(f"the page needs Starlette and Uvicorn ({problem}): {with_extra('web')}") from None
 
-    def guarded(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+    def require_token(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
         async def checked(request: Request) -> Response:
             host = request.headers.get("host", "").rpartition(":")[0] or request.headers.get("host", "")
-            given = request.headers.get("x-token") or request.query_params.get("token", "")
+            given_token = request.headers.get("x-token") or request.query_params.get("token", "")
             if host not in (HOST, "localhost"):  # another name that points here: a page elsewhere asks
                 return JSONResponse({"error": "ask by 127.0.0.1"}, 403, HEADERS)
-            if not hmac.compare_digest(given.encode(), token.encode()):
+            if not hmac.compare_digest(given_token.encode(), token.encode()):
                 return JSONResponse({"error": "the token is missing: open the address that was printed"}, 403, HEADERS)
             return await answer(request)
 
         return checked
 
-    async def page(request: Request) -> Response:
+    async def get_page(request: Request) -> Response:
         nonce = secrets.token_urlsafe(16)
         policy = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; "
@@ -135,10 +135,10 @@ def application(room: Room, token: str) -> Any:
         text = PAGE.read_text(encoding="utf-8").replace("NONCE", nonce)
         return HTMLResponse(text, headers={**HEADERS, "Content-Security-Policy": policy})
 
-    async def state(request: Request) -> Response:
+    async def get_state(request: Request) -> Response:
         return JSONResponse(room.state(), headers=HEADERS)
 
-    async def say(request: Request) -> Response:
+    async def post_message(request: Request) -> Response:
         body = b""
         async for piece in request.stream():
             body += piece
@@ -152,17 +152,21 @@ def application(room: Room, token: str) -> Any:
         await room.say(text)
         return JSONResponse(room.state(), headers=HEADERS)
 
-    async def picture(request: Request) -> Response:
+    async def get_picture(request: Request) -> Response:
         svg = pareto_picture(room.session.problem, room.session.turns)
         return Response(svg, media_type="image/svg+xml", headers=HEADERS)
 
-    return Starlette(routes=[
-        Route("/", guarded(page)), Route("/state", guarded(state)), Route("/say", guarded(say), methods=["POST"]),
-        Route("/picture.svg", guarded(picture)),
-    ])  # fmt: skip
+    return Starlette(
+        routes=[
+            Route("/", require_token(get_page)),
+            Route("/state", require_token(get_state)),
+            Route("/say", require_token(post_message), methods=["POST"]),
+            Route("/picture.svg", require_token(get_picture)),
+        ]
+    )
 
 
-def serve(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
+def serve_page(folder: Path, console: Console, port: int = 0, model: Model | None = None) -> int:
     """Serve the page of a conversation until Ctrl-C.
 
     Args:
@@ -176,15 +180,15 @@ def serve(folder: Path, console: Console, port: int = 0, model: Model | None = N
     """
     session = ConversationSession(folder)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(session, console, port, model))
+        asyncio.run(_run_server(session, console, port, model))
     console.print(f"report: {write_page(session)}", highlight=False, soft_wrap=True, markup=False)
     console.print(f"go on with: oragent converse {folder}", highlight=False, soft_wrap=True, markup=False)
     return 0
 
 
-async def _serve(session: ConversationSession, console: Console, port: int, model: Model | None) -> None:
+async def _run_server(session: ConversationSession, console: Console, port: int, model: Model | None) -> None:
     room, token = Room(session), secrets.token_urlsafe(24)
-    made = application(room, token)
+    app = make_application(room, token)
     try:
         import uvicorn
     except ImportError as problem:
@@ -198,7 +202,7 @@ async def _serve(session: ConversationSession, console: Console, port: int, mode
         address = f"http://{HOST}:{listening.getsockname()[1]}/?token={token}"
         console.print(f"conversation: {session.folder}", highlight=False, soft_wrap=True, markup=False)
         console.print(f"open {address} (Ctrl-C ends)", highlight=False, soft_wrap=True, markup=False)
-        server = uvicorn.Server(uvicorn.Config(made, log_level="warning", access_log=False, lifespan="off"))
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off"))
         holding = asyncio.create_task(room.hold(model))
         try:
             await server.serve(sockets=[listening])
@@ -208,28 +212,34 @@ async def _serve(session: ConversationSession, console: Console, port: int, mode
                 await holding
 
 
-def _blocks(text: str) -> list[dict[str, Any]]:
-    return [{"text": plain(one.text), "header": [plain(cell) for cell in one.header],
-             "rows": [[plain(cell) for cell in row] for row in one.rows]} for one in blocks(text)]  # fmt: skip
+def _plain_blocks(text: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "text": plain(block.text),
+            "header": [plain(cell) for cell in block.header],
+            "rows": [[plain(cell) for cell in row] for row in block.rows],
+        }
+        for block in split_blocks(text)
+    ]
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {"said": plain(turn.said), "answer": _blocks(turn.answer), "calls": turn.calls}
+def _plain_turn(turn: Turn) -> dict[str, Any]:
+    return {"said": plain(turn.said), "answer": _plain_blocks(turn.answer), "calls": turn.calls}
 
 
-def _restriction(one: dict[str, Any]) -> str:
-    if one["kind"] == "bound":
-        return f"{one['subject']} {one['relation']} {figure(one['value'])}"
-    return f"{one['subject']} {'not ' if one['kind'] == 'forbid' else ''}{one['option']}"
+def _plain_restriction(restriction: dict[str, Any]) -> str:
+    if restriction["kind"] == "bound":
+        return f"{restriction['subject']} {restriction['relation']} {format_figure(restriction['value'])}"
+    return f"{restriction['subject']} {'not ' if restriction['kind'] == 'forbid' else ''}{restriction['option']}"
 
 
-def _bars(problem: object, decision: str, state: Any) -> dict[str, Any] | None:
+def _plain_bars(problem: object, decision: str, state: Any) -> dict[str, Any] | None:
     """The chart of a decision, with the bound in force; None where its problem has none."""
     if not isinstance(problem, Charted):
         return None
     chart = problem.chart(decision)
-    bounds = [one["value"] for one in (state or {"restrictions": []})["restrictions"]
-              if one["kind"] == "bound" and one["subject"] == chart.goal]  # fmt: skip
+    bounds = [restriction["value"] for restriction in (state or {"restrictions": []})["restrictions"]
+              if restriction["kind"] == "bound" and restriction["subject"] == chart.goal]  # fmt: skip
     bars = [{"label": plain(label), "value": value} for label, value in chart.bars]
-    most = max(*(value for _, value in chart.bars), *bounds, 1)
-    return {"title": plain(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": most}
+    highest = max(*(value for _, value in chart.bars), *bounds, 1)
+    return {"title": plain(chart.title), "bars": bars, "bound": bounds[0] if bounds else None, "most": highest}

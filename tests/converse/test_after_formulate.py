@@ -7,9 +7,9 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from oragent.cli.app import app
-from oragent.converse.conversation import ConversationEnd, ConversationResult, Turn, opening
+from oragent.converse.conversation import ConversationEnd, ConversationResult, Turn, opening_text
 from oragent.converse.problems.formulated import FormulatedProblem
-from oragent.converse.transcript import curve
+from oragent.converse.transcript import utility_curve
 from oragent.milp import Milp, Objective, Variable
 from oragent.milp.model import Sense
 
@@ -52,19 +52,19 @@ def test_the_model_just_formulated_is_discussed_by_its_rows_and_sentences(tmp_pa
 
 def test_a_curve_climbs_with_the_best_decision_shown() -> None:
     turns = [Turn(said="x", answer="y", values=values) for values in ((), (0.2,), (0.1, 0.5), (0.3,))]
-    found = curve(ConversationResult(ConversationEnd.OWN, tuple(turns), "", False, 0.5, 0.8))
+    found = utility_curve(ConversationResult(ConversationEnd.OWN, tuple(turns), "", False, 0.5, 0.8))
     assert found is not None
     assert [(turn, value) for _, _, turn, value in found.shown] == [(2, 0.2), (3, 0.5), (4, 0.3)]
     heights = [float(point.split(",")[1]) for point in found.best.split()]
     assert heights == sorted(heights, reverse=True)
     assert heights[-1] == found.foot - (found.foot - found.top) * 0.5 / 0.8
-    assert curve(ConversationResult(ConversationEnd.OWN, tuple(turns[:1]), "", False, 0.0, 0.8)) is None
+    assert utility_curve(ConversationResult(ConversationEnd.OWN, tuple(turns[:1]), "", False, 0.0, 0.8)) is None
 
 
 def test_an_opening_that_is_not_proven_says_how_far_it_may_be_from_the_best() -> None:
     one = Variable("x", 0, 5)
     proven = FormulatedProblem(Milp((one,), (), Objective({"x": 1.0}), Sense.MAXIMIZE, "room"))
-    assert "within" not in opening(proven)
+    assert "within" not in opening_text(proven)
     doubtful = FormulatedProblem(proven.base)
     doubtful.first = replace(proven.first, gap=0.0123)
-    assert "This is within 1.2 % of the best possible" in opening(doubtful)
+    assert "This is within 1.2 % of the best possible" in opening_text(doubtful)

@@ -1,7 +1,7 @@
 """Frontiers between two objectives: exact, and by bounds."""
 
 from oragent.converse.decision import Goal
-from oragent.converse.frontiers import by_bounds, frontier
+from oragent.converse.frontiers import by_bounds, find_frontier
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
@@ -9,7 +9,7 @@ from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable
 
 def test_the_frontier_of_the_ten_schools_is_the_known_one() -> None:
     known = ((1987.0, 16.5), (2322.0, 14.5), (2453.0, 11.5), (2565.0, 8.5))
-    assert frontier(sfusd()) == known
+    assert find_frontier(sfusd()) == known
     assert set(by_bounds(sfusd())) <= set(known)
 
 

@@ -84,11 +84,11 @@ def test_neither_side_is_told_what_it_must_not_know() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("T-P-P", lambda: prompts.tools(PROBLEM, extended=False)),
-        ("T-P-P-extended", lambda: prompts.tools(PROBLEM, extended=True)),
-        ("C-P-P", lambda: prompts.programs(PROBLEM, readable=True)),
-        ("C-P-R", lambda: prompts.programs(PROBLEM, readable=False)),
-        ("C-N-R", lambda: prompts.blank(20)),
+        ("T-P-P", lambda: prompts.tools_prompt(PROBLEM, extended=False)),
+        ("T-P-P-extended", lambda: prompts.tools_prompt(PROBLEM, extended=True)),
+        ("C-P-P", lambda: prompts.program_prompt(PROBLEM, readable=True)),
+        ("C-P-R", lambda: prompts.program_prompt(PROBLEM, readable=False)),
+        ("C-N-R", lambda: prompts.blank_prompt(20)),
         ("decider-default", lambda: prompt(PROBLEM, WISHES, PERSONA)),
         ("decider-aware", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.COORDINATOR, Style.PRECISE, Feedback.BINARY, (Template.AWARE,)))),
         ("decider-blank", lambda: prompt(PROBLEM, WISHES, Persona(SchoolRole.PRINCIPAL, Style.VAGUE, Feedback.BINARY, (Template.BLANK,)))),
@@ -99,10 +99,10 @@ def test_a_prompt_is_as_it_was(name: str, text) -> None:
 
 
 def test_a_part_of_the_prompt_can_be_left_out() -> None:
-    whole = prompts.tools(PROBLEM, extended=False)
+    whole = prompts.tools_prompt(PROBLEM, extended=False)
     assert "# How to answer" in whole
-    assert "# How to answer" not in prompts.tools(PROBLEM, extended=False, without=frozenset({"dialogue"}))
-    assert "schools" not in prompts.blank(20)
+    assert "# How to answer" not in prompts.tools_prompt(PROBLEM, extended=False, without=frozenset({"dialogue"}))
+    assert "schools" not in prompts.blank_prompt(20)
 
 
 @pytest.mark.parametrize(

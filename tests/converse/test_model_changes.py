@@ -16,7 +16,7 @@ from oragent.converse.conversation import plain_state
 from oragent.converse.problems.formulated import FormulatedProblem
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.session import state_of
-from oragent.converse.solving import StateSolver, model
+from oragent.converse.solving import StateSolver, build_model
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files, from_pulp
@@ -203,7 +203,7 @@ def test_a_changed_state_survives_json_and_is_the_changed_model(tmp_path: Path) 
     said(agent, "set carpentry 50; drop finishing; set objective tables 80; set carpentry chairs 5; tables <= 7")
     again = state_of(json.loads(json.dumps(plain_state(agent.tools.state))))
     assert again == agent.tools.state
-    written = model(FormulatedProblem(base), again)
+    written = build_model(FormulatedProblem(base), again)
     assert written.row("carpentry").rhs == 50
     assert -optimum(written) == agent.tools.problem.features(agent.tools.solver(again).decision)[0]
 

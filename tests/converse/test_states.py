@@ -10,7 +10,7 @@ from oragent._base.errors import ConfigError
 from oragent.converse.problems.oracle import constraints
 from oragent.converse.problems.schools import sfusd
 from oragent.converse.problems.sfusd import DEFAULT
-from oragent.converse.solving import StateSolver, begin, by_milp, clash, in_force, model
+from oragent.converse.solving import StateSolver, begin, build_model, by_milp, clash, in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
 from oragent.milp.solution import SolveStatus
 
@@ -165,7 +165,7 @@ def test_states_of_one_content_are_solved_once() -> None:
 
 def test_a_state_is_a_model_with_a_row_for_each_request() -> None:
     wanted = built([fix("Ortega", A), bound(DEVIATION, "<=", 12)])
-    rows = [row.name for row in model(PROBLEM, wanted).rows][len(PROBLEM.base.rows) :]
+    rows = [row.name for row in build_model(PROBLEM, wanted).rows][len(PROBLEM.base.rows) :]
     assert rows == ["fix Ortega (Jose) PK at 7:50 AM", "schedule_deviation_upper_bound"]
     assert "schedule_deviation <= 12 minutes" in in_force(PROBLEM, wanted)
 

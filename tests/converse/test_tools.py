@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oragent.converse.problems.schools import sfusd
-from oragent.converse.solving import StateSolver, begin, model
+from oragent.converse.solving import StateSolver, begin, build_model
 from oragent.converse.tools import Toolbox
 from oragent.llm.model import ToolCall
 
@@ -105,6 +105,6 @@ def test_no_call_breaks_the_base_model(calls) -> None:
     tools = toolbox()
     for name, arguments in calls:
         assert isinstance(call(tools, name, **arguments), str)
-    kept = model(PROBLEM, tools.state)
+    kept = build_model(PROBLEM, tools.state)
     assert kept.rows[: len(PROBLEM.base.rows)] == PROBLEM.base.rows
     assert kept.variables == PROBLEM.base.variables

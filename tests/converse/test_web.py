@@ -10,7 +10,7 @@ import pytest
 
 from oragent._base.errors import ConfigError
 from oragent.converse.session import ConversationRequest, ConversationSession, begin
-from oragent.converse.web import PAGE, Room, application
+from oragent.converse.web import PAGE, Room, make_application
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, files
 from tests.extras import need
 
@@ -54,7 +54,7 @@ def talking(folder: Path, *steps: Any) -> list[Any]:
 
     async def run() -> list[Any]:
         room = Room(ConversationSession(folder))
-        app = application(room, TOKEN)
+        app = make_application(room, TOKEN)
         holding = asyncio.create_task(room.hold())
         try:
             return [await step(app) for step in steps]
@@ -164,5 +164,5 @@ def test_without_its_packages_it_says_what_to_install(tmp_path: Path, monkeypatc
     monkeypatch.setattr(builtins, "__import__", missing)
     session = ConversationSession(begin(tmp_path, ConversationRequest("sfusd")))
     with pytest.raises(ConfigError, match=r"needs Starlette and Uvicorn .*\[web\]'"):
-        application(Room.__new__(Room), TOKEN)
+        make_application(Room.__new__(Room), TOKEN)
     assert session.problem.name == "sfusd"

@@ -4,7 +4,7 @@ import re
 
 from oragent._base.errors import ConfigError
 from oragent.converse.decision import DecisionProblem
-from oragent.converse.model_changes import ChangeRequest, Verb, named
+from oragent.converse.model_changes import ChangeRequest, Verb, match_name
 from oragent.converse.optional_protocols import Editable
 
 VERBS = tuple(str(verb) for verb in Verb)
@@ -33,28 +33,33 @@ def read_change_command(problem: DecisionProblem, verb: str, rest: str) -> Chang
     Raises:
         ConfigError: A number is missing or a name is unknown.
     """
-    wanted = Verb(verb)
-    if wanted is Verb.DROP:
-        part, variable = _parts(problem, rest)
-        return ChangeRequest(wanted, part, variable)
-    found = AMOUNT.fullmatch(rest.strip())
-    if found is None:
-        raise ConfigError(f"{verb} needs a name and a number; expected such as: {EXAMPLES[wanted]}")
-    value, percent = float(found["number"].replace(",", "")), bool(found["percent"])
-    if percent and wanted is Verb.SET:
-        raise ConfigError(f"set needs a value, not a share; expected such as: scale ROW {found['number']} %")
-    if percent and wanted is Verb.SCALE:
-        value = value / 100 + (1.0 if found["number"][0] in "+-" else 0.0)
-    relation = found["relation"] or ""
-    if relation and wanted is not Verb.SET:
-        raise ConfigError(f"{verb} takes no {relation}; expected such as: {EXAMPLES[wanted]}")
-    part, variable = _parts(problem, found["what"])
+    requested_verb = Verb(verb)
+    if requested_verb is Verb.DROP:
+        part, variable = _resolve_parts(problem, rest)
+        return ChangeRequest(requested_verb, part, variable)
+    amount_match = AMOUNT.fullmatch(rest.strip())
+    if amount_match is None:
+        raise ConfigError(f"{verb} needs a name and a number; expected such as: {EXAMPLES[requested_verb]}")
+    value, percent = float(amount_match["number"].replace(",", "")), bool(amount_match["percent"])
+    if percent and requested_verb is Verb.SET:
+        raise ConfigError(f"set needs a value, not a share; expected such as: scale ROW {amount_match['number']} %")
+    if percent and requested_verb is Verb.SCALE:
+        value = value / 100 + (1.0 if amount_match["number"][0] in "+-" else 0.0)
+    relation = amount_match["relation"] or ""
+    if relation and requested_verb is not Verb.SET:
+        raise ConfigError(f"{verb} takes no {relation}; expected such as: {EXAMPLES[requested_verb]}")
+    part, variable = _resolve_parts(problem, amount_match["what"])
     return ChangeRequest(
-        wanted, part, variable, RELATIONS.get(relation, relation), value, percent and wanted is Verb.RELAX
+        requested_verb,
+        part,
+        variable,
+        RELATIONS.get(relation, relation),
+        value,
+        percent and requested_verb is Verb.RELAX,
     )
 
 
-def _parts(problem: DecisionProblem, text: str) -> tuple[str, str]:
+def _resolve_parts(problem: DecisionProblem, text: str) -> tuple[str, str]:
     """The row, objective or variable that a text names, and the variable of a coefficient in it."""
     if not isinstance(problem, Editable):
         return text, ""
@@ -65,16 +70,16 @@ def _parts(problem: DecisionProblem, text: str) -> tuple[str, str]:
     ]
     wrong: ConfigError | None = None
     try:
-        return named(text, [*holders, *variables], "row, variable or objective"), ""
+        return match_name(text, [*holders, *variables], "row, variable or objective"), ""
     except ConfigError as unknown:
         wrong = unknown
     words = text.split()
-    splits = [(words[:place], words[place:]) for place in range(1, len(words))]
-    swapped = [(words[place + 1 :], words[:place]) for place in range(1, len(words) - 1)
-               if words[place].casefold() in ("in", "of")]  # fmt: skip
+    splits = [(words[:split], words[split:]) for split in range(1, len(words))]
+    swapped = [(words[split + 1 :], words[:split]) for split in range(1, len(words) - 1)
+               if words[split].casefold() in ("in", "of")]  # fmt: skip
     for holder, variable in [*swapped, *splits]:
         try:
-            return named(" ".join(holder), holders, "row"), named(" ".join(variable), variables, "variable")
+            return match_name(" ".join(holder), holders, "row"), match_name(" ".join(variable), variables, "variable")
         except ConfigError:
             continue
     raise wrong

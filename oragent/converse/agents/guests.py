@@ -68,9 +68,9 @@ class Guests:
         ended = self.sandbox(Command((PYTHON, "program.py"), {"program.py": source[:MOST_SOURCE]}, limits=LIMITS),
                              warm_up=WARM)  # fmt: skip
         if ended.end == "exited" and ended.code == 0:
-            return ProgramOutput(_steady(ended.stdout) or "(it printed nothing)", False)
+            return ProgramOutput(_normalize_output(ended.stdout) or "(it printed nothing)", False)
         reason = ended.reason or f"exit code {ended.code}"
-        return ProgramOutput(_steady(f"{ended.stdout}\n{ended.stderr}\n(the program failed: {reason})"), True)
+        return ProgramOutput(_normalize_output(f"{ended.stdout}\n{ended.stderr}\n(the program failed: {reason})"), True)
 
     def built(self, source: str, form: ProgramForm) -> BuiltModel:
         """Build the model of a formulation."""
@@ -81,17 +81,19 @@ class Guests:
         command = Command((PYTHON, "formulating.py"), files, limits=LIMITS, bring=("result.json",))
         ended = self.sandbox(command, warm_up=FORMULATING)
         if ended.end != "exited" or ended.code != 0 or "result.json" not in ended.files:
-            return BuiltModel(None, _steady(f"{ended.stderr}\n(the program failed: {ended.reason or ended.code})"))
+            return BuiltModel(
+                None, _normalize_output(f"{ended.stderr}\n(the program failed: {ended.reason or ended.code})")
+            )
         try:
-            found = json.loads(ended.files["result.json"])
-            return BuiltModel(from_pulp_dict(found["model"], float(found["constant"])))
+            result = json.loads(ended.files["result.json"])
+            return BuiltModel(from_pulp_dict(result["model"], float(result["constant"])))
         except MilpError as problem:
             return BuiltModel(None, f"the model cannot be used: {problem}")
         except (KeyError, TypeError, ValueError, RecursionError) as problem:
             return BuiltModel(None, f"the model cannot be used: {type(problem).__name__}")
 
 
-def _steady(text: str) -> str:
+def _normalize_output(text: str) -> str:
     """The same text in every run, without addresses in memory, of bounded length."""
     shown = plain(ADDRESS.sub("0x...", text)).strip()
     half = MOST_TOLD // 2

@@ -23,19 +23,21 @@ def help_about(problem: DecisionProblem) -> str:
     """All commands; examples are of two items and of the first objective."""
     items, word = list(problem.chosen(problem.default)), problem.expressions[0].word
     early, middle = items[min(1, len(items) - 1)], items[max(len(items) // 2 - 1, 0)]
-    told = HELP.format(
-        fixed=_example(problem, early, 0), forbidden=_example(problem, middle, -1), bound=_bound(problem),
+    text = HELP.format(
+        fixed=_format_example(problem, early, 0),
+        forbidden=_format_example(problem, middle, -1),
+        bound=_suggest_bound(problem),
         word=one_line(word, LONGEST),
-    )  # fmt: skip
-    return f"{told}\n{CHANGE_HELP}" if isinstance(problem, Editable) else told
+    )
+    return f"{text}\n{CHANGE_HELP}" if isinstance(problem, Editable) else text
 
 
-def _example(problem: DecisionProblem, item: str, place: int) -> str:
+def _format_example(problem: DecisionProblem, item: str, index: int) -> str:
     options = problem.options(item) or (problem.chosen(problem.default)[item],)
-    return f"{one_line(problem.short(item), LONGEST)} {problem.vocabulary.brief(options[place])}"
+    return f"{one_line(problem.short(item), LONGEST)} {problem.vocabulary.brief(options[index])}"
 
 
-def _bound(problem: DecisionProblem) -> str:
+def _suggest_bound(problem: DecisionProblem) -> str:
     """A round bound that is a little better than what a conversation opens with."""
     goal, value = problem.expressions[0], problem.features(problem.default)[0]
     unit = 10.0 ** (floor(log10(abs(value))) - 1) if value else 1.0

@@ -31,19 +31,19 @@ def read_question(problem: DecisionProblem, text: str) -> str:
     """
     if not isinstance(problem, Editable):
         return ""
-    said = " ".join(text.split()).rstrip("?.! ")
-    if WHY.match(said):
+    sentence = " ".join(text.split()).rstrip("?.! ")
+    if WHY.match(sentence):
         return "why"
-    rest = INSTEAD.sub(" ", said)
-    name = _name(problem, said)
+    rest = INSTEAD.sub(" ", sentence)
+    name = _find_name(problem, sentence)
     if not name:
         return ""
-    numbers = NUMBERS.findall(_without(rest, name))
-    if said.casefold().startswith("compare") and numbers:
+    numbers = NUMBERS.findall(_remove_name(rest, name))
+    if sentence.casefold().startswith("compare") and numbers:
         return f"compare {name} {' '.join(number.rstrip(',').replace(',', '') for number in numbers)}"
     is_row = name in [row.name for row in problem.original.rows]
     if not numbers:
-        return _without_number(said, name, is_row)
+        return _without_number(sentence, name, is_row)
     number = numbers[0].rstrip(",")
     for pattern, relation in ((AT_LEAST, ">="), (AT_MOST, "<=")):
         if pattern.search(rest):
@@ -71,33 +71,34 @@ def _with_number(problem: Editable, rest: str, name: str, number: str) -> str:
     return f"set {name} {limit + (amount if sign == '+' else -amount):.12g}"
 
 
-def _without_number(said: str, name: str, is_row: bool) -> str:
-    if WITHOUT.search(said) and is_row:
+def _without_number(sentence: str, name: str, is_row: bool) -> str:
+    if WITHOUT.search(sentence) and is_row:
         return f"drop {name}"
-    if LEAST.search(said):
+    if LEAST.search(sentence):
         return f"lowest {name}"
-    return f"highest {name}" if MOST.search(said) else ""
+    return f"highest {name}" if MOST.search(sentence) else ""
 
 
-def _name(problem: Editable, text: str) -> str:
+def _find_name(problem: Editable, text: str) -> str:
     """The row, variable or objective that a text names by all its words, the longest; else by one of its words."""
-    said = set(_words(text))
+    said = set(_split_words(text))
     goals = problem.expressions[: problem.goals]  # type: ignore[attr-defined]
     parts = [(goal.name, "") for goal in goals]
     parts += [(row.name, row.meaning) for row in problem.original.rows]
     parts += [(variable.name, variable.meaning) for variable in problem.original.variables]
-    whole = [name for name, _ in parts if (words := set(_words(name))) and words <= said]
+    whole = [name for name, _ in parts if (words := set(_split_words(name))) and words <= said]
     if whole:
-        longest = max(len(_words(name)) for name in whole)
-        return _only(name for name in whole if len(_words(name)) == longest)
+        longest = max(len(_split_words(name)) for name in whole)
+        return _find_only(name for name in whole if len(_split_words(name)) == longest)
     shared = {
-        name: len(said & {word for word in _words(f"{name} {meaning}") if len(word) > 3}) for name, meaning in parts
+        name: len(said & {word for word in _split_words(f"{name} {meaning}") if len(word) > 3})
+        for name, meaning in parts
     }
-    most = max(shared.values(), default=0)
-    return _only(name for name, count in shared.items() if count == most) if most else ""
+    best_count = max(shared.values(), default=0)
+    return _find_only(name for name, count in shared.items() if count == best_count) if best_count else ""
 
 
-def _only(names: Iterable[str]) -> str:
+def _find_only(names: Iterable[str]) -> str:
     every = list(dict.fromkeys(names))
     if len(every) > 1:
         some = ", ".join(repr(name[:60]) for name in every[:5])
@@ -105,12 +106,12 @@ def _only(names: Iterable[str]) -> str:
     return every[0]
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Words without capitals, and without the ending of a plural."""
     return [word.removesuffix("s") if len(word) > 3 else word for word in re.findall(r"[^\W_]+", text.casefold())]
 
 
-def _without(text: str, name: str) -> str:
+def _remove_name(text: str, name: str) -> str:
     """A text without a name, whose digits are no figure of the question."""
     words = [re.escape(word) for word in re.findall(r"[^\W_]+", name)]
     return re.sub(r"[\W_]+".join(words), " ", text, flags=re.IGNORECASE)

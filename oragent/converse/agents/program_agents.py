@@ -59,12 +59,12 @@ class ProgramAgent:
         calls = 0
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(ROLE, self.messages, self.temperature, (self.tool,))
-            wanted = [(call, *_source(call, self.tool)) for call in reply.tool_calls[:1]]
-            fenced = "" if wanted else _fenced(reply.text)
+            requests = [(call, *_extract_source(call, self.tool)) for call in reply.tool_calls[:1]]
+            fenced = "" if requests else _extract_fenced(reply.text)
             self.messages.append(Message("assistant", reply.text, reply.tool_calls[:1]))
-            if not wanted and not fenced:
+            if not requests and not fenced:
                 return AgentAnswer(reply.text, tuple(events), tuple(solved), calls)
-            source, problem = (wanted[0][1], wanted[0][2]) if wanted else (fenced, "")
+            source, problem = (requests[0][1], requests[0][2]) if requests else (fenced, "")
             if problem:
                 event, decision, called = AgentEvent(self.tool.name, {}, f"error: {problem}", failed=True), "", False
             else:
@@ -72,9 +72,9 @@ class ProgramAgent:
             events.append(event)
             solved += [decision] if decision else []
             calls += called
-            told = Message("tool", event.result, tool_call_id=wanted[0][0].id) if wanted else (
+            feedback = Message("tool", event.result, tool_call_id=requests[0][0].id) if requests else (
                 Message("user", f"Result of the program:\n{event.result}"))  # fmt: skip
-            self.messages.append(told)
+            self.messages.append(feedback)
         self.messages.append(Message("user", OUT_OF_ROUNDS))
         reply = await self.asker.ask(ROLE, self.messages, self.temperature)
         self.messages.append(Message("assistant", reply.text))
@@ -100,7 +100,7 @@ class Formulating(ProgramAgent):
 
     def prompt(self) -> str:
         """The problem, and how to submit."""
-        return prompts.programs(self.problem, self.readable, self.without)
+        return prompts.program_prompt(self.problem, self.readable, self.without)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Build the model in the guest, solve it here, and look for silent errors in it."""
@@ -108,18 +108,20 @@ class Formulating(ProgramAgent):
         arguments: Mapping[str, Any] = {"program": source}
         if built.milp is None:
             return AgentEvent(self.tool.name, arguments, f"error: {built.problem}", failed=True), "", False
-        found = solve(built.milp, SOLVE_S, duals=False)
-        silent = silent_errors(self.problem, built.milp, found.values)
+        solution = solve(built.milp, SOLVE_S, duals=False)
+        silent = silent_errors(self.problem, built.milp, solution.values)
         event = AgentEvent(self.tool.name, arguments, "", note={"silent": silent})
-        if not found.status.has_point:
-            return replace(event, result=f"status: {found.status}"), "", True
-        values = renamed_values(self.problem.program.naming, found.values)
-        whole = _whole(self.problem, values)
+        if not solution.status.has_point:
+            return replace(event, result=f"status: {solution.status}"), "", True
+        values = renamed_values(self.problem.program.naming, solution.values)
+        whole = _is_whole(self.problem, values)
         decision = self.problem.decision(values) if whole else ""
-        return replace(event, result=self._told(found, values, decision)), decision, True
+        return replace(event, result=self._describe_solution(solution, values, decision)), decision, True
 
-    def _told(self, found: Solution, values: Mapping[str, float], decision: str) -> str:
-        status = "optimal" if found.status is SolveStatus.OPTIMAL else f"feasible, gap {100 * (found.gap or 0):.2g} %"
+    def _describe_solution(self, solution: Solution, values: Mapping[str, float], decision: str) -> str:
+        status = (
+            "optimal" if solution.status is SolveStatus.OPTIMAL else f"feasible, gap {100 * (solution.gap or 0):.2g} %"
+        )
         if self.readable and decision:
             return f"status: {status}\n{self.problem.render(decision)}"
         lines = [f"{name} = {value:g}" for name, value in values.items() if abs(value) > 1e-9][:MOST_RAW]
@@ -135,7 +137,7 @@ class Blank(ProgramAgent):
 
     def prompt(self) -> str:
         """How to run Python."""
-        return prompts.blank(self.guests.seconds)
+        return prompts.blank_prompt(self.guests.seconds)
 
     def ran(self, source: str) -> tuple[AgentEvent, str, bool]:
         """Run the program; whether it called a solver is told from its text."""
@@ -148,19 +150,19 @@ class Blank(ProgramAgent):
         return AgentEvent(self.tool.name, {"program": source}, printed.text, printed.failed, note), "", solver
 
 
-def _whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
+def _is_whole(problem: DecisionProblem, values: Mapping[str, float]) -> bool:
     """Whether values make a decision: every row of the base model over whole numbers alone holds."""
-    integers = {one.name for one in problem.base.variables if one.is_integer}
+    integers = {variable.name for variable in problem.base.variables if variable.is_integer}
     for row in problem.base.rows:
         if row.terms and row.terms.keys() <= integers:
             low, high = row.limits
-            left = sum(value * values.get(name, 0.0) for name, value in row.terms.items())
-            if not low - 1e-6 <= left <= high + 1e-6:
+            row_value = sum(value * values.get(name, 0.0) for name, value in row.terms.items())
+            if not low - 1e-6 <= row_value <= high + 1e-6:
                 return False
     return True
 
 
-def _source(call: ToolCall, tool: Tool) -> tuple[str, str]:
+def _extract_source(call: ToolCall, tool: Tool) -> tuple[str, str]:
     source = call.arguments.get("program")
     if call.problem:
         return "", f"{call.problem}; call {tool.name} again with a JSON object"
@@ -171,7 +173,7 @@ def _source(call: ToolCall, tool: Tool) -> tuple[str, str]:
     return source, ""
 
 
-def _fenced(text: str) -> str:
+def _extract_fenced(text: str) -> str:
     """The last Python block of a reply; empty where it has none."""
     blocks, _ = fenced_blocks(drop_thoughts(text))
     python = [block.text for block in blocks if PYTHON.search(block.text)]

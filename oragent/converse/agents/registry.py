@@ -7,7 +7,7 @@ from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.program_agents import Blank, Formulating
 from oragent.converse.agents.rules import RulesAgent
 from oragent.converse.agents.tools_agent import ToolsAgent
-from oragent.converse.decision import unknown
+from oragent.converse.decision import unknown_name_error
 from oragent.converse.solving import StateSolver
 from oragent.converse.tools import EXTENDED, PAPER, Toolbox
 
@@ -36,12 +36,12 @@ class Design:
 
     def __post_init__(self) -> None:
         if self.name not in AGENTS:
-            raise unknown(self.name, AGENTS, "agent")
+            raise unknown_name_error(self.name, AGENTS, "agent")
         if self.tools not in (PAPER, EXTENDED):
-            raise unknown(self.tools, (PAPER, EXTENDED), "set of tools")
+            raise unknown_name_error(self.tools, (PAPER, EXTENDED), "set of tools")
 
 
-def agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
+def make_agent(design: Design, solver: StateSolver, asker: Asker | None = None, guests: Guests | None = None) -> Agent:
     """An agent for one conversation.
 
     Args:

@@ -9,8 +9,8 @@ from oragent.converse.agents.agent import AgentAnswer
 from oragent.converse.agents.change_commands import VERBS, read_change_command
 from oragent.converse.agents.help import help_about
 from oragent.converse.agents.plain_questions import read_question
-from oragent.converse.decision import Solved, figure, goal_named
-from oragent.converse.model_changes import compared, decision_changes, objectives_in_words, own_limit, with_change
+from oragent.converse.decision import Solved, format_figure, goal_named
+from oragent.converse.model_changes import compare_states, decision_changes, objectives_in_words, own_limit, with_change
 from oragent.converse.optional_protocols import Editable
 from oragent.converse.solving import Clash, begin, problem_in_force
 from oragent.converse.state import Restriction, RestrictionKind, RestrictionState
@@ -56,99 +56,105 @@ class RulesAgent:
         lines: list[str] = []
         for alternative in ELSE.split(message.strip()):
             self.tools.state = begun
-            lines = self._all(alternative)
-            if not any(line.startswith("infeasible") for line in lines):
+            lines = self._run_commands(alternative)
+            if not any(answer_line.startswith("infeasible") for answer_line in lines):
                 break
         events, solved, calls = self.tools.taken()
         return AgentAnswer("\n".join(lines), events, solved, calls, self.tools.state)
 
-    def _all(self, message: str) -> list[str]:
+    def _run_commands(self, message: str) -> list[str]:
         commands = [part.strip() for part in re.split(r"[;\n]", message) if part.strip()][:MOST_COMMANDS]
         lines, begun = [], self.tools.state
         self._changed = False
         try:
             for command in commands or ["help"]:
-                said = self._one(command)
-                lines += [said] if said else []
-            return [*lines, self._after(begun)] if self._changed else lines
+                reply = self._run_command(command)
+                lines += [reply] if reply else []
+            return [*lines, self._solve_changed(begun)] if self._changed else lines
         except OragentError as problem:
             self.tools.state = begun  # half of what was asked for would be something else
             return [*([] if self._changed else lines), f"not understood: {problem}"]
 
-    def _after(self, begun: RestrictionState) -> str:
+    def _solve_changed(self, begun: RestrictionState) -> str:
         """The solution of the model in force; where the model itself was changed, with what it was before."""
-        told = compared(self.tools.solver, begun, self.tools.state) if self.tools.state.changes != begun.changes else ""
-        return self._solved(self._call("call_solver", {}), told)
+        comparison = (
+            compare_states(self.tools.solver, begun, self.tools.state)
+            if self.tools.state.changes != begun.changes
+            else ""
+        )
+        return self._describe_solved(self._call_tool("call_solver", {}), comparison)
 
-    def _one(self, command: str) -> str:
+    def _run_command(self, command: str) -> str:
         """Do one command and say what is to be said of it; what it changed is solved in the end."""
         verb, _, rest = command.partition(" ")
-        word, before = verb.casefold(), self.tools.state
-        said = self._modified(word, rest, command)
-        if said is not None:
-            self._changed |= self.tools.state is not before
-            return said
+        word, earlier_state = verb.casefold(), self.tools.state
+        reply = self._modify_state(word, rest, command)
+        if reply is not None:
+            self._changed |= self.tools.state is not earlier_state
+            return reply
         if word == "reset":
             self.tools.state = begin(self.tools.problem)
             self._changed |= bool(rest)
             return ""
         if word in SENSES and rest:
-            place = goal_named(self.tools.problem, rest)
-            return self._solved(self.tools.extreme(place, SENSES[word] or self.tools.problem.expressions[place].sense))
+            position = goal_named(self.tools.problem, rest)
+            return self._describe_solved(
+                self.tools.extreme(position, SENSES[word] or self.tools.problem.expressions[position].sense)
+            )
         if word == "compare" and rest:
-            return "\n".join(self._compared(rest))
+            return "\n".join(self._compare_values(rest))
         if word == "options" and rest:
-            return "\n".join(self._options(rest.split()))
-        return self._told(word, command)
+            return "\n".join(self._try_bounds(rest.split()))
+        return self._answer_query(word, command)
 
-    def _modified(self, word: str, rest: str, command: str) -> str | None:
+    def _modify_state(self, word: str, rest: str, command: str) -> str | None:
         """Do a command that changes the model in force; None where it is another command."""
         if word in VERBS and rest:
             return self.tools.change(read_change_command(self.tools.problem, word, rest))
         if word == "remove" and rest:
-            self._call("remove_constraint", {"name": self._removed(rest.strip())})
+            self._call_tool("remove_constraint", {"name": self._resolve_removal(rest.strip())})
             return ""
-        if found := BOUND.fullmatch(command):
-            return self._bound(*found.groups())
+        if bound_match := BOUND.fullmatch(command):
+            return self._add_bound(*bound_match.groups())
         if word in ("fix", "forbid") and rest:
-            self._fix(word, rest.split())
+            self._fix_item(word, rest.split())
         elif word == "weight" and rest:
-            self._weigh(rest)
+            self._set_weight(rest)
         elif word == "undo":
             self.tools.state = self.tools.state.undone()
         else:
             return None
         return ""
 
-    def _told(self, word: str, command: str) -> str:
+    def _answer_query(self, word: str, command: str) -> str:
         if word == "why":
-            return "\n".join(self._why())
+            return "\n".join(self._explain_state())
         if word == "show":
-            return self._show()
+            return self._show_state()
         if word == "help":
             return help_about(self.tools.problem)
         if meant := read_question(self.tools.problem, command):
-            return f"read as: {meant}\n{self._one(meant)}".rstrip()
+            return f"read as: {meant}\n{self._run_command(meant)}".rstrip()
         raise ConfigError(f"{command[:80]!r} is no command; expected such as 'fix ITEM OPTION' or 'OBJECTIVE <= 12'; "
                           "'help' lists them")  # fmt: skip
 
-    def _show(self) -> str:
+    def _show_state(self) -> str:
         """The solution under what is in force, and what that is; why there is none where there is none."""
-        found, problem = self.tools.solve(), self.tools.problem
-        names = [self._said(one) for one in self.tools.state.restrictions]
+        solved, problem = self.tools.solve(), self.tools.problem
+        names = [self._describe_restriction(restriction) for restriction in self.tools.state.restrictions]
         names += [
             f"{one_line(change.name, 60)} {change.words} (changed in the model)" for change in self.tools.state.changes
         ]
-        names += [f"{goal.word} weighs {figure(weight)}"
+        names += [f"{goal.word} weighs {format_figure(weight)}"
                   for goal, weight in zip(problem.expressions[: problem.goals], self.tools.state.weights, strict=False)
                   if weight != 1]  # fmt: skip
         in_force = f"In force: {'; '.join(names)}." if names else "Nothing is asked for or changed."
-        if not found.decision:
-            return f"{self._solved(found)}\n{in_force}"
-        self._shown = found.decision
-        return f"{problem.render(found.decision)}\n\n{in_force}"
+        if not solved.decision:
+            return f"{self._describe_solved(solved)}\n{in_force}"
+        self._shown = solved.decision
+        return f"{problem.render(solved.decision)}\n\n{in_force}"
 
-    def _removed(self, text: str) -> str:
+    def _resolve_removal(self, text: str) -> str:
         """The name of the request that a text means: its own name, its words, or those of its subject.
 
         Raises:
@@ -157,16 +163,23 @@ class RulesAgent:
         meant = text.casefold()
         words = {goal.name: goal.word for goal in self.tools.problem.expressions}
         names = []
-        for one in self.tools.state.restrictions:
-            word = words[one.subject] if one.kind is RestrictionKind.BOUND else self.tools.problem.short(one.subject)
-            if meant in {text.casefold() for text in (one.name, self._said(one), one.subject, word)}:
-                names.append(one.name)
+        for restriction in self.tools.state.restrictions:
+            word = (
+                words[restriction.subject]
+                if restriction.kind is RestrictionKind.BOUND
+                else self.tools.problem.short(restriction.subject)
+            )
+            if meant in {
+                text.casefold()
+                for text in (restriction.name, self._describe_restriction(restriction), restriction.subject, word)
+            }:
+                names.append(restriction.name)
         names += [change.name for change in self.tools.state.changes if meant == change.name.casefold()]
         if len(names) > 1 and text not in names:
             raise ConfigError(f"{text[:60]!r} can mean {' or '.join(names)}; write which of them")
         return names[0] if len(names) == 1 else text
 
-    def _fix(self, kind: str, words: list[str]) -> None:
+    def _fix_item(self, kind: str, words: list[str]) -> None:
         problem = self.tools.problem
         wrong: ConfigError | None = None
         for count in range(1, len(words)):
@@ -182,45 +195,45 @@ class RulesAgent:
                     raise
                 wrong = unknown
                 continue
-            self._call(problem.vocabulary.tool, {
+            self._call_tool(problem.vocabulary.tool, {
                 problem.vocabulary.item: item, problem.vocabulary.option: option, "type": kind,
             })  # fmt: skip
             return
         names = problem.vocabulary
         raise wrong or ConfigError(f"{kind} needs a {names.item} and a {names.option}: {kind} ITEM OPTION")
 
-    def _bound(self, name: str, relation: str, number: str) -> str:
-        place = goal_named(self.tools.problem, name)
+    def _add_bound(self, name: str, relation: str, number: str) -> str:
+        position = goal_named(self.tools.problem, name)
         try:
             value = float(number.replace(",", ""))
         except ValueError:
             raise ConfigError(f"{number!r} is no number; expected such as {name.strip()} <= 12") from None
-        return self.tools.add(_restriction(self.tools, place, RELATIONS.get(relation, relation), value))
+        return self.tools.add(_make_bound(self.tools, position, RELATIONS.get(relation, relation), value))
 
-    def _weigh(self, rest: str) -> None:
+    def _set_weight(self, rest: str) -> None:
         name, _, number = rest.strip().rpartition(" ")
-        place = goal_named(self.tools.problem, name or number)
-        goal = self.tools.problem.expressions[place]
-        self._call("change_objective_weight", {"objective": goal.name, "weight": number})
+        position = goal_named(self.tools.problem, name or number)
+        goal = self.tools.problem.expressions[position]
+        self._call_tool("change_objective_weight", {"objective": goal.name, "weight": number})
 
-    def _options(self, words: list[str]) -> Iterator[str]:
-        place, problem = goal_named(self.tools.problem, words[0]), self.tools.problem
-        goal = problem.expressions[place]
+    def _try_bounds(self, words: list[str]) -> Iterator[str]:
+        position, problem = goal_named(self.tools.problem, words[0]), self.tools.problem
+        goal = problem.expressions[position]
         relation = "<=" if goal.sense.sign > 0 else ">="
         for word in words[1 : MOST_OPTIONS + 1]:
             try:
                 value = float(word.replace(",", ""))
             except ValueError:
                 raise ConfigError(f"{word[:40]!r} is no number; expected such as options {goal.word} 20 16") from None
-            found = self.tools.noted(
-                self.tools.solver(self.tools.state.adding(_restriction(self.tools, place, relation, value)))
+            solved = self.tools.note_solved(
+                self.tools.solver(self.tools.state.adding(_make_bound(self.tools, position, relation, value)))
             )
-            told = self._line(found) if found.decision else "infeasible"
-            yield f"{goal.word} {relation} {figure(value)}: {told}"
+            summary = self._summarize_solved(solved) if solved.decision else "infeasible"
+            yield f"{goal.word} {relation} {format_figure(value)}: {summary}"
         if len(words) == 1:
             raise ConfigError(f"options needs values, such as options {goal.word} 20 16 12")
 
-    def _compared(self, rest: str) -> Iterator[str]:
+    def _compare_values(self, rest: str) -> Iterator[str]:
         """What each of several limits of a row, or coefficients, would give; nothing is changed."""
         numbers = re.findall(rf"(?<=\s){NUMBER}(?=\s|,|$)", rest)
         name = re.split(rf"\s+{NUMBER}(?=\s|,|$)", rest, maxsplit=1)[0]
@@ -228,23 +241,26 @@ class RulesAgent:
             raise ConfigError("compare needs values, such as compare ROW 40 50 60")
         for number in numbers[:MOST_OPTIONS]:
             request = read_change_command(self.tools.problem, "set", f"{name} {number}")
-            state, line = with_change(self.tools.solver.problem, self.tools.state, request)
-            found = self.tools.noted(self.tools.solver(state))
-            yield f"{line}: {objectives_in_words(problem_in_force(self.tools.solver.problem, state), found)}"
+            state, change_line = with_change(self.tools.solver.problem, self.tools.state, request)
+            solved = self.tools.note_solved(self.tools.solver(state))
+            yield f"{change_line}: {objectives_in_words(problem_in_force(self.tools.solver.problem, state), solved)}"
 
-    def _why(self) -> Iterator[str]:
-        found = self.tools.clash()
-        if found is not None:
-            yield self._clash(found)
+    def _explain_state(self) -> Iterator[str]:
+        clash = self.tools.clash()
+        if clash is not None:
+            yield self._describe_clash(clash)
             return
         if not self.tools.state.restrictions:
             yield "nothing is asked for: this is what costs least by the weights"
-        for one in self.tools.state.restrictions:
-            rest = self.tools.state.only(*(other for other in self.tools.state.restrictions if other != one))
+        for restriction in self.tools.state.restrictions:
+            rest = self.tools.state.only(
+                *(remaining for remaining in self.tools.state.restrictions if remaining != restriction)
+            )
             without = self.tools.solver(rest)
-            yield f"without {self._said(one)}: {self._line(without) if without.decision else str(without.status)}"
+            summary = self._summarize_solved(without) if without.decision else str(without.status)
+            yield f"without {self._describe_restriction(restriction)}: {summary}"
 
-    def _call(self, tool: str, arguments: dict[str, object]) -> Solved:
+    def _call_tool(self, tool: str, arguments: dict[str, object]) -> Solved:
         """Use a tool as a model would.
 
         Raises:
@@ -255,52 +271,60 @@ class RulesAgent:
             raise ConfigError(result.removeprefix("error: "))
         return self.tools.solver(self.tools.state) if tool == "call_solver" else Solved(SolveStatus.UNKNOWN)
 
-    def _solved(self, found: Solved, compared_line: str = "") -> str:
-        if not found.decision:
-            clash = self.tools.clash() if found.status is SolveStatus.INFEASIBLE else None
-            return self._clash(clash) if clash else f"{found.status}: no {self.tools.problem.vocabulary.decision} found"
-        before, self._shown = self._shown, found.decision
-        changes = list(decision_changes(self.tools.problem, before, found.decision))
-        told = f"changed: {', '.join(changes)}" if changes else "nothing changed"
-        return f"{compared_line or f'{self._line(found)}; {told}'}\n\n{self.tools.problem.render(found.decision)}"
+    def _describe_solved(self, solved: Solved, compared_line: str = "") -> str:
+        if not solved.decision:
+            clash = self.tools.clash() if solved.status is SolveStatus.INFEASIBLE else None
+            return (
+                self._describe_clash(clash)
+                if clash
+                else f"{solved.status}: no {self.tools.problem.vocabulary.decision} found"
+            )
+        earlier_decision, self._shown = self._shown, solved.decision
+        changes = list(decision_changes(self.tools.problem, earlier_decision, solved.decision))
+        summary = f"changed: {', '.join(changes)}" if changes else "nothing changed"
+        headline = compared_line or f"{self._summarize_solved(solved)}; {summary}"
+        return f"{headline}\n\n{self.tools.problem.render(solved.decision)}"
 
-    def _line(self, found: Solved) -> str:
+    def _summarize_solved(self, solved: Solved) -> str:
         problem = self.tools.problem
-        return ", ".join(filter(None, [problem.headline(found.decision), objectives_in_words(problem, found)]))
+        return ", ".join(filter(None, [problem.headline(solved.decision), objectives_in_words(problem, solved)]))
 
-    def _said(self, one: Restriction) -> str:
+    def _describe_restriction(self, restriction: Restriction) -> str:
         problem = self.tools.problem
-        if one.kind is RestrictionKind.BOUND:
-            goal = next(goal for goal in problem.expressions if goal.name == one.subject)
-            return f"{goal.word} {one.relation} {figure(one.value)}"
-        option = problem.vocabulary.brief(one.option)
-        return f"{problem.short(one.subject)} {'not ' if one.kind is RestrictionKind.FORBID else ''}{option}"
+        if restriction.kind is RestrictionKind.BOUND:
+            goal = next(goal for goal in problem.expressions if goal.name == restriction.subject)
+            return f"{goal.word} {restriction.relation} {format_figure(restriction.value)}"
+        option = problem.vocabulary.brief(restriction.option)
+        negation = "not " if restriction.kind is RestrictionKind.FORBID else ""
+        return f"{problem.short(restriction.subject)} {negation}{option}"
 
-    def _clash(self, found: Clash) -> str:
-        own = [f"the model's own {'limits' if len(found.own) > 1 else 'limit'} in the way: {'; '.join(found.own)}"]
-        if not found.parts:
+    def _describe_clash(self, clash: Clash) -> str:
+        own_limits = [
+            f"the model's own {'limits' if len(clash.own) > 1 else 'limit'} in the way: {'; '.join(clash.own)}"
+        ]
+        if not clash.parts:
             what = "the model with its changes" if self.tools.state.changes else "the model itself"
-            return "; ".join([f"infeasible: {what}, whatever is asked for", *(own if found.own else [])])
-        names = [self._said(one) for one in found.parts]
+            return "; ".join([f"infeasible: {what}, whatever is asked for", *(own_limits if clash.own else [])])
+        names = [self._describe_restriction(restriction) for restriction in clash.parts]
         parts = [f"{' and '.join(names)} {'clash' if len(names) > 1 else 'is impossible'}"]
-        for bound, value in found.nearest.items():
+        for bound, value in clash.nearest.items():
             goal = next(goal for goal in self.tools.problem.expressions if goal.name == bound.subject)
-            which = f" {goal.word}" if len(found.nearest) > 1 else ""
+            which = f" {goal.word}" if len(clash.nearest) > 1 else ""
             extreme = "least" if bound.upper else "most"
             if value is not None:
-                parts.append(f"the {extreme} possible{which} is {figure(value)}")
-        if found.instead:
+                parts.append(f"the {extreme} possible{which} is {format_figure(value)}")
+        if clash.instead:
             # Which item is moved is clear where only one is fixed.
-            several, brief = len({item for item, _ in found.instead}) > 1, self.tools.problem.vocabulary.brief
+            several, brief = len({item for item, _ in clash.instead}) > 1, self.tools.problem.vocabulary.brief
             moved = [
-                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {brief(option)} {figure(value)}"
-                for (item, option), value in found.instead.items()
+                f"{f'{self.tools.problem.short(item)} ' if several else ''}at {brief(option)} {format_figure(value)}"
+                for (item, option), value in clash.instead.items()
             ]
             parts.append(", ".join(moved))
-        parts += own if found.own else []
+        parts += own_limits if clash.own else []
         parts += [
-            f"'set {one_line(bound.subject, 60)} {figure(bound.value)}' would change the row itself"
-            for bound in found.parts
+            f"'set {one_line(bound.subject, 60)} {format_figure(bound.value)}' would change the row itself"
+            for bound in clash.parts
             if bound.kind is RestrictionKind.BOUND and self._against_row(bound)
         ]
         return f"infeasible: {'; '.join(parts)}"
@@ -314,7 +338,7 @@ class RulesAgent:
         return limit is not None and (bound.limit < limit if bound.upper else bound.limit > limit)
 
 
-def _restriction(tools: Toolbox, place: int, relation: str, value: float) -> Restriction:
+def _make_bound(tools: Toolbox, position: int, relation: str, value: float) -> Restriction:
     return Restriction(
-        RestrictionKind.BOUND, tools.problem.expressions[place].name, relation=relation, value=value, by=tools.by
+        RestrictionKind.BOUND, tools.problem.expressions[position].name, relation=relation, value=value, by=tools.by
     )

@@ -35,7 +35,7 @@ class ToolsAgent:
     messages: list[Message] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        prompt = prompts.tools(self.tools.problem, self.tools.extended, self.without)
+        prompt = prompts.tools_prompt(self.tools.problem, self.tools.extended, self.without)
         self.messages = [Message("system", prompt)]
 
     async def answer(self, message: str) -> AgentAnswer:
@@ -43,27 +43,27 @@ class ToolsAgent:
         self.messages.append(Message("user", message))
         for _ in range(MOST_ROUNDS):
             reply = await self.asker.ask(ROLE, self.messages, self.temperature, self.tools.tools)
-            said = calls_of(reply, self.messages, self.tools.tools)
-            calls = said.tool_calls[:MOST_CALLS]
-            self.messages.append(Message("assistant", said.content, calls))
+            response = calls_of(reply, self.messages, self.tools.tools)
+            calls = response.tool_calls[:MOST_CALLS]
+            self.messages.append(Message("assistant", response.content, calls))
             if not calls:
-                return self._answered(said.content)
+                return self._make_answer(response.content)
             results = [await asyncio.to_thread(self.tools, call) for call in calls]
-            self.messages += _told(calls, results)
+            self.messages += _tool_messages(calls, results)
         self.messages.append(Message("user", OUT_OF_ROUNDS))
         reply = await self.asker.ask(ROLE, self.messages, self.temperature)
         self.messages.append(Message("assistant", reply.text))
-        return self._answered(reply.text)
+        return self._make_answer(reply.text)
 
     def note(self, text: str) -> None:
         """Tell the agent what was done to its model by somebody else."""
         self.messages.append(Message("user", f"(The person changed the model directly: {text})"))
 
-    def _answered(self, text: str) -> AgentAnswer:
+    def _make_answer(self, text: str) -> AgentAnswer:
         events, solved, calls = self.tools.taken()
         return AgentAnswer(text, events, solved, calls, self.tools.state)
 
 
-def _told(calls: Sequence[object], results: Sequence[str]) -> list[Message]:
+def _tool_messages(calls: Sequence[object], results: Sequence[str]) -> list[Message]:
     return [Message("tool", result, tool_call_id=getattr(call, "id", ""))
             for call, result in zip(calls, results, strict=True)]  # fmt: skip

@@ -10,14 +10,14 @@ from dataclasses import replace
 from functools import cached_property
 
 from oragent._base.errors import ConfigError, MilpError
-from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, figure, unknown
+from oragent.converse.decision import Goal, ProposedDecisions, Solved, Vocabulary, format_figure, unknown_name_error
 from oragent.converse.problems.json_objects import objects
 from oragent.converse.problems.markdown import tables
 from oragent.converse.problems.model_text import describe_model, linear_words, search_model
 from oragent.converse.problems.programs import ProgramForm, model_form
-from oragent.converse.prompting import fill, quiet
+from oragent.converse.prompting import fill_template, quote_line
 from oragent.converse.remark import AnswerRemark
-from oragent.converse.solving import begin, by_milp, model
+from oragent.converse.solving import begin, build_model, by_milp
 from oragent.converse.state import RestrictionState
 from oragent.milp.as_latex import to_latex
 from oragent.milp.changes import ModelChange, apply_changes, limits_in_words
@@ -103,11 +103,11 @@ class FormulatedProblem:
         found = self._limits.get(name)
         return None if found in (None, (-INFINITY, INFINITY)) else found
 
-    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most that an expression can be in a state."""
         at_hand = self.changed(state.changes)
-        goal = at_hand.expressions[place]
-        wanted = replace(model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
+        goal = at_hand.expressions[position]
+        wanted = replace(build_model(self, state), objective=Objective(goal.terms, goal.constant), sense=sense)
         found = solve(wanted, self.limit_s, duals=False)
         return Solved(found.status, at_hand.decision(found.values) if found.status.has_point else "", found.gap or 0.0)
 
@@ -139,7 +139,7 @@ class FormulatedProblem:
         near = [name for name in self._variables if name.casefold() == text.strip().casefold()]
         if len(near) == 1:
             return near[0]
-        raise unknown(text, list(self._variables), "variable")
+        raise unknown_name_error(text, list(self._variables), "variable")
 
     def option(self, item: str, text: str) -> str:
         """The value in a text.
@@ -215,12 +215,14 @@ class FormulatedProblem:
         lines = ["| Variable | Value | Unit | Meaning |", "|---|---|---|---|"]
         for name, value in list(values.items())[:MOST_SHOWN]:
             variable = self._variables[name]
-            lines.append(f"| {_cell(name)} | {figure(value)} | {_cell(variable.unit)} | {_cell(variable.meaning)} |")
+            lines.append(
+                f"| {_cell(name)} | {format_figure(value)} | {_cell(variable.unit)} | {_cell(variable.meaning)} |"
+            )
         left = len(values) - MOST_SHOWN
         lines += [f"({left} more variables are not 0.)"] if left > 0 else []
         rest = len(self.base.variables) - len(values)
         lines += ["", *([f"Every other variable is 0 ({rest} of them)."] if rest else [])]
-        told = [f"{_cell(goal.word)} {figure(value)} {_cell(goal.unit)}".strip()
+        told = [f"{_cell(goal.word)} {format_figure(value)} {_cell(goal.unit)}".strip()
                 for goal, value in zip(self.expressions[: self.goals], features, strict=False)]  # fmt: skip
         return "\n".join([*lines, f"Objectives: {'; '.join(told)}.", *self._rows(features)])
 
@@ -228,14 +230,14 @@ class FormulatedProblem:
         """What the first rows come to, and what limits them."""
         named = zip(self.expressions[self.goals :], features[self.goals :], strict=True)
         rows = {row.name for row in self.original.rows}
-        told = [f"{_cell(goal.word)} {figure(value)} (must be {limits_in_words(*limits, figure)})"
+        told = [f"{_cell(goal.word)} {format_figure(value)} (must be {limits_in_words(*limits, format_figure)})"
                 for goal, value in named if goal.name in rows and (limits := self.limits(goal.name))]  # fmt: skip
         left = len(told) - MOST_ROWS
         return [f"Rows: {'; '.join(told[:MOST_ROWS])}{f'; and {left} more' if left > 0 else ''}."] if told else []
 
     def raw(self, decision: str) -> str:
         """Values by variable."""
-        return "\n".join(f"{name} = {figure(value)}" for name, value in self.values(decision).items())
+        return "\n".join(f"{name} = {format_figure(value)}" for name, value in self.values(decision).items())
 
     def read(self, text: str) -> ProposedDecisions:
         """Full decisions in JSON objects, or in tables of variables and values; what is not named is 0.
@@ -251,7 +253,7 @@ class FormulatedProblem:
             strange = [name for name, _ in pairs if name not in self._variables]
             values = dict(known)
             if strange:
-                problems[str(unknown(strange[0], list(self._variables), "variable"))] = None
+                problems[str(unknown_name_error(strange[0], list(self._variables), "variable"))] = None
             elif len(values) < len(known):
                 problems[f"{one_line(known[0][0], 60)} or another variable has two values; expected one"] = None
             elif broken := breaches(self.base, values):
@@ -263,20 +265,24 @@ class FormulatedProblem:
     def chosen(self, decision: str) -> Mapping[str, str]:
         """The value of each variable."""
         values = self.values(decision)
-        return {variable.name: figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
+        return {variable.name: format_figure(values.get(variable.name, 0.0)) for variable in self.base.variables}
 
     def setting(self) -> str:
         """What an optimisation agent is told of the model."""
-        lines = [f"{goal.sense} {quiet(goal.name)}{f' ({quiet(goal.unit)})' if goal.unit else ''}: "
+        lines = [f"{goal.sense} {quote_line(goal.name)}{f' ({quote_line(goal.unit)})' if goal.unit else ''}: "
                  f"{linear_words(goal.terms)}{f' + {goal.constant:g}' if goal.constant else ''}"
-                 f"{f' ({quiet(goal.meaning)})' if goal.meaning else ''}"
+                 f"{f' ({quote_line(goal.meaning)})' if goal.meaning else ''}"
                  for goal in self.expressions[: self.goals]]  # fmt: skip
         title = "Objective" if self.goals == 1 else f"{self.goals} objectives"
-        return fill(
-            "setting_model", name=quiet(self.name), count=len(self.base.variables), meaning=quiet(self.base.meaning),
+        return fill_template(
+            "setting_model",
+            name=quote_line(self.name),
+            count=len(self.base.variables),
+            meaning=quote_line(self.base.meaning),
             objectives="\n".join(f"{title}: {line}" if place == 0 else line for place, line in enumerate(lines)),
-            model=describe_model(self.base), table=self.render(self.default),
-        )  # fmt: skip
+            model=describe_model(self.base),
+            table=self.render(self.default),
+        )
 
     def search(self, text: str) -> str:
         """Rows and variables by words of their names and meanings."""

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from oragent.converse.prompting import quiet
+from oragent.converse.prompting import quote_line
 from oragent.milp.changes import limits_in_words
 from oragent.milp.model import Milp, Row, Variable
 from oragent.milp.plain import number
@@ -40,27 +40,27 @@ def search_model(milp: Milp, text: str) -> str:
     found = [*variables[:MOST_HITS], *rows[: max(MOST_HITS, 2 * MOST_HITS - len(variables))]]
     left = len(rows) + len(variables) - len(found)
     if not found:
-        return f"no row or variable has {quiet(text)!r} in its name or meaning"
+        return f"no row or variable has {quote_line(text)!r} in its name or meaning"
     return "\n".join([*found, *([f"and {left} more: search with more words"] if left else [])])
 
 
 def row_line(row: Row) -> str:
     """A row with its terms, limit and meaning."""
     low, high = row.limits
-    return f"- {quiet(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning(row.meaning)}"
+    return f"- {quote_line(row.name)}: {linear_words(row.terms)} {limits_in_words(low, high)}{_meaning(row.meaning)}"
 
 
 def variable_line(variable: Variable) -> str:
     """A variable with its kind, bounds, unit and meaning."""
     kind = "0 or 1" if variable.is_binary else (
         f"{'whole number ' if variable.is_integer else ''}{limits_in_words(variable.low, variable.high)}")  # fmt: skip
-    unit = f", {quiet(variable.unit)}" if variable.unit else ""
-    return f"- {quiet(variable.name)}: {kind}{unit}{_meaning(variable.meaning)}"
+    unit = f", {quote_line(variable.unit)}" if variable.unit else ""
+    return f"- {quote_line(variable.name)}: {kind}{unit}{_meaning(variable.meaning)}"
 
 
 def linear_words(terms: Mapping[str, float]) -> str:
     """A linear expression such as ``4 tables + 6 chairs``; of a long one its first terms and how many follow."""
-    parts = [f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quiet(name)}"
+    parts = [f"{'-' if value < 0 else '+'} {'' if abs(value) == 1 else f'{number(abs(value))} '}{quote_line(name)}"
              for name, value in list(terms.items())[:MOST_TERMS]]  # fmt: skip
     more = f" + {len(terms) - MOST_TERMS} more terms" if len(terms) > MOST_TERMS else ""
     return f"{' '.join(parts).removeprefix('+ ') or '0'}{more}"
@@ -97,7 +97,7 @@ def _families(names: Iterable[str], examples: Mapping[str, Row] | Mapping[str, V
     for family, count in counted.most_common(MOST_FAMILIES):
         first = examples[members[family][0]]
         line = row_line(first) if isinstance(first, Row) else variable_line(first)
-        others = ", ".join(quiet(name) for name in members[family][1:MOST_MEMBERS])
+        others = ", ".join(quote_line(name) for name in members[family][1:MOST_MEMBERS])
         yield line if count == 1 else f"{line} [{count} such names: {others}{', ...' if count > MOST_MEMBERS else ''}]"
     if len(counted) > MOST_FAMILIES:
         yield f"- and {len(counted) - MOST_FAMILIES} more families"
@@ -114,4 +114,4 @@ def _has(words: list[str], *texts: str) -> bool:
 
 
 def _meaning(text: str) -> str:
-    return f" ({quiet(text)})" if text else ""
+    return f" ({quote_line(text)})" if text else ""

@@ -3,12 +3,12 @@
 from oragent.converse.problems.constraints import STUDENTS_A_UNIT
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.tables import render
-from oragent.converse.prompting import fill
+from oragent.converse.prompting import fill_template
 
 
 def told(template: str, **values: object) -> str:
     """Fill a text about schools, by its name."""
-    return fill(template, "problems/prompts", **values)
+    return fill_template(template, "problems/prompts", **values)
 
 
 def setting(district: District, schedule: str) -> str:

@@ -207,21 +207,21 @@ class Schools:
         found = self.exact.least_cost(constraints(self, state), ObjectiveWeights(*state.weights))
         return Solved(SolveStatus.OPTIMAL, found.schedule) if found else Solved(SolveStatus.INFEASIBLE)
 
-    def extreme(self, state: RestrictionState, place: int, sense: Sense) -> Solved:
+    def extreme(self, state: RestrictionState, position: int, sense: Sense) -> Solved:
         """The least or the most of load or deviation, by looking at all schedules.
 
         Raises:
             ConfigError: The schedules are too many for the most; the model bounds load and changes from below alone.
         """
         if sense is Sense.MINIMIZE:
-            return self.solve(replace(state, weights=(1.0 - place, float(place))))
+            return self.solve(replace(state, weights=(1.0 - position, float(position))))
         if self.exact is None:
-            raise ConfigError(f"the highest {self.expressions[place].word} is computed for small districts alone")
+            raise ConfigError(f"the highest {self.expressions[position].word} is computed for small districts alone")
         allowed = np.flatnonzero(self.exact.allowed(constraints(self, state)))
         if not len(allowed):
             return Solved(SolveStatus.INFEASIBLE)
         table = self.exact.schedules
-        values = (table.load, table.deviation)[place][allowed]
+        values = (table.load, table.deviation)[position][allowed]
         return Solved(SolveStatus.OPTIMAL, table.letters(int(allowed[int(np.argmax(values))])))
 
     def setting(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from oragent._base.budget import Budget
 from oragent._base.direction import Direction as Better
 from oragent.converse.agents.guests import Guests
-from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, agent
+from oragent.converse.agents.registry import ASKING, PROGRAMMING, Design, make_agent
 from oragent.converse.conversation import LIMIT, Conversation, ConversationEnd, ConversationResult, Stopping
 from oragent.converse.deciders.decider import DecisionAgent
 from oragent.converse.decision import DecisionProblem
@@ -195,7 +195,7 @@ class ConverseBenchmark(Studies):
         else:
             without = frozenset(filter(None, [own["without"]]))
             design = Design(own["agent"], own["tools"], settings.get("temperature"), without)
-            other = agent(design, self.solver, case, guests)
+            other = make_agent(design, self.solver, case, guests)
             limit = LIMIT if paradigm is Paradigm.CONVERSATION else 1
             stopping = Stopping(settings.get("stopping", "threshold"))
             decider = self._decider(stakeholder, paradigm, persona, case, in_words=own["agent"] in ASKING)

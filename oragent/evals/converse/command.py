@@ -13,7 +13,7 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, StoreError
 from oragent._base.plain import plain
 from oragent.converse.conversation import Stopping
-from oragent.converse.decision import DecisionProblem, unknown
+from oragent.converse.decision import DecisionProblem, unknown_name_error
 from oragent.evals.bench.board import Board, rich_table
 from oragent.evals.bench.execute import execute
 from oragent.evals.bench.manifest import Manifest
@@ -113,7 +113,7 @@ def _plan(request: ConverseBenchRequest) -> BenchPlan:
     for name, known, what in choices:
         for value in settings[name] if isinstance(settings[name], list) else [settings[name]]:
             if value not in known:
-                raise unknown(str(value), [str(one) for one in known], what)
+                raise unknown_name_error(str(value), [str(one) for one in known], what)
     agents = request.agents or ["rules"]
     own = contestants(agents, request.paradigms, request.models, request.tools, request.ablate)
     talking = settings["decider"] == "llm" and any(one["agent"] for one in own.values())

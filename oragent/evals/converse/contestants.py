@@ -6,7 +6,7 @@ from typing import Any
 from oragent._base.errors import ConfigError
 from oragent.converse.agents.prompts import PARTS
 from oragent.converse.agents.registry import AGENTS, ASKING
-from oragent.converse.decision import unknown
+from oragent.converse.decision import unknown_name_error
 from oragent.converse.tools import EXTENDED, PAPER
 from oragent.evals.converse.paradigms import Paradigm
 
@@ -22,13 +22,13 @@ def contestants(
     """
     for name in agents:
         if name not in AGENTS:
-            raise unknown(name, AGENTS, "agent")
+            raise unknown_name_error(name, AGENTS, "agent")
     for name in paradigms:
         if name not in list(Paradigm):
-            raise unknown(name, list(Paradigm), "paradigm")
+            raise unknown_name_error(name, list(Paradigm), "paradigm")
     for name in tools:
         if name not in (PAPER, EXTENDED):
-            raise unknown(name, (PAPER, EXTENDED), "set of tools")
+            raise unknown_name_error(name, (PAPER, EXTENDED), "set of tools")
     parts = [_part(name) for name in ablate]
     if any(name in ASKING for name in agents) and not models:
         raise ConfigError("nobody is asked: name models with --models, 'scripted' for a stand-in, or take rules")
@@ -64,5 +64,5 @@ def _own(agent: str, paradigm: str, model: str, tools: str, part: str) -> dict[s
 def _part(name: str) -> str:
     part = name.removeprefix("prompt.")
     if part not in PARTS:
-        raise unknown(name, [f"prompt.{one}" for one in PARTS], "part to leave out")
+        raise unknown_name_error(name, [f"prompt.{one}" for one in PARTS], "part to leave out")
     return part

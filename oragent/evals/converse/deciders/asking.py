@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from oragent.converse.deciders.decider import DeciderMessage, DecisionView
-from oragent.converse.decision import DecisionProblem, figure
+from oragent.converse.decision import DecisionProblem, format_figure
 from oragent.converse.state import Restriction, RestrictionKind
 from oragent.evals.converse.stakeholders import Request, Stakeholder
 
@@ -67,14 +67,14 @@ def command(problem: DecisionProblem, asked: Request) -> str:
 def _said(problem: DecisionProblem, one: Restriction) -> str:
     if one.kind is RestrictionKind.BOUND:
         goal = problem.expressions[_place(problem, one)]
-        return f"{goal.word} {one.relation} {figure(one.value)}"
+        return f"{goal.word} {one.relation} {format_figure(one.value)}"
     return f"{one.kind} {one.subject} {one.option}"
 
 
 def _worded(problem: DecisionProblem, one: Restriction) -> str:
     if one.kind is RestrictionKind.BOUND:
         goal = problem.expressions[_place(problem, one)]
-        return f"{goal.word} {'at most' if one.upper else 'at least'} {figure(one.value)}"
+        return f"{goal.word} {'at most' if one.upper else 'at least'} {format_figure(one.value)}"
     return f"{one.subject} {'at' if one.kind is RestrictionKind.FIX else 'not at'} {one.option}"
 
 

@@ -10,7 +10,7 @@ from oragent.converse.agents.agent import AgentEvent, Asker, calls_of
 from oragent.converse.deciders.decider import END_WORD, DeciderMessage, DecisionView
 from oragent.converse.decision import DecisionProblem
 from oragent.converse.judging import Judged
-from oragent.converse.prompting import fill, quiet
+from oragent.converse.prompting import fill_template, quote_line
 from oragent.evals.converse.deciders.leaks import FORBIDDEN, PAPER_FORBIDDEN, Secrets, leaks
 from oragent.evals.converse.evaluable_problems import stakeholders_of
 from oragent.evals.converse.stakeholders import DECIDER, PersonaTexts, Stakeholder
@@ -174,31 +174,31 @@ def prompt(problem: DecisionProblem, stakeholder: Stakeholder, persona: Persona)
     profile, telling, names = stakeholder.profile, stakeholders_of(problem).telling, problem.vocabulary
     words = [SAID.get(word, word) for word in persona.forbidden]
     parts = {"decision": names.decision, "item": names.item, "option": names.spoken}
-    checking = fill("checking", **parts)
+    checking = fill_template("checking", **parts)
     check = f"\n{checking}\n"
     if persona.knowing is Knowing.TOOL:
-        check = "\n" + fill(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
-    text = fill(
+        check = "\n" + fill_template(f"check_{persona.feedback}", checking=checking, **parts) + "\n"
+    text = fill_template(
         "decider", known=problem.known(), character=profile.characters.get(persona.role, f"You are {persona.role}."),
         forbidden=", ".join(f'"{word}"' for word in words), style=_style(problem, telling, persona.style),
         wishes=profile.wishes, utility="" if persona.knowing is Knowing.WORDS else _worth(problem, stakeholder),
-        check=check, ending=fill("ending"), decision=names.decision,
+        check=check, ending=fill_template("ending"), decision=names.decision,
     )  # fmt: skip
     told = {"about": telling.about, "table": telling.table, "wishes": telling.wishes}
-    return "\n\n".join([text, *(fill(one, **told) for one in persona.templates)])
+    return "\n\n".join([text, *(fill_template(one, **told) for one in persona.templates)])
 
 
 def _style(problem: DecisionProblem, telling: PersonaTexts, style: Style) -> str:
-    units = [quiet(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
+    units = [quote_line(goal.unit) for goal in problem.expressions[: problem.goals] if goal.unit]
     said = "".join(f'\n- "{sentence}"' for sentence in telling.examples.get(style, ()))
-    return fill(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
+    return fill_template(f"style_{style}", units=f" of {' and '.join(units)}" if units else "",
                 examples=f" Such as:{said}" if said else "")  # fmt: skip
 
 
 def _worth(problem: DecisionProblem, stakeholder: Stakeholder) -> str:
     """What each outcome is worth to it; empty where that is not told as a table."""
     table, greatest = stakeholder.profile.worth, stakeholder(problem.default).maximum
-    return fill("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
+    return fill_template("utility_table", table=table, maximum=f"{greatest:.3f}") if table else ""
 
 
 def _told(found: Judged, feedback: Feedback) -> str:

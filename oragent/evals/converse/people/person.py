@@ -5,14 +5,14 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from oragent.converse.decision import figure
+from oragent.converse.decision import format_figure
 from oragent.converse.judging import Judged
 from oragent.converse.problems.constraints import Constraints, ScheduleOracle
 from oragent.converse.problems.district import District, clock
 from oragent.converse.problems.exact import Exact
 from oragent.converse.problems.oracle import restrictions
 from oragent.converse.problems.school_texts import told
-from oragent.converse.prompting import quiet
+from oragent.converse.prompting import quote_line
 from oragent.evals.converse.people import records
 from oragent.evals.converse.people.utilities import ScheduleOutcome, TimePreference, Utility, classes, maximum, standing
 from oragent.evals.converse.stakeholders import Profile, Request, Wish
@@ -90,7 +90,7 @@ class Person:
     def profile(self) -> Profile:
         """What is told of it."""
         own, name = self.utility, self.district.schools[self.utility.school].name
-        way, school = str(own.direction), quiet(name)
+        way, school = str(own.direction), quote_line(name)
         weights = ", ".join(f"{weight:g}" for weight in own.weights)
         utility = (
             f"weights of time, load and deviation: {weights}\nload at most {own.load:g}, deviation at most "
@@ -132,8 +132,8 @@ class Person:
         """A table of the outcomes."""
         own = self.utility
         lines = [
-            f"| Start of your school | At most {figure(own.load)} students at the busiest time | "
-            f"Mean change at most {figure(own.deviation)} minutes | Worth |",
+            f"| Start of your school | At most {format_figure(own.load)} students at the busiest time | "
+            f"Mean change at most {format_figure(own.deviation)} minutes | Worth |",
             "|---|---|---|---|",
         ]
         for outcome, value in self._ranked:

@@ -10,9 +10,9 @@ from oragent._base.errors import ConfigError, OragentError
 from oragent.converse.agents.agent import Asker
 from oragent.converse.agents.guests import Guests
 from oragent.converse.agents.tools_agent import MOST_ROUNDS, ROLE
-from oragent.converse.decision import unknown
+from oragent.converse.decision import unknown_name_error
 from oragent.converse.problems.programs import ProgramForm
-from oragent.converse.prompting import fill
+from oragent.converse.prompting import fill_template
 from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
 from oragent.evals.converse.whatif.questions import Question
 from oragent.evals.converse.whatif.textbooks import BASE, Key, WhatIfChange, answered, built, plain_data
@@ -30,14 +30,14 @@ SOLVE_S = 20.0
 async def by_tools(question: Question, asker: Asker) -> WhatIfAnswer | None:
     """T-P-P: what its last call of the solver came to; None where it never called it."""
     hands = _Hands(question.model)
-    prompt = fill("whatif_tools", model=_described(question.model))
+    prompt = fill_template("whatif_tools", model=_described(question.model))
     return await _asked(question, asker, prompt, hands.tools, hands)
 
 
 async def by_program(question: Question, asker: Asker, guests: Guests) -> WhatIfAnswer | None:
     """C-P-P: what the model of its last program came to."""
     hands = _Programs(question.model, guests)
-    prompt = fill("whatif_program", model=_described(question.model), program=PROGRAM)
+    prompt = fill_template("whatif_program", model=_described(question.model), program=PROGRAM)
     return await _asked(question, asker, prompt, (SUBMIT,), hands)
 
 
@@ -93,7 +93,7 @@ class _Hands:
             if call.problem:
                 raise ConfigError(call.problem)
             if call.name not in doing:
-                raise unknown(call.name, list(doing), "tool")
+                raise unknown_name_error(call.name, list(doing), "tool")
             return doing[call.name](given)
         except OragentError as problem:
             return f"error: {problem}"
@@ -104,7 +104,7 @@ class _Hands:
         name, key = str(given["table"]), tuple(map(str, given["key"]))
         table = BASE[self.model].get(name)
         if table is None:
-            raise unknown(name, list(BASE[self.model]), "table of data")
+            raise unknown_name_error(name, list(BASE[self.model]), "table of data")
         old = self.data.get((name, key), table.get(key))
         if old is None and any(len(known) != len(key) for known in table):
             known = "/".join(next(iter(table)))

@@ -14,7 +14,7 @@ from oragent._base.budget import Budget
 from oragent._base.errors import ConfigError, MilpError, StoreError
 from oragent._base.files import replace
 from oragent.converse.agents.guests import Guests
-from oragent.converse.decision import unknown
+from oragent.converse.decision import unknown_name_error
 from oragent.evals.bench.board import rich_table
 from oragent.evals.bench.tables import TextTable
 from oragent.evals.converse.whatif.agents import by_program, by_tools
@@ -50,7 +50,7 @@ def run_whatif(
     """
     for name in agents:
         if name not in AGENTS:
-            raise unknown(name, AGENTS, "agent for what-if questions")
+            raise unknown_name_error(name, AGENTS, "agent for what-if questions")
     if any(name in ASKING for name in agents) and not asked and model is None:
         raise ConfigError("nobody is asked: name models with --models, or take gold or rules")
     questions = read(folder)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from oragent._base.errors import ConfigError
-from oragent.converse.decision import unknown
+from oragent.converse.decision import unknown_name_error
 from oragent.evals.converse.whatif.answers import AnswerStatus, WhatIfAnswer
 from oragent.milp import Milp, Objective, Relation, Row, Sense, Variable, VariableKind
 from oragent.milp import SolveStatus as Solved
@@ -109,14 +109,14 @@ def built(model: str, change: WhatIfChange) -> Milp:
     data = {name: dict(table) for name, table in BASE[model].items()}
     for (table, key), value in change.data.items():
         if table not in data:
-            raise unknown(table, list(data), "table of data")
+            raise unknown_name_error(table, list(data), "table of data")
         data[table][key] = value
     made = {"coffee": _coffee, "netflow": _netflow, "diet": _diet}[model](data)
     known = {variable.name for variable in made.variables}
     for row in change.rows:
         for name in row.terms:
             if name not in known:
-                raise unknown(name, sorted(known), "variable")
+                raise unknown_name_error(name, sorted(known), "variable")
     named = (Row(f"question {place}", row.terms, row.relation, row.rhs) for place, row in enumerate(change.rows, 1))
     return Milp(made.variables, (*made.rows, *named), made.objective, made.sense, model)
 
