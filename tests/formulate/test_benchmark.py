@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from oragent._base import distribution
 from oragent._base.errors import ConfigError, ModelError, OragentError
 from oragent.cli.app import app
 from oragent.evals.bench.execute import execute
@@ -172,6 +173,14 @@ def test_wrong_plans_are_refused_in_one_line(tmp_path: Path, changes, told: str)
     given = {"sets": ["families"], "models": ["oracle"], **changes}
     with pytest.raises(ConfigError, match=told):
         run_bench(FormulateBenchRequest(tmp_path / "b", **given), Console(file=io.StringIO()))
+
+
+def test_a_pulp_that_oragent_does_not_support_is_refused_before_a_folder_is_made(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(distribution, "_misfit", lambda requirement: "pulp 4.2.0 is installed")
+    request = FormulateBenchRequest(tmp_path / "b", ["families"], models=["oracle"], settings={"limit": 1})
+    with pytest.raises(ConfigError, match=r"^pulp 4\.2\.0 is installed$"):
+        run_bench(request, Console(file=io.StringIO()))
+    assert not (tmp_path / "b").exists()
 
 
 def test_where_labels_could_be_read_a_benchmark_refuses(tmp_path: Path, monkeypatch) -> None:

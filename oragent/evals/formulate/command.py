@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from oragent._base.distribution import demand_version
 from oragent._base.errors import ConfigError, OragentError, StoreError
 from oragent._base.files import replace
 from oragent.evals.bench.board import Board, rich_table
@@ -72,8 +73,9 @@ def run_bench(request: FormulateBenchRequest, console: Console) -> int:
         Exit code: 0 where all is done, 3 where not, 130 where a person stopped it.
 
     Raises:
-        OragentError: The plan is wrong, or a set cannot be read.
+        OragentError: The plan is wrong, a set cannot be read, or oragent does not support the installed PuLP.
     """
+    demand_version("pulp")  # before the folder is made
     folder = request.outputs
     plan = _plan(request, folder)
     bench = FormulateBenchmark(plan, request.workers)
